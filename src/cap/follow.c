@@ -222,7 +222,8 @@ static bool follow_send_output(struct follows *all, struct follow *f, int stream
 			final = true;
 		}
 	}
-	if (output_has_page(&part, at, f->base64, final))
+	if (output_has_page(&part, &(struct output_page){ .offset = at, .base64 = f->base64,
+							  .final = final }))
 		return follow_send_page(all, f, stream, &part, final);
 	/* The rest of a stream that is not over is the start of a character. */
 	return final && follow_send_gap(all, f, stream, part.total); /* it cannot be read */

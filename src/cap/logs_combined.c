@@ -40,22 +40,26 @@ static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 	return base64 ? end : output_whole_end(o, end);
 }
 
-/* All parts of @p; heap. */
-static struct part *logs_combined_parts(const struct proc *p, bool base64, size_t *count)
+/* All parts of @p; heap. @joined: neighbours of one stream as one part. */
+static struct part *logs_combined_parts(const struct proc *p, bool base64, bool joined,
+					size_t *count)
 {
-	struct part *parts;
+	size_t all = arrivals_count(&p->arrivals);
+	struct part *parts = mem_zalloc((all + 1) * sizeof(*parts));
 	uint64_t at[2] = { 0, 0 };
 
-	*count = arrivals_count(&p->arrivals);
-	parts = mem_zalloc((*count + 1) * sizeof(*parts));
-	for (size_t i = 0; i < *count; i++) {
+	*count = 0;
+	for (size_t i = 0; i < all; i++) {
 		struct arrival a = arrivals_get(&p->arrivals, i);
+		uint64_t end = logs_combined_end(p, i, base64);
 
-		parts[i] = (struct part){
-			.start = at[a.is_err], .end = logs_combined_end(p, i, base64),
-			.ms = a.ms, .is_err = a.is_err,
-		};
-		at[a.is_err] = parts[i].end;
+		if (joined && *count && parts[*count - 1].is_err == a.is_err)
+			parts[*count - 1].end = end;
+		else
+			parts[(*count)++] = (struct part){
+				.start = at[a.is_err], .end = end, .ms = a.ms, .is_err = a.is_err,
+			};
+		at[a.is_err] = end;
 	}
 	return parts;
 }
@@ -64,7 +68,7 @@ void logs_combined_since(const struct proc *p, bool base64, uint64_t since,
 			 struct logs_place *place)
 {
 	size_t count;
-	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, &count);
+	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, false, &count);
 
 	*place = (struct logs_place){ { 0, 0 } };
 	for (size_t i = 0; i < count && since; i++) {
@@ -115,7 +119,7 @@ void logs_combined_tail(const struct proc *p, bool base64, uint64_t lines,
 			struct logs_place *place)
 {
 	size_t count;
-	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, &count);
+	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, false, &count);
 	struct tail t = { .lines = lines };
 
 	*place = (struct logs_place){ { 0, 0 } };
@@ -156,12 +160,22 @@ static size_t logs_combined_minus(size_t left, size_t used)
 	return left > used ? left - used : 0;
 }
 
-/* Write one entry from *@at on, at most up to the end of @part; moves *@at. */
-static void logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
+/* Is @part the last one of its stream, which may go on in the middle of an escape sequence? */
+static bool logs_combined_is_open(const struct writer *t, const struct part *part)
 {
+	const struct output *o = logs_combined_stream(t->p, part->is_err);
+
+	return t->clean && part->end == output_whole_end(o, o->total);
+}
+
+/* Write one entry from *@at on, at most up to the end of @part; moves *@at. False: what is there is
+ * not complete yet. */
+static bool logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
+{
+	const struct output *o = logs_combined_stream(t->p, part->is_err);
 	struct output_page page = {
 		.offset = *at,
-		.end = part->end,
+		.end = logs_combined_is_open(t, part) ? 0 : part->end,
 		.max_bytes = t->left.max_bytes,
 		.max_encoded = logs_combined_minus(t->left.max_encoded, ENTRY_ENCODED),
 		.max_text = logs_combined_minus(t->left.max_text, ENTRY_TEXT),
@@ -170,11 +184,13 @@ static void logs_combined_write_entry(struct writer *t, const struct part *part,
 		.final = t->p->phase == PROC_SETTLED,
 	};
 
+	if (t->clean && !output_has_page(o, &page))
+		return false;
 	jsonw_object(t->w, NULL);
 	jsonw_str(t->w, "stream", part->is_err ? "stderr" : "stdout");
 	jsonw_int(t->w, "offset", (int64_t)*at);
 	jsonw_int(t->w, "timestamp_ms", t->p->started_wall_ms + part->ms);
-	output_write_page(logs_combined_stream(t->p, part->is_err), t->w, "data", &page);
+	output_write_page(o, t->w, "data", &page);
 	jsonw_end_object(t->w);
 	t->left.max_bytes = logs_combined_minus(t->left.max_bytes, page.next - *at);
 	t->left.max_encoded =
@@ -183,6 +199,7 @@ static void logs_combined_write_entry(struct writer *t, const struct part *part,
 					       page.text + (t->shown != part->is_err) * ENTRY_TEXT);
 	t->shown = part->is_err;
 	*at = page.next > *at ? page.next : part->end; /* a read error must not stop the reader */
+	return true;
 }
 
 /* Write what is kept of @part from *@at on. False: there was no room for all. */
@@ -196,9 +213,8 @@ static bool logs_combined_write_part(struct writer *t, const struct part *part, 
 			*at = to < part->end ? to : part->end;
 			continue;
 		}
-		if (!logs_combined_has_room(t))
+		if (!logs_combined_has_room(t) || !logs_combined_write_entry(t, part, at))
 			return false;
-		logs_combined_write_entry(t, part, at);
 	}
 	return true;
 }
@@ -209,7 +225,7 @@ void logs_combined_write(struct jsonw *w, const struct proc *p, const struct log
 	struct writer t = { .w = w, .p = p, .left = *page, .base64 = page->base64,
 			    .clean = page->clean, .shown = -1 };
 	size_t count;
-	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, &count);
+	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, page->clean, &count);
 
 	jsonw_array(w, "entries");
 	for (size_t i = 0; i < count; i++)

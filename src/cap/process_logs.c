@@ -20,6 +20,7 @@ struct logs_task {
 	uint64_t out_offset, err_offset, tail_lines, since;
 	size_t limit;
 	bool base64, clean;
+	bool has_clean;      /* else the dialect's default, once the run is known */
 	uint64_t out_seen, err_seen; /* the answer waits for bytes after these offsets */
 	uint64_t seq;
 	struct grep *grep; /* a search instead of a page; or NULL */
@@ -112,6 +113,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	t->tail_lines = (uint64_t)json_get_int(r->params, "tail_lines", 0);
 	t->limit = (size_t)json_get_int(r->params, "limit", REQ_LINE_MAX);
 	t->base64 = !strcmp(json_get_str(r->params, "encoding", "utf8"), "base64");
+	t->has_clean = json_object_get(r->params, "clean") != NULL;
 	t->clean = json_get_bool(r->params, "clean", false);
 	if (process_logs_check(t, e))
 		return -1;
@@ -179,7 +181,10 @@ static void process_logs_write_pages(struct jsonw *w, const struct req *r, const
 static bool process_logs_has_page(const struct logs_task *t, const struct proc *p,
 				  const struct output *o, uint64_t offset)
 {
-	return output_has_page(o, offset, t->base64, process_logs_is_final(p));
+	const struct output_page page = { .offset = offset, .base64 = t->base64,
+					  .clean = t->clean, .final = process_logs_is_final(p) };
+
+	return output_has_page(o, &page);
 }
 
 static void process_logs_place(const struct logs_task *t, const struct proc *p,
@@ -282,6 +287,8 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 		return CAP_WAITING;
 	}
 	t->seq = p->seq;
+	if (!t->has_clean)
+		t->clean = r->dialect->cleans && p->out.screen.cols;
 	/* With an offset the client has the bytes before it; without one it has none. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;

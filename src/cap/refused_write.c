@@ -333,6 +333,6 @@ void refused_write_warn(struct jsonw *w, const struct cap *c, const struct proc 
 		len += n > 0 ? (size_t)n : 0;
 		at += n > 0 ? (uint64_t)n : 0;
 	} while (n > 0 && len < SCANNED_MAX);
-	len = term_clean(text, len);
+	len = term_strip(text, len);
 	refused_write_scan(&claims, (struct span){ text, text + len });
 }

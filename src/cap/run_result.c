@@ -26,6 +26,7 @@ void run_result_options_read(struct run_result_options *v, const struct req *r)
 	v->err.lines = (uint64_t)json_get_int(r->params, "stderr_lines", lines);
 	v->out.max_bytes = v->err.max_bytes = (size_t)bytes;
 	v->out.max_encoded = v->err.max_encoded = req_text_bytes(r) / 2;
+	v->cleans = r->dialect->cleans;
 	v->by_default = !run_result_is_given(r, "stdout_lines") &&
 			!run_result_is_given(r, "stderr_lines") &&
 			!run_result_is_given(r, "max_output_bytes");
@@ -50,6 +51,7 @@ static void run_result_write_output(struct jsonw *w, const struct proc *p,
 	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
 
 	v->out.final = v->err.final = final;
+	v->out.clean = v->cleans && p->out.screen.cols;
 	out_cut = output_write_tail(&p->out, w, "stdout_summary", &v->out);
 	err_cut = output_write_tail(&p->err, w, "stderr_summary", &v->err);
 	jsonw_int(w, "stdout_size", (int64_t)p->out.total);

@@ -10,6 +10,7 @@
 /* The caller's choices. The task of a process.run request begins with one. */
 struct run_result_options {
 	struct output_tail out, err;
+	bool cleans;        /* as in struct dialect */
 	bool by_default;    /* the request sets none of the output bounds */
 	bool explain;	    /* the request has explain_denials */
 	bool stdin_ignored; /* stdin was given, but not fed */

@@ -193,6 +193,7 @@ void mcp_call_init(struct mcp *m)
 		.eof_ms = MCP_EOF_MS,
 		.wait_max_ms = 45000,
 		.silent_cancel = true,
+		.cleans = true,
 		.outlined = true,
 		.ok = mcp_call_tool_ok,
 		.fail = mcp_call_tool_fail,

@@ -40,15 +40,21 @@ static size_t mcp_progress_newest_line(const struct output *o, char text[LOOK_BA
 {
 	uint64_t at = o->total > LOOK_BACK ? o->total - LOOK_BACK : 0;
 	ssize_t got = output_read(o, &at, text, LOOK_BACK);
-	size_t len = got > 0 ? term_clean(text, (size_t)got) : 0, start;
+	struct buf clean;
 	const char *newline;
+	size_t len, start;
 
-	while (len && (unsigned char)text[len - 1] <= ' ')
+	start = got > 0 && at ? utf8_partial_head(text, (size_t)got) : 0;
+	buf_init(&clean, 4 * LOOK_BACK);
+	term_clean(text + start, got > 0 ? (size_t)got - start : 0, &clean);
+	len = clean.len;
+	while (len && (unsigned char)clean.data[len - 1] <= ' ')
 		len--;
-	newline = memrchr(text, '\n', len);
-	start = newline ? (size_t)(newline + 1 - text) : at ? utf8_partial_head(text, len) : 0;
-	len = utf8_cut(text + start, len - start, MESSAGE_MAX);
-	memmove(text, text + start, len);
+	newline = len ? memrchr(clean.data, '\n', len) : NULL;
+	start = newline ? (size_t)(newline + 1 - clean.data) : 0;
+	len = len ? utf8_cut(clean.data + start, len - start, MESSAGE_MAX) : 0;
+	memcpy(text, len ? clean.data + start : "", len);
+	buf_release(&clean);
 	return len;
 }
 

@@ -16,6 +16,7 @@
 #define TAIL_BYTES (64u << 10) /* of each stream; escaped at most 384 KiB (see mcp/call.c) */
 #define TEMPLATES_TTL_MS 3600000
 #define CURSOR "before-"
+#define LINE_NEAR 4096
 
 uint64_t mcp_resources_run(struct mcp *m, const char *uri, const char **stream)
 {
@@ -176,14 +177,18 @@ void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
 
 /* ---- reading ---- */
 
-/* The offset of the newest part of @o, at the start of a character. */
+/* The offset of the newest part of @o, at the start of a character; of a terminal at a line, where
+ * no escape sequence is cut. */
 static json_t *mcp_resources_tail_start(const struct output *o)
 {
 	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
-	char bytes[4];
-	ssize_t got = start ? output_read(o, &at, bytes, sizeof(bytes)) : 0;
+	char bytes[LINE_NEAR];
+	ssize_t got = start ? output_read(o, &at, bytes, o->screen.cols ? LINE_NEAR : 4) : 0;
+	const char *newline = got > 4 ? memchr(bytes, '\n', (size_t)got) : NULL;
 
-	if (got > 0 && at == start)
+	if (newline && at == start)
+		start += (uint64_t)(newline + 1 - bytes);
+	else if (got > 0 && at == start)
 		start += utf8_partial_head(bytes, (size_t)got);
 	return json_integer((json_int_t)start);
 }

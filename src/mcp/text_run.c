@@ -13,6 +13,7 @@
 #define NEWLINE_NEAR 160     /* a cut moves to a line's end within this distance */
 #define VERDICT_BYTES 400
 #define PART_MIN 300         /* least budget of a stream */
+#define TAIL_DRAWN (256u << 10)
 
 /* A stream, and the part of it that is shown. */
 struct part {
@@ -23,6 +24,8 @@ struct part {
 	size_t budget;
 	bool end_only;     /* the call limits lines or bytes, counted from the end */
 	uint64_t start;    /* of the part that these limits allow */
+	struct output_tail tail; /* of a terminal: the limits ... */
+	struct buf head_text, tail_text; /* ... and what it shows of both ends */
 };
 
 /* ---- reading ---- */
@@ -154,8 +157,10 @@ static void text_run_take_part(struct part *part, const char *name, const struct
 	*part = (struct part){ .name = name, .o = o, .end_only = end_only };
 	if (!o->total || o->dropped)
 		return;
-	part->need = text_run_shown_size(o);
-	if (!end_only)
+	part->need = o->screen.cols ? MCP_TEXT_MAX : text_run_shown_size(o);
+	if (tail)
+		part->tail = *tail;
+	if (!end_only || o->screen.cols)
 		return;
 	part->start = output_tail_offset(o, tail->lines);
 	if (o->total - part->start > tail->max_bytes)
@@ -166,6 +171,42 @@ static void text_run_take_part(struct part *part, const char *name, const struct
 				     : MCP_TEXT_MAX;
 }
 
+/* What a terminal shows of the start of its output in @max bytes. Returns where that ends. */
+static uint64_t text_run_draw_head(struct part *part, size_t max)
+{
+	struct output_page page = { .max_bytes = SIZE_MAX, .max_encoded = max, .max_text = max,
+				    .final = true };
+
+	buf_clear(&part->head_text);
+	output_clean_page(part->o, &page, &part->head_text);
+	return page.next;
+}
+
+static void text_run_draw(struct part *part)
+{
+	size_t budget = part->budget;
+
+	buf_init(&part->head_text, TAIL_DRAWN);
+	if (!part->end_only) {
+		part->from = text_run_draw_head(part, budget);
+		if (part->from == part->o->total)
+			return;
+		part->from = text_run_draw_head(part, budget / 3);
+		part->tail.lines = UINT64_MAX;
+		part->tail.max_bytes = budget - budget / 3;
+	}
+	part->tail.from = part->from;
+	if (part->tail.max_bytes > budget)
+		part->tail.max_bytes = budget;
+	part->tail.max_encoded = SIZE_MAX;
+	buf_init(&part->tail_text, TAIL_DRAWN);
+	part->to = output_clean_tail(part->o, &part->tail, &part->tail_text);
+	if (!part->to) { /* it is all there is */
+		buf_take(&part->head_text, &part->tail_text);
+		part->from = part->to = part->o->total;
+	}
+}
+
 static void text_run_cut(struct part *part)
 {
 	const struct output *o = part->o;
@@ -173,6 +214,9 @@ static void text_run_cut(struct part *part)
 	part->from = part->to = o->total;
 	if (o->dropped) {
 		part->from = 0;
+	} else if (o->screen.cols && o->total) {
+		part->from = 0;
+		text_run_draw(part);
 	} else if (part->start || part->need > part->budget) {
 		part->from = part->end_only ? 0 : text_run_head_end(o, part->budget / 3);
 		part->to = text_run_tail_start(o, part->start,
@@ -193,6 +237,12 @@ static void text_run_share(struct part *a, struct part *b, size_t left)
 	b->budget = b->budget < MCP_TEXT_MAX ? b->budget : MCP_TEXT_MAX - 1;
 	text_run_cut(a);
 	text_run_cut(b);
+}
+
+static void text_run_release(struct part *part)
+{
+	buf_release(&part->head_text);
+	buf_release(&part->tail_text);
 }
 
 static bool text_run_is_whole(const struct part *part)
@@ -271,6 +321,22 @@ static void text_run_add_bytes(struct text *t, const struct output *o, uint64_t 
 	text_put(t, bytes, text_run_read(o, from, bytes, len));
 }
 
+static void text_run_add_head(struct text *t, const struct part *part)
+{
+	if (part->o->screen.cols)
+		text_put(t, part->head_text.data, part->head_text.len);
+	else
+		text_run_add_bytes(t, part->o, 0, part->from);
+}
+
+static void text_run_add_tail(struct text *t, const struct part *part)
+{
+	if (part->o->screen.cols)
+		text_put(t, part->tail_text.data, part->tail_text.len);
+	else
+		text_run_add_bytes(t, part->o, part->to, part->o->total);
+}
+
 static void text_run_add_part(struct text *t, const struct part *part, bool named)
 {
 	const struct output *o = part->o;
@@ -279,11 +345,11 @@ static void text_run_add_part(struct text *t, const struct part *part, bool name
 		return;
 	text_end_line(t);
 	text_add(t, "--- %s\n", part->name);
-	text_run_add_bytes(t, o, 0, part->from);
+	text_run_add_head(t, part);
 	if (!text_run_is_whole(part)) {
 		text_end_line(t);
 		text_run_add_mark(t, part, named);
-		text_run_add_bytes(t, o, part->to, o->total);
+		text_run_add_tail(t, part);
 	}
 	text_end_line(t);
 }
@@ -380,4 +446,6 @@ void text_run(struct text *t)
 	text_run_add_warnings(t);
 	text_run_add_part(t, &out, run->err.total > 0);
 	text_run_add_part(t, &err, true);
+	text_run_release(&out);
+	text_run_release(&err);
 }

@@ -62,6 +62,20 @@ static void lines_repair(struct lines *l, struct line *line)
 	line->len = l->repaired.len;
 }
 
+/* Does @text draw over itself or have escapes? */
+static bool lines_is_drawn(const char *text, size_t len)
+{
+	return memchr(text, '\x1b', len) || memchr(text, '\r', len) || memchr(text, '\b', len);
+}
+
+static void lines_clean(struct lines *l, struct line *line)
+{
+	buf_clear(&l->repaired);
+	term_clean(line->text, line->len, &l->repaired);
+	line->text = l->repaired.len ? l->repaired.data : "";
+	line->len = l->repaired.len;
+}
+
 /* Fill @line with the next @len bytes; @newline: and skip one byte more. */
 static void lines_emit(struct lines *l, size_t len, bool newline, struct line *line)
 {
@@ -73,9 +87,11 @@ static void lines_emit(struct lines *l, size_t len, bool newline, struct line *l
 	l->from += len + newline;
 	l->offset += len + newline;
 	l->number += newline && l->number;
-	if (memchr(text, '\x1b', len) || memchr(text, '\r', len))
-		line->len = term_clean(text, len);
-	if (!utf8_valid(line->text, line->len))
+	while (line->len && text[line->len - 1] == '\r')
+		line->len--;
+	if (lines_is_drawn(text, line->len))
+		lines_clean(l, line);
+	else if (!utf8_valid(line->text, line->len))
 		lines_repair(l, line);
 }
 

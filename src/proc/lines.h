@@ -1,9 +1,9 @@
 /*
  * lines - reads the kept bytes of a stream line by line, as text to match patterns with.
  *
- * A line comes without its newline, escapes and redrawn parts (base/term.h), as valid UTF-8. One
- * longer than LINES_MAX comes in parts of that many bytes. Line numbers are known as long as
- * nothing before the line was lost.
+ * A line comes without its newline, escapes and redrawn parts (base/term.h), as valid UTF-8; one
+ * that draws several rows of a screen has newlines between these. One longer than LINES_MAX comes
+ * in parts of that many bytes. Line numbers are known as long as nothing before the line was lost.
  *
  * The stream may grow and lose bytes between two calls; the reader stops at the bytes written after
  * lines_begin(), and lines_continue() lets it go on with these.

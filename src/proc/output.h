@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/screen.h"
 
 #define OUTPUT_SMALL 4096 /* bytes of a stream that need no file */
 
@@ -49,6 +50,7 @@ struct output {
 	bool spooled;      /* all that is kept is in the spool */
 	bool frozen;
 	bool dropped;      /* the spool was evicted: nothing is kept */
+	struct screen_size screen; /* of the terminal that writes it; all 0: none does */
 };
 
 void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t head_max,

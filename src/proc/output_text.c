@@ -11,7 +11,12 @@
 #define UNIT_MAX 3        /* more bytes that a cut character may have */
 #define ENCODED_MAX 6     /* bytes of JSON for one raw byte, at most */
 #define REPAIRED_MAX 3    /* bytes of repaired text for one raw byte, at most */
-#define ESCAPE_MAX 4096   /* a longer escape sequence is cut like text */
+#define CLEAN_BYTES (256 * 1024) /* drawn for a page; and JSON of a clean tail */
+
+static size_t output_text_least(uint64_t a, uint64_t b)
+{
+	return (size_t)(a < b ? a : b);
+}
 
 /* The offset where the last @lines lines of @text begin. */
 static size_t output_text_lines_start(const char *text, size_t len, uint64_t lines)
@@ -63,33 +68,6 @@ static uint64_t output_text_last_part_start(const struct output *o)
 	uint64_t from, to;
 
 	return output_evicted(o, &from, &to) ? to : 0;
-}
-
-bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
-		       const struct output_tail *tail)
-{
-	uint64_t first = output_text_last_part_start(o), offset;
-	size_t start = 0, len, room;
-	AUTO_FREE char *text = NULL;
-	ssize_t n;
-
-	offset = o->total - first > tail->max_bytes ? o->total - tail->max_bytes : first;
-	room = (size_t)(o->total - offset);
-	if (!room || !tail->lines) {
-		jsonw_strn(w, key, "", 0);
-		return o->total > 0;
-	}
-	text = mem_zalloc(room);
-	n = output_read(o, &offset, text, room);
-	len = n > 0 ? (size_t)n : 0;
-	if (!tail->final)
-		len -= utf8_partial_tail(text, len);
-	start = output_text_lines_start(text, len, tail->lines);
-	if (!start && offset)
-		start = utf8_partial_head(text, len); /* the byte bound may have cut a character */
-	start += output_text_drop_to_fit(text + start, len - start, tail->max_encoded);
-	jsonw_strn(w, key, text + start, len - start);
-	return offset + start > 0;
 }
 
 /* The largest cut at or before @max that splits neither a character nor an ill-formed sequence that
@@ -172,16 +150,6 @@ static size_t output_text_prefix_that_fits(const char *text, size_t len, struct 
 			step = step > 8 ? step / 2 : step - 1; /* a unit has up to four bytes */
 	}
 	return at;
-}
-
-/* Bytes at the end that begin an escape sequence, for the next page; never all bytes. */
-static size_t output_text_unfinished_escape(const char *text, size_t len)
-{
-	size_t window = len < ESCAPE_MAX ? len : ESCAPE_MAX;
-	const char *escape = window ? memrchr(text + len - window, '\x1b', window) : NULL;
-	size_t tail = escape ? len - (size_t)(escape - text) : 0;
-
-	return tail && tail < len && !term_escape_ends(escape, tail) ? tail : 0;
 }
 
 /*
@@ -314,30 +282,211 @@ static void output_text_write_utf8(const struct output *o, struct jsonw *w,
 		;
 }
 
-/* term_clean() needs the page as a whole. */
+/* ---- clean text ---- */
+
+/* Bytes of a stream that a clean page is drawn from. */
+struct drawn {
+	char *bytes;
+	size_t len;
+	size_t hold; /* see term_draw() */
+	size_t max;  /* of them for the page; those behind show what is still drawn over */
+	size_t json; /* of the page */
+};
+
+/* Draw up to where both bounds, and @ahead bytes more, end. Returns where. */
+static size_t output_text_draw(struct term *term, const struct output *o, const struct drawn *d,
+			       size_t ahead)
+{
+	term_begin(term, o->screen, d->json + ahead);
+	return term_draw(term, d->bytes, d->len, d->max + ahead, d->hold);
+}
+
+/* Write what is drawn up to the last place before the bounds where nothing is drawn over; where
+ * there is none, up to the bounds. Returns how many bytes that takes. */
+static size_t output_text_draw_page(const struct output *o, const struct drawn *d, struct buf *text)
+{
+	struct screen_cut cut;
+	struct term term;
+	size_t end = output_text_draw(&term, o, d, TERM_ESCAPE_MAX);
+
+	cut = screen_cut_before(&term.screen, d->max, d->json);
+	if (!term.full && end <= d->max && term.screen.json <= d->json) {
+		cut = (struct screen_cut){ term.screen.count, end, 0 };
+	} else if (!cut.at) {
+		term_end(&term);
+		end = output_text_draw(&term, o, d, 0);
+		cut = (struct screen_cut){ term.screen.count, end, 0 };
+	}
+	screen_write(&term.screen, 0, cut.row, text);
+	term_end(&term);
+	return cut.at;
+}
+
+void output_clean_page(const struct output *o, struct output_page *page, struct buf *text)
+{
+	uint64_t rest = o->total > page->offset ? o->total - page->offset : 0;
+	struct drawn d = {
+		.max = output_text_least(page->max_bytes, CLEAN_BYTES),
+		.json = output_text_least(page->max_text, page->max_encoded),
+	};
+	size_t room = output_text_least(rest, d.max + TERM_ESCAPE_MAX);
+	bool last;
+
+	d.bytes = mem_zalloc(room + 1);
+	d.len = output_text_read_piece(o, page, &page->offset, d.bytes, room, &last);
+	if (!last)
+		d.hold = d.len == room && rest > room ? room - 1 : TERM_ESCAPE_MAX;
+	page->next = page->offset + output_text_draw_page(o, &d, text);
+	free(d.bytes);
+}
+
 static void output_text_write_clean(const struct output *o, struct jsonw *w,
 				    struct output_page *page)
 {
-	uint64_t left = o->total > page->offset ? o->total - page->offset : 0;
-	size_t room = left < page->max_bytes + UNIT_MAX ? (size_t)left : page->max_bytes + UNIT_MAX;
-	AUTO_FREE char *text = mem_zalloc(room + 1);
-	struct text_writer t = { .w = w, .page = page, .json = w->out->len };
-	size_t len, n, fits;
-	bool last;
+	struct buf text;
 
-	len = output_text_read_piece(o, page, &page->offset, text, room, &last);
-	page->next = page->offset;
-	n = output_text_page_length(text, len, page->max_bytes, last);
-	fits = output_text_prefix_that_fits(text, n, output_text_room_left(&t));
-	if (!fits && n)
-		utf8_next(text, n, &fits);
-	if (fits < n || len > page->max_bytes)
-		fits = output_text_cut_at_line(&t, text, fits);
-	if (!last || fits < len)
-		fits -= output_text_unfinished_escape(text, fits);
-	page->next += fits;
-	output_text_write_part(w, page, text, term_clean(text, fits));
+	buf_init(&text, w->out->max);
+	output_clean_page(o, page, &text);
+	output_text_write_part(w, page, text.data, text.len);
+	buf_release(&text);
 }
+
+/* Where to begin to draw the end of @o: at a line, if there is one. */
+static uint64_t output_text_tail_bytes(const struct output *o, const struct output_tail *tail,
+				       char *bytes, size_t *len)
+{
+	uint64_t first = output_text_last_part_start(o), offset;
+	const char *newline;
+	ssize_t got;
+
+	first = tail->from > first ? tail->from : first;
+	offset = o->total > first + PIECE_BYTES ? o->total - PIECE_BYTES : first;
+	got = output_read(o, &offset, bytes, PIECE_BYTES);
+	*len = got > 0 ? (size_t)got : 0;
+	newline = offset > first && *len ? memchr(bytes, '\n', *len) : NULL;
+	if (!newline)
+		return offset;
+	*len -= (size_t)(newline + 1 - bytes);
+	memmove(bytes, newline + 1, *len);
+	return offset + (size_t)(newline + 1 - bytes);
+}
+
+/* Draw the end of @bytes: less of it if all is more work than a screen may be. Returns where. */
+static size_t output_text_draw_tail(struct term *term, const struct output *o, const char *bytes,
+				    size_t len)
+{
+	size_t at = 0;
+
+	for (;;) {
+		term_begin(term, o->screen, CLEAN_BYTES);
+		if (term_draw(term, bytes + at, len - at, len - at, 0) == len - at)
+			return at;
+		term_end(term);
+		at += (len - at + 1) / 2;
+	}
+}
+
+static bool output_text_tail_fits(const struct buf *text, const struct output_tail *tail)
+{
+	return text->len <= tail->max_bytes &&
+	       !output_text_lines_start(text->data, text->len, tail->lines);
+}
+
+/* Write the rows from the first cut on from which they fit, else from the last one before any. */
+static struct screen_cut output_text_fit_rows(const struct screen *s,
+					      const struct output_tail *tail, struct buf *text)
+{
+	size_t low = 0, high = s->cut_count, last;
+	struct screen_cut cut = { 0, 0, 0 };
+
+	screen_write(s, 0, s->count, text);
+	if (output_text_tail_fits(text, tail) || !high)
+		return cut;
+	high -= high > 1 && s->cuts[high - 1].row + 1 == s->count && !s->rows[s->count - 1].drawn;
+	last = high - 1;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		buf_clear(text);
+		screen_write(s, s->cuts[mid].row, s->count, text);
+		if (output_text_tail_fits(text, tail))
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	cut = s->cuts[low < last ? low : last];
+	buf_clear(text);
+	screen_write(s, cut.row, s->count, text);
+	return cut;
+}
+
+uint64_t output_clean_tail(const struct output *o, const struct output_tail *tail,
+			   struct buf *text)
+{
+	AUTO_FREE char *bytes = mem_zalloc(PIECE_BYTES);
+	struct term term;
+	size_t len, from, start;
+	uint64_t offset = output_text_tail_bytes(o, tail, bytes, &len);
+
+	if (!len || !tail->lines)
+		return o->total;
+	from = output_text_draw_tail(&term, o, bytes, len);
+	offset += from + output_text_fit_rows(&term.screen, tail, text).at;
+	term_end(&term);
+	if (!text->len)
+		return offset;
+	start = output_text_lines_start(text->data, text->len, tail->lines);
+	start += text->len - start > tail->max_bytes ? text->len - start - tail->max_bytes : 0;
+	start += utf8_partial_head(text->data + start, text->len - start);
+	start += output_text_drop_to_fit(text->data + start, text->len - start, tail->max_encoded);
+	buf_consume(text, start);
+	return offset + start < o->total ? offset + start : o->total;
+}
+
+static bool output_text_write_clean_tail(const struct output *o, struct jsonw *w, const char *key,
+					 const struct output_tail *tail)
+{
+	uint64_t offset;
+	struct buf text;
+
+	buf_init(&text, CLEAN_BYTES);
+	offset = output_clean_tail(o, tail, &text);
+	jsonw_strn(w, key, text.len ? text.data : "", text.len);
+	buf_release(&text);
+	return offset > 0;
+}
+
+bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
+		       const struct output_tail *tail)
+{
+	uint64_t first = output_text_last_part_start(o), offset;
+	size_t start = 0, len, room;
+	AUTO_FREE char *text = NULL;
+	ssize_t n;
+
+	if (tail->clean)
+		return output_text_write_clean_tail(o, w, key, tail);
+	offset = o->total - first > tail->max_bytes ? o->total - tail->max_bytes : first;
+	room = (size_t)(o->total - offset);
+	if (!room || !tail->lines) {
+		jsonw_strn(w, key, "", 0);
+		return o->total > 0;
+	}
+	text = mem_zalloc(room);
+	n = output_read(o, &offset, text, room);
+	len = n > 0 ? (size_t)n : 0;
+	if (!tail->final)
+		len -= utf8_partial_tail(text, len);
+	start = output_text_lines_start(text, len, tail->lines);
+	if (!start && offset)
+		start = utf8_partial_head(text, len); /* the byte bound may have cut a character */
+	start += output_text_drop_to_fit(text + start, len - start, tail->max_encoded);
+	jsonw_strn(w, key, text + start, len - start);
+	return offset + start > 0;
+}
+
+/* ---- pages ---- */
+
 static void output_text_write_base64(const struct output *o, struct jsonw *w,
 				     struct output_page *page)
 {
@@ -365,11 +514,11 @@ void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 {
 	size_t start;
 
-	/* Each raw byte takes at least one byte of each bound. */
-	if (page->max_bytes > page->max_encoded)
-		page->max_bytes = page->max_encoded;
-	if (page->max_bytes > page->max_text)
-		page->max_bytes = page->max_text;
+	/* Each raw byte takes at least one byte of each bound, unless escapes go. */
+	if (page->base64 || !page->clean) {
+		page->max_bytes = output_text_least(page->max_bytes, page->max_encoded);
+		page->max_bytes = output_text_least(page->max_bytes, page->max_text);
+	}
 	page->text = 0;
 	jsonw_open_str(w, key);
 	start = w->out->len;
@@ -394,14 +543,19 @@ uint64_t output_whole_end(const struct output *o, uint64_t end)
 	return n > 0 && at + (uint64_t)n == end ? end - utf8_partial_tail(bytes, (size_t)n) : end;
 }
 
-bool output_has_page(const struct output *o, uint64_t offset, bool base64, bool final)
+bool output_has_page(const struct output *o, const struct output_page *page)
 {
-	const struct output_page page = { .final = final };
-	char bytes[UNIT_MAX + 1];
+	char bytes[TERM_ESCAPE_MAX + 1];
+	size_t max = page->clean ? sizeof(bytes) : UNIT_MAX + 1, n;
+	uint64_t offset = page->offset;
 	bool last;
-	size_t n = output_text_read_piece(o, &page, &offset, bytes, sizeof(bytes), &last);
 
-	return n && (base64 || last || utf8_partial_tail(bytes, n) < n);
+	n = output_text_read_piece(o, page, &offset, bytes, max, &last);
+	if (!n || page->base64 || last)
+		return n;
+	if (page->clean && n <= TERM_ESCAPE_MAX && term_is_silent(bytes, n))
+		return false;
+	return utf8_partial_tail(bytes, n) < n;
 }
 
 uint64_t output_tail_offset(const struct output *o, uint64_t lines)

@@ -609,6 +609,7 @@ int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e)
 		err_set(e, ERR_INVALID_PARAMS, "%s has no terminal", p->id);
 		return err_hint(e, "Start the command with tty: true, and cols and rows.");
 	}
+	p->out.screen = (struct screen_size){ (uint16_t)cols, (uint16_t)rows };
 	return pty_resize(p->live->out.io.fd, cols, rows); /* does not fail for an open one */
 }
 

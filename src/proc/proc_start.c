@@ -219,6 +219,8 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 	p->live->tree.is_init = p->settings->applied.layers & 1u << CONFINE_PID_NS;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
 	p->live->out.is_terminal = spec->terminal.cols;
+	p->out.screen = (struct screen_size){ (uint16_t)spec->terminal.cols,
+					      (uint16_t)spec->terminal.rows };
 	p->live->terminal_fd = s->terminal;
 	if (!spec->shares_stdio)
 		pump_start(&p->live->out, loop, s->out_read, &p->out);

@@ -54,6 +54,8 @@ struct dialect {
 			      * server.eof_seconds is set; 0: the server does not wait for it */
 	int wait_max_ms;     /* the longest that an answer may wait for a run; 0: no bound */
 	bool silent_cancel;  /* a cancelled request gets no answer */
+	bool cleans;         /* output of a terminal comes as what it shows (base/term.h), unless
+			      * the caller asks for its bytes */
 	bool outlined;       /* it needs the outline of a result as well as its JSON */
 	bool from_operator;  /* requests are the operator's command lines: already checked by the
 			      * parser, and started without a notice */

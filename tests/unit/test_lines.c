@@ -92,6 +92,23 @@ static void test_lines_are_clean(void **state)
 	stream_release(&s);
 }
 
+static void test_lines_of_a_terminal(void **state)
+{
+	static const char text[] = "plain\r\nx\by\r\n\x1b[2;1Htwo\x1b[1;1Hone\r\n";
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 100, 100);
+	stream_add(&s, text, strlen(text));
+	lines_begin(&l, &s.out, 0);
+	expect_line(&l, &s, 0, 1, false, "plain");
+	expect_line(&l, &s, 7, 2, true, "y");
+	expect_line(&l, &s, 12, 3, true, "one\ntwo");
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
 static void test_lines_around_the_hole(void **state)
 {
 	struct stream s;
@@ -241,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_are_clean),
+		cmocka_unit_test(test_lines_of_a_terminal),
 		cmocka_unit_test(test_lines_around_the_hole),
 		cmocka_unit_test(test_lines_too_long),
 		cmocka_unit_test(test_lines_go_on),

@@ -405,7 +405,8 @@ static bool has_page(const char *text, uint64_t offset, bool base64, bool final)
 	bool has;
 
 	stream_of(&s, text, strlen(text));
-	has = output_has_page(&s.out, offset, base64, final);
+	has = output_has_page(&s.out, &(struct output_page){ .offset = offset, .base64 = base64,
+							      .final = final });
 	stream_release(&s);
 	return has;
 }
@@ -429,8 +430,8 @@ static void test_output_text_has_page(void **state)
 	/* At the hole nothing follows. */
 	stream_init(&s, 2, 2);
 	stream_add(&s, "a\xe2xxx\xe2\x82", 7);
-	assert_true(output_has_page(&s.out, 1, false, false));
-	assert_false(output_has_page(&s.out, 3, false, false));
+	assert_true(output_has_page(&s.out, &(struct output_page){ .offset = 1 }));
+	assert_false(output_has_page(&s.out, &(struct output_page){ .offset = 3 }));
 	stream_release(&s);
 }
 
@@ -440,7 +441,182 @@ static void test_output_text_clean_page(void **state)
 
 	(void)state;
 	page.clean = true;
-	expect_page("\x1b[31mred\x1b[0m 1%\r2%\n", page, "2%\n", 19);
+	expect_page("\x1b[31mred\x1b[0m 1%\r2%\x1b[K\n", page, "2%\n", 22);
+	/* A bound ends the page before what is still being drawn, if anything is before it. */
+	page.max_bytes = 20;
+	expect_page("a\nb\nbar 10%\rbar 20%\rbar 30%\nc\n", page, "a\nb\n", 4);
+	expect_page("bar 10%\rbar 20%\rbar 30%\nc\n", page, "bar 20%", 16 + 4);
+	expect_page("bar 10%\x1b[K\rbar \x1b[1;31m40%\n", page, "bar 10%", 15);
+	page.max_bytes = 1;
+	expect_page("\x1b[31mred", page, "", 5);
+	/* What is unfinished waits while it may still be finished. */
+	page.max_bytes = 100;
+	expect_page("red\x1b[3", page, "red", 6);
+	page.final = false;
+	expect_page("red\x1b[3", page, "red", 3);
+	expect_page("red\xe2\x82", page, "red", 3);
+	expect_page("\x1b]0;title", page, "", 0);
+}
+
+/* Nothing to see, unless more comes, is no page; more of it than a terminal would wait for is. */
+static void test_output_text_silent_page(void **state)
+{
+	struct output_page page = { .clean = true };
+	struct stream s;
+	char text[5000];
+
+	(void)state;
+	stream_of(&s, "x\x1b[0m\r\x1b]0;t", 11);
+	assert_true(output_has_page(&s.out, &page));
+	page.offset = 1;
+	assert_false(output_has_page(&s.out, &page));
+	page.final = true;
+	assert_true(output_has_page(&s.out, &page));
+	stream_release(&s);
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "\x1b]", 2);
+	stream_of(&s, text, sizeof(text));
+	page = page_of(0, 10000, false);
+	page.clean = true;
+	assert_true(output_has_page(&s.out, &page));
+	page.next = 0;
+	{
+		struct buf clean;
+
+		buf_init(&clean, 1000);
+		output_clean_page(&s.out, &page, &clean);
+		assert_int_equal(page.next, sizeof(text));
+		assert_int_equal(clean.len, 0);
+		buf_release(&clean);
+	}
+	stream_release(&s);
+}
+
+/* A block of terminal output that ends at the start of a line, and what it shows. */
+static void add_block(uint64_t *seed, struct buf *raw, struct buf *want, bool redraws)
+{
+	unsigned n = (unsigned)unit_random(seed) % 100;
+
+	switch (unit_random(seed) % (redraws ? 7 : 4)) {
+	case 0:
+		buf_addf(raw, "plain %u\r\n", n);
+		buf_addf(want, "plain %u\n", n);
+		break;
+	case 1:
+		buf_addf(raw, "\x1b]0;title %u\a\x1b[1;31mred\x1b[0m %u\x1b(B\r\n", n, n);
+		buf_addf(want, "red %u\n", n);
+		break;
+	case 2:
+		buf_addf(raw, "\x1b[?2004h\xe2\x82\xac \xf0\x9f\x98\x80\t%u\x1b[?2004l\r\n", n);
+		buf_addf(want, "\xe2\x82\xac \xf0\x9f\x98\x80\t%u\n", n);
+		break;
+	case 3:
+		buf_adds(raw, "\r\n");
+		buf_adds(want, "\n");
+		break;
+	case 4:
+		buf_addf(raw, "%u%%\r\x1b[K%u%%\r%u%%\r\n", n, n + 100, n + 200);
+		buf_addf(want, "%u%%\n", n + 200);
+		break;
+	case 5:
+		buf_addf(raw, "a %u\r\nb\r\nc\r\n\x1b[3A\x1b[2K\ra %u\x1b[2B\rC\x1b[B\r", n, n + 1);
+		buf_addf(want, "a %u\nb\nC\n", n + 1);
+		break;
+	default:
+		buf_addf(raw, "\x1b[?1049h\x1b[H%u\x1b[H%u\x1b[?1049l", n, n + 100);
+		buf_addf(want, "%u\n", n + 100);
+	}
+}
+
+/* Read clean pages from @*offset on into @got. */
+static void read_clean(const struct stream *s, uint64_t *offset, bool final, uint64_t *seed,
+		       struct buf *got)
+{
+	for (;;) {
+		size_t max = 70 + unit_random(seed) % 200;
+		struct output_page page = page_of(*offset, max, final);
+		struct reply r;
+
+		page.clean = true;
+		page.max_text = 40 + unit_random(seed) % 100;
+		write_page(s, &page, &r);
+		assert_true(r.encoded <= page.max_text);
+		buf_add(got, r.text, r.len);
+		reply_release(&r);
+		if (page.next == *offset)
+			return;
+		*offset = page.next;
+	}
+}
+
+/* Pages put together are the whole, however bounds cut them, and where nothing is drawn over also
+ * while it comes. */
+static void test_output_text_clean_pages_are_the_whole(void **state)
+{
+	uint64_t seed = 31;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		bool live = round % 2;
+		struct buf raw, want, got;
+		struct stream s;
+		uint64_t offset = 0;
+
+		buf_init(&raw, 100000);
+		buf_init(&want, 100000);
+		buf_init(&got, 100000);
+		for (uint64_t i = unit_random(&seed) % 30; i < 31; i++)
+			add_block(&seed, &raw, &want, !live);
+		stream_of(&s, live ? "" : raw.data, live ? 0 : raw.len);
+		s.out.screen = (struct screen_size){ 80, 24 };
+		for (size_t at = 0, part; live && at < raw.len; at += part) {
+			part = 1 + unit_random(&seed) % 9;
+			part = part < raw.len - at ? part : raw.len - at;
+			stream_add(&s, raw.data + at, part);
+			read_clean(&s, &offset, false, &seed, &got);
+		}
+		read_clean(&s, &offset, true, &seed, &got);
+		assert_int_equal(offset, raw.len);
+		if (got.len != want.len || memcmp(got.data, want.data, want.len))
+			print_error("%s\n became\n%s\n", raw.data, got.data);
+		assert_int_equal(got.len, want.len);
+		assert_memory_equal(got.data, want.data, want.len);
+		stream_release(&s);
+		buf_release(&raw);
+		buf_release(&want);
+		buf_release(&got);
+	}
+}
+
+static void expect_clean_tail(const char *text, uint64_t count, size_t max, const char *want,
+			      uint64_t offset)
+{
+	struct output_tail tail = lines(count);
+	struct stream s;
+	struct buf got;
+
+	tail.max_bytes = max;
+	tail.clean = true;
+	buf_init(&got, 1000);
+	stream_of(&s, text, strlen(text));
+	s.out.screen = (struct screen_size){ 80, 24 };
+	assert_int_equal(output_clean_tail(&s.out, &tail, &got), offset);
+	assert_string_equal(got.data ? got.data : "", want);
+	buf_release(&got);
+	stream_release(&s);
+}
+
+static void test_output_text_clean_tail(void **state)
+{
+	(void)state;
+	expect_clean_tail("", 5, 100, "", 0);
+	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 5, 100, "a\nb\n2%\n", 0);
+	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 2, 100, "b\n2%\n", 3);
+	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 9, 3, "2%\n", 6);
+	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 9, 2, "%\n", 7);
+	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 0, 9, "", 13);
+	/* A screen is not cut where its rows are still drawn, but its text is. */
+	expect_clean_tail("a\r\nb\r\nc\x1b[H", 2, 100, "b\nc", 2);
 }
 
 static void test_output_text_base64_pages(void **state)
@@ -526,7 +702,8 @@ static void read_pages(const struct stream *s, uint64_t *offset, bool final, uin
 {
 	for (;;) {
 		struct output_page page = page_of(*offset, 1 + unit_random(seed) % 12, final);
-		bool has = output_has_page(&s->out, *offset, false, final);
+		bool has = output_has_page(&s->out, &(struct output_page){ .offset = *offset,
+									    .final = final });
 		struct reply r;
 		size_t used;
 
@@ -726,6 +903,9 @@ int main(void)
 		cmocka_unit_test(test_output_text_long_pages_end_at_lines),
 		cmocka_unit_test(test_output_text_has_page),
 		cmocka_unit_test(test_output_text_clean_page),
+		cmocka_unit_test(test_output_text_silent_page),
+		cmocka_unit_test(test_output_text_clean_pages_are_the_whole),
+		cmocka_unit_test(test_output_text_clean_tail),
 		cmocka_unit_test(test_output_text_base64_pages),
 		cmocka_unit_test(test_output_text_pages_are_the_whole),
 		cmocka_unit_test(test_output_text_live_pages_are_the_whole),
