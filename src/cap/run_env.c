@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "policy/env.h"
 
 static void run_env_follow_user(const struct run_env *run, char ***envp)
@@ -18,12 +19,23 @@ static void run_env_follow_user(const struct run_env *run, char ***envp)
 			env_set(envp, own[i].name, own[i].value);
 }
 
+/* glibc asks name servers over UDP unless told otherwise (resolv.conf(5), use-vc). */
+static void run_env_resolve_by_tcp(const struct run_env *run, char ***envp)
+{
+	const char *const *ports =
+		(const char *const *)config_names(run->config, CONFIG_SANDBOX_NETWORK);
+
+	if (str_is_listed("53", ports) && !json_object_get(run->environment, "RES_OPTIONS"))
+		env_set(envp, "RES_OPTIONS", "use-vc");
+}
+
 int run_env_build(const struct run_env *run, char ***envp, struct err *e)
 {
 	if (env_build(run->config, run->shell, run->environment, envp, e))
 		return -1;
 	if (run->user->name)
 		run_env_follow_user(run, envp);
+	run_env_resolve_by_tcp(run, envp);
 	if (run->terminal && !json_object_get(run->environment, "TERM"))
 		env_set(envp, "TERM", "xterm-256color");
 	return 0;

@@ -153,6 +153,12 @@ static json_t *cli_config_schema_of(const struct config_row *row)
 	case CONFIG_BOOLEAN:
 		return json_pack("{s:s, s:b}", "type", "boolean", "default",
 				 !strcmp(row->default_text, "true"));
+	case CONFIG_PORTS:
+		return json_pack("{s:[s,s], s:{s:s, s:I, s:I}, s:i, s:i, s:b}", "type", "boolean",
+				 "array", "items", "type", "integer", "minimum",
+				 (json_int_t)row->min, "maximum", (json_int_t)row->max, "minItems",
+				 1, "maxItems", CONFIG_PORTS_MAX, "default",
+				 !strcmp(row->default_text, "true"));
 	case CONFIG_ENUM:
 		return json_pack("{s:o, s:s}", "enum", cli_config_choices(row->choices), "default",
 				 row->default_text);

@@ -26,6 +26,7 @@ static const struct {
 	{ "gains no further rights", { "no_new_privs", "credentials", "capabilities" } },
 	{ "reaches a small part of the kernel", { "seccomp" } },
 	{ "has no network", { "network_off" } },
+	{ "connects to listed ports only", { "network_ports" } },
 	{ "has its own session and limits", { "session", "rlimits", "cgroup" } },
 };
 

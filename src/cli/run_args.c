@@ -32,19 +32,18 @@ static int run_args_set_variable(struct run_args *a, const struct cli_option *op
 		       : CMDLINE_GO_ON;
 }
 
-/* The user of the command line is the operator, so this sets the operator's option. */
-static int run_args_set_user(struct run_args *a, const struct cli_option *option,
-			     const char *name)
+/* The user of the command line is the operator, so this sets the operator's option @key. */
+static int run_args_set_own(struct run_args *a, const struct cli_option *option,
+			    enum config_key key, const char *text)
 {
-	AUTO_FREE char *setting = NULL;
 	struct err e = ERR_INIT;
 
-	if (asprintf(&setting, "sandbox.user=%s", name) < 0)
-		abort();
-	if (!config_set(&a->options.context.config, setting, &e))
+	if (!config_assign(&a->options.context.config, key, text, CONFIG_BY_COMMAND_LINE,
+			   option->name, &e))
 		return CMDLINE_GO_ON;
+	say_mistake(a->command, "%s %s: %s. %s", option->name, text, e.message, e.hint);
 	err_release(&e);
-	return say_mistake(a->command, "%s takes one name, not %s", option->name, name);
+	return SAY_STATUS_USAGE;
 }
 
 static int run_args_take(void *args, const struct cli_option *option,
@@ -63,7 +62,9 @@ static int run_args_take(void *args, const struct cli_option *option,
 	case OPTION_ENV:
 		return run_args_set_variable(a, option, value->text);
 	case OPTION_USER:
-		return run_args_set_user(a, option, value->text);
+		return run_args_set_own(a, option, CONFIG_SANDBOX_USER, value->text);
+	case OPTION_NETWORK:
+		return run_args_set_own(a, option, CONFIG_SANDBOX_NETWORK, value->text);
 	case OPTION_STRICT:
 		return run_args_set(a, option, json_string("strict"));
 	case OPTION_NO_NETWORK:

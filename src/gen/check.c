@@ -120,7 +120,7 @@ static void gen_check_config_narrow(const struct gen_at *at, const json_t *row, 
 {
 	static const char *const ways[][2] = {
 		{ "lower", "integer" }, { "bound", "integer" }, { "false", "boolean" },
-		{ "later", "enum" },
+		{ "false", "ports" }, { "later", "enum" },
 	};
 	const char *narrow = gen_str_or(at, row, "narrow", NULL);
 
@@ -148,7 +148,7 @@ static void gen_check_config_row(const struct gen_at *at, json_t *row)
 
 		if (value < gen_int(at, row, "min") || value > gen_int(at, row, "max"))
 			gen_fail(at, "default %lld is out of bounds", (long long)value);
-	} else if (!strcmp(type, "boolean")) {
+	} else if (!strcmp(type, "boolean") || !strcmp(type, "ports")) {
 		if (!json_is_boolean(fallback))
 			gen_fail(at, "default must be true or false");
 	} else if (!strcmp(type, "enum")) {

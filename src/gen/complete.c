@@ -53,13 +53,13 @@ static void gen_complete_names(const json_t *rows, const char *before, struct bu
 		buf_addf(out, "%s%s", before, gen_member(row, "name"));
 }
 
-/* The values of a key: those of an enum, true and false. */
+/* The values of a key: those of an enum, true and false, also where ports may stand. */
 static void gen_complete_values(const json_t *row, const char *before, struct buf *out)
 {
 	json_t *choice;
 	size_t i;
 
-	if (!strcmp(gen_member(row, "type"), "boolean"))
+	if (json_is_boolean(json_object_get(row, "default")))
 		buf_addf(out, "%strue%sfalse", before, before);
 	json_array_foreach(json_object_get(row, "choices"), i, choice)
 		buf_addf(out, "%s%s", before, json_string_value(choice));

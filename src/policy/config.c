@@ -164,6 +164,54 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 	return 0;
 }
 
+/* A number that ends at a comma or at the end of the text. */
+static bool config_is_port(const struct config_row *row, const char *text, size_t len)
+{
+	int64_t port = 0;
+
+	for (size_t i = 0; i < len && port <= row->max; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		port = port * 10 + (text[i] - '0');
+	}
+	return len && *text != '0' && port >= row->min && port <= row->max;
+}
+
+static int config_fail_ports(const struct config_row *row, const char *text, struct err *e)
+{
+	err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is neither true nor false nor a list "
+		"of at most %d ports from %lld to %lld", row->name, text, CONFIG_PORTS_MAX,
+		(long long)row->min, (long long)row->max);
+	return err_hint(e, "Write true, false, or ports with commas between them: 53,443.");
+}
+
+/* A comma may stand behind the last port: "1," is a list, and 1 means true. */
+static int config_set_ports(const struct config_row *row, const char *text, struct config_value *v,
+			    struct err *e)
+{
+	size_t count = 0;
+
+	v->names = mem_zalloc((CONFIG_PORTS_MAX + 1) * sizeof(*v->names));
+	v->number = 1;
+	if (config_word_index(true_words, text) >= 0)
+		return 0;
+	v->number = 0;
+	if (config_word_index(false_words, text) >= 0)
+		return 0;
+	v->number = 1;
+	for (const char *p = text; *p || !count; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+
+		if (count == CONFIG_PORTS_MAX || !config_is_port(row, p, len)) {
+			mem_list_free(v->names);
+			return config_fail_ports(row, text, e);
+		}
+		v->names[count++] = mem_strndup(p, len);
+		p += len;
+	}
+	return 0;
+}
+
 static int config_parse(const struct config_row *row, const char *text, struct config_value *v,
 			struct err *e)
 {
@@ -176,6 +224,8 @@ static int config_parse(const struct config_row *row, const char *text, struct c
 		return config_set_enum(row, text, v, e);
 	case CONFIG_NAMES:
 		return config_set_names(row, text, v, e);
+	case CONFIG_PORTS:
+		return config_set_ports(row, text, v, e);
 	}
 	mem_bug(__FILE__, __LINE__, "unknown option type");
 }
@@ -274,7 +324,7 @@ int64_t config_int(const struct config *c, enum config_key key)
 
 bool config_bool(const struct config *c, enum config_key key)
 {
-	BUG_IF(config_rows[key].type != CONFIG_BOOLEAN);
+	BUG_IF(config_rows[key].type != CONFIG_BOOLEAN && config_rows[key].type != CONFIG_PORTS);
 	return c->values[key].number != 0;
 }
 
@@ -286,7 +336,7 @@ const char *config_choice(const struct config *c, enum config_key key)
 
 char *const *config_names(const struct config *c, enum config_key key)
 {
-	BUG_IF(config_rows[key].type != CONFIG_NAMES);
+	BUG_IF(config_rows[key].type != CONFIG_NAMES && config_rows[key].type != CONFIG_PORTS);
 	return c->values[key].names;
 }
 
@@ -319,6 +369,12 @@ char *config_text(const struct config *c, enum config_key key)
 	switch (config_rows[key].type) {
 	case CONFIG_NAMES:
 		return config_join(v->names);
+	case CONFIG_PORTS:
+		if (*v->names && !v->names[1] && !strcmp(*v->names, "1"))
+			return mem_strdup("1,");
+		if (*v->names)
+			return config_join(v->names);
+		return mem_strdup(v->number ? "true" : "false");
 	case CONFIG_BOOLEAN:
 		return mem_strdup(v->number ? "true" : "false");
 	case CONFIG_ENUM:

@@ -16,7 +16,13 @@
 #include "gen/config.h" /* enum config_key: CONFIG_..., CONFIG_COUNT */
 #include "policy/ruleset.h"
 
-enum config_type { CONFIG_INTEGER, CONFIG_BOOLEAN, CONFIG_ENUM, CONFIG_NAMES };
+enum config_type {
+	CONFIG_INTEGER,
+	CONFIG_BOOLEAN,
+	CONFIG_ENUM,
+	CONFIG_NAMES,
+	CONFIG_PORTS, /* true, false, or a list of TCP ports, which is true for these only */
+};
 
 /* What a project may do to a value (policy/project.h). */
 enum config_narrow {
@@ -27,11 +33,13 @@ enum config_narrow {
 	CONFIG_NARROW_LATER, /* name a later choice */
 };
 
+#define CONFIG_PORTS_MAX 64 /* in one list */
+
 /* One row of schema/config.json. */
 struct config_row {
 	const char *name; /* "limits.running_processes" */
 	enum config_type type;
-	int64_t min, max;            /* of integers; of names: how many, 0: any number */
+	int64_t min, max;            /* of integers, ports; of names: how many, 0: any number */
 	const char *default_text;    /* as --set takes it */
 	const char *const *choices;  /* of enums; NULL-terminated */
 	enum config_narrow narrow;
@@ -53,8 +61,9 @@ enum config_rank {
 struct config_value {
 	enum config_rank rank;
 	char *origin; /* "/etc/procpen/config.json:3", "--set"; NULL: the default; owned */
-	int64_t number;   /* integer; boolean 0 or 1; enum: index of the choice */
-	char **names;     /* CONFIG_NAMES: NULL-terminated, possibly empty; owned */
+	int64_t number;   /* integer; boolean and ports: 0 or 1; enum: index of the choice */
+	char **names;     /* names, and the ports that are listed: NULL-terminated, possibly
+			   * empty; owned */
 };
 
 struct config {
@@ -78,9 +87,9 @@ int config_assign(struct config *c, int key, const char *text, enum config_rank 
 		  const char *origin, struct err *e);
 
 int64_t config_int(const struct config *c, enum config_key key);
-bool config_bool(const struct config *c, enum config_key key);
+bool config_bool(const struct config *c, enum config_key key); /* also of CONFIG_PORTS */
 const char *config_choice(const struct config *c, enum config_key key); /* text of an enum value */
-char *const *config_names(const struct config *c, enum config_key key);
+char *const *config_names(const struct config *c, enum config_key key); /* likewise */
 
 /* Key of the option called @name, or -1. config_lookup(): with InvalidParams and the nearest. */
 int config_find(const char *name);

@@ -1,5 +1,7 @@
 #include "policy/config_members.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 
 /* As the type of its row has it. */
@@ -15,6 +17,16 @@ static void config_members_value(struct jsonw *w, const char *name, const struct
 		return;
 	case CONFIG_ENUM:
 		jsonw_str(w, name, config_choice(c, key));
+		return;
+	case CONFIG_PORTS:
+		if (!*config_names(c, key)) {
+			jsonw_bool(w, name, config_bool(c, key));
+			return;
+		}
+		jsonw_array(w, name);
+		for (char *const *port = config_names(c, key); *port; port++)
+			jsonw_int(w, NULL, strtol(*port, NULL, 10));
+		jsonw_end_array(w);
 		return;
 	case CONFIG_NAMES:
 		jsonw_array(w, name);

@@ -37,6 +37,8 @@ static const char *config_text_wanted(enum config_type type)
 		return "a string";
 	case CONFIG_NAMES:
 		return "an array of strings";
+	case CONFIG_PORTS:
+		return "true, false, or an array of ports";
 	}
 	mem_bug(__FILE__, __LINE__, "unknown option type");
 }
@@ -96,6 +98,28 @@ static char *config_text_join(const struct config_row *row, const json_t *array,
 	return buf_steal(&names);
 }
 
+/* With a comma behind each: [1] is a list of one port, and "1" means true. */
+static char *config_text_ports(const struct config_row *row, const json_t *array, struct err *e)
+{
+	struct buf ports;
+	json_t *port;
+	size_t i;
+
+	buf_init(&ports, SIZE_MAX / 2);
+	buf_adds(&ports, "");
+	json_array_foreach(array, i, port) {
+		if (!json_is_integer(port)) {
+			err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not a port",
+				row->name, i + 1);
+			err_hint(e, "Each element is an integer from 1 to 65535.");
+			buf_release(&ports);
+			return NULL;
+		}
+		buf_addf(&ports, "%lld,", (long long)json_integer_value(port));
+	}
+	return buf_steal(&ports);
+}
+
 char *config_text_value(const struct config_row *row, const json_t *value, struct err *e)
 {
 	char *text = NULL;
@@ -103,11 +127,15 @@ char *config_text_value(const struct config_row *row, const json_t *value, struc
 	if (json_is_integer(value) && row->type == CONFIG_INTEGER) {
 		if (asprintf(&text, "%lld", (long long)json_integer_value(value)) < 0)
 			abort();
-	} else if (json_is_boolean(value) && row->type == CONFIG_BOOLEAN) {
+	} else if (json_is_boolean(value) &&
+		   (row->type == CONFIG_BOOLEAN || row->type == CONFIG_PORTS)) {
 		text = mem_strdup(json_is_true(value) ? "true" : "false");
 	} else if (json_is_array(value) && row->type == CONFIG_NAMES) {
 		text = config_text_join(row, value, e);
-	} else if (json_is_string(value) && row->type != CONFIG_BOOLEAN) {
+	} else if (json_is_array(value) && row->type == CONFIG_PORTS) {
+		text = config_text_ports(row, value, e);
+	} else if (json_is_string(value) && row->type != CONFIG_BOOLEAN &&
+		   row->type != CONFIG_PORTS) {
 		text = mem_strdup(json_string_value(value));
 	} else {
 		config_text_fail_type(row, value, e);

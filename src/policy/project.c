@@ -56,6 +56,12 @@ static int64_t project_tier(const struct project_reader *r, const struct config_
 	return number ? number - 1 : (int64_t)r->own_tier(row->name + strlen(TIER));
 }
 
+/* Has the operator listed ports? Then true is wider. */
+static bool project_has_ports(const struct project_reader *r, const struct config_row *row)
+{
+	return *config_names(r->config, (enum config_key)(row - config_rows));
+}
+
 /* Above 0: @next is narrower than @now; below 0: it is wider. */
 static int project_compare(const struct project_reader *r, const struct config_row *row,
 			   int64_t now, int64_t next)
@@ -69,6 +75,8 @@ static int project_compare(const struct project_reader *r, const struct config_r
 		return (project_bound(next) < project_bound(now)) -
 		       (project_bound(next) > project_bound(now));
 	case CONFIG_NARROW_FALSE:
+		if (now && next && row->type == CONFIG_PORTS && project_has_ports(r, row))
+			return -1;
 		return (int)(now - next);
 	case CONFIG_NARROW_LATER:
 		now = tier ? project_tier(r, row, now) : now;
@@ -89,6 +97,10 @@ static int project_parse(int key, const char *text, int64_t *number, struct err 
 	config_init(&scratch);
 	status = config_assign(&scratch, key, text, CONFIG_BY_PROJECT, PROJECT_FILE, e);
 	*number = scratch.values[key].number;
+	if (!status && config_rows[key].type == CONFIG_PORTS && *scratch.values[key].names)
+		status = err_set(e, ERR_INVALID_PARAMS,
+				 "\"%s\": a project can only set it to false",
+				 config_rows[key].name);
 	config_release(&scratch);
 	return status;
 }

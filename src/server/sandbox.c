@@ -67,13 +67,25 @@ static const char *const *sandbox_names_of(const struct config *config, enum con
 	return (const char *const *)config_names(config, key);
 }
 
-/* cgroup cannot be required: only a run with limits gets one, and its result lists it. */
+/* sandbox.network, if it lists ports. */
+static void sandbox_read_ports(const struct config *config, struct confine_options *options)
+{
+	char *const *port = config_names(config, CONFIG_SANDBOX_NETWORK);
+
+	for (; *port; port++)
+		options->ports[options->port_count++] = (uint16_t)strtol(*port, NULL, 10);
+}
+_Static_assert(CONFIG_PORTS_MAX <= CONFINE_PORTS_MAX, "each list of ports fits");
+
+/* cgroup cannot be required: only a run with limits gets one, and its result lists it. Ports are
+ * required by their list. */
 static int sandbox_check_require(char *const *names, struct err *e)
 {
 	for (; *names; names++) {
 		int layer = confine_layer_find(*names);
 
-		if ((layer >= 0 && layer != CONFINE_CGROUP) || !strcmp(*names, FILES))
+		if ((layer >= 0 && layer != CONFINE_CGROUP && layer != CONFINE_NETWORK_PORTS) ||
+		    !strcmp(*names, FILES))
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
 			"sandbox.require: \"%.64s\" is not a layer that can be required", *names);
@@ -257,6 +269,7 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 	if (asprintf(&record, "%s/audit", in->state_dir) < 0)
 		abort();
 	options.record = record;
+	sandbox_read_ports(config, &options);
 	if (in->reaper && options.profile != CONFINE_NONE)
 		reaper_spare_privileged(in->reaper);
 	c = confine_new(&options);
@@ -365,6 +378,7 @@ static bool sandbox_asks_for_layers(const struct config *config)
 	return *config_names(config, CONFIG_SANDBOX_HIDE) || sandbox_wants_readonly(config) ||
 	       *config_names(config, CONFIG_SANDBOX_REQUIRE) ||
 	       !config_bool(config, CONFIG_SANDBOX_NETWORK) ||
+	       *config_names(config, CONFIG_SANDBOX_NETWORK) ||
 	       sandbox_is_profile(config, CONFINE_STRICT);
 }
 
@@ -382,6 +396,8 @@ void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_
 	sandbox_probe_required(&s);
 	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
 		sandbox_probe_layer(&s, "sandbox.network=false", "network_off");
+	else if (*config_names(config, CONFIG_SANDBOX_NETWORK))
+		sandbox_probe_layer(&s, "sandbox.network with ports", "network_ports");
 	if (sandbox_is_profile(config, CONFINE_STRICT))
 		sandbox_probe_files(&s, "sandbox.profile=strict");
 	err_release(&s.failure);

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -160,6 +161,39 @@ static void test_config_boolean(void **state)
 	assert_false(config_bool(c, CONFIG_AUDIT_REQUIRED));
 }
 
+static void test_config_ports(void **state)
+{
+	static const struct {
+		const char *text, *shown; /* NULL: refused */
+	} rows[] = {
+		{ "true", "true" }, { "1", "true" }, { "off", "false" }, { "0", "false" },
+		{ "443", "443" }, { "53,443,", "53,443" }, { "1,", "1," }, { "65535", "65535" },
+		{ "", NULL }, { ",", NULL }, { "443,,53", NULL }, { "443,0", NULL }, { "065", NULL },
+		{ "65536", NULL }, { "99999999999999999999", NULL }, { "443 ", NULL }, { "-1", NULL },
+		{ "443,true", NULL }, { "4*", NULL },
+	};
+	struct config c;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		config_init(&c);
+		if (config_assign(&c, CONFIG_SANDBOX_NETWORK, rows[i].text, CONFIG_BY_COMMAND_LINE, "--set",
+				  &e)) {
+			assert_null(rows[i].shown);
+			assert_non_null(strstr(e.message, "nor a list of at most 64 ports"));
+			err_release(&e);
+		} else {
+			char *text = config_text(&c, CONFIG_SANDBOX_NETWORK);
+
+			assert_non_null(rows[i].shown);
+			assert_string_equal(text, rows[i].shown);
+			free(text);
+		}
+		config_release(&c);
+	}
+}
+
 static void test_config_enum(void **state)
 {
 	struct config *c = *state;
@@ -232,6 +266,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_integer_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_umask_takes_octal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_boolean, setup, teardown),
+		cmocka_unit_test(test_config_ports),
 		cmocka_unit_test_setup_teardown(test_config_enum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names_have_a_maximum, setup, teardown),

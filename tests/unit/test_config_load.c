@@ -106,7 +106,9 @@ static void test_config_load_mistakes_have_their_place(void **state)
 		       " {\"id\": \"c\"}]}", "c.json:3:2: rule \"c\": decision is missing");
 	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\","
 		       "\"examples\": [\"c\"]}]}", "c.json:2: rule \"a\" does not match its example: c");
-	EXPECT_REFUSED("{\"sandbox.network\": \"false\"}", "takes true or false, not a string");
+	EXPECT_REFUSED("{\"sandbox.ahead\": \"false\"}", "takes true or false, not a string");
+	EXPECT_REFUSED("{\"sandbox.network\": \"443\"}", "true, false, or an array of ports, not a string");
+	EXPECT_REFUSED("{\"sandbox.network\": [443, \"x\"]}", "element 2 is not a port");
 	EXPECT_REFUSED("{\"sandbox.network\": null}", "not null");
 	EXPECT_REFUSED("{\"limits.requests\": 1.5}", "not a number with a fraction");
 	EXPECT_REFUSED("{\"limits.requests\": 0}", "from 1 to 4096 requests");

@@ -102,7 +102,8 @@ static void test_confine_names(void **state)
 {
 	static const char *const names[CONFINE_LAYER_COUNT] = {
 		"shim", "session", "rlimits", "no_new_privs", "credentials", "capabilities", "seccomp",
-		"landlock", "pid_namespace", "mount_namespace", "network_off", "cgroup",
+		"landlock", "pid_namespace", "mount_namespace", "network_off",
+		"network_ports", "cgroup",
 	};
 	struct fixture *f = *state;
 
@@ -440,7 +441,7 @@ static int try_short_of(struct fixture *f, const struct shortage *t)
 	make(f);
 	refuse(t->nr, t->flags, t->error);
 	if (t->nr == SYS_landlock_create_ruleset)
-		return confine_landlock_build(1, NULL, false, &f->e) < 0 &&
+		return confine_landlock_build(1, &(struct confine_landlock_rules){ 0 }, &f->e) < 0 &&
 				       err_retryable(&f->e)
 			       ? 0
 			       : 4;

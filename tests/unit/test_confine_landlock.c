@@ -319,7 +319,8 @@ static int attempt_with(const struct row *row, int abi)
 	scratch_copy(&tmp, "single", single);
 	scratch_copy(&tmp, "missing", missing);
 	if (abi) {
-		ruleset = confine_landlock_build(abi, writable, false, &e);
+		ruleset = confine_landlock_build(
+			abi, &(struct confine_landlock_rules){ .writable = writable }, &e);
 		assert_true(ruleset >= 0);
 		assert_int_equal(fcntl(ruleset, F_GETFD), FD_CLOEXEC);
 	}
@@ -374,7 +375,7 @@ static void test_confine_landlock_refuses_what_it_cannot(void **state)
 		print_message("SKIP: this kernel knows all that is asked for\n");
 		skip();
 	}
-	assert_int_equal(confine_landlock_build(NEWEST, NULL, false, &e), -1);
+	assert_int_equal(confine_landlock_build(NEWEST, &(struct confine_landlock_rules){ 0 }, &e), -1);
 	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
 	err_release(&e);
 }
@@ -403,7 +404,7 @@ static void test_confine_landlock_other_devices(void **state)
 		skip();
 	}
 	for (int abi = 1; abi <= confine_landlock_abi() && abi <= NEWEST; abi++) {
-		int ruleset = confine_landlock_build(abi, NULL, false, &e);
+		int ruleset = confine_landlock_build(abi, &(struct confine_landlock_rules){ 0 }, &e);
 
 		assert_true(ruleset >= 0);
 		assert_int_equal(attempt(&row, ruleset), EACCES);

@@ -568,6 +568,52 @@ static void test_confine_seccomp_notify(void **state)
 	}
 }
 
+/* ---- listed ports ---- */
+
+/* IP is TCP by connect(2); all else is as without the list. */
+static void test_confine_seccomp_ports(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 2, 3, 6, 8, 10, 16, 30, 262, SERVER_PID, 0x5412,
+					   0x20000000, UINT64_MAX };
+	const size_t count = sizeof(values) / sizeof(values[0]);
+
+	(void)state;
+	for (int variant = 0; variant < VARIANTS; variant += 3) {
+		struct filter f = filter_make((struct confine_seccomp_options){
+			.strict = variant & STRICT,
+			.no_network = variant & OFFLINE,
+			.tcp_only = true,
+			.as_root = variant & ROOT,
+			.protect_pid = variant & DOORS ? SERVER_PID : 0,
+			.protect_group = variant & DOORS ? SERVER_GROUP : 0,
+		});
+
+		for (uint32_t nr = 0; nr <= NUMBER_MAX; nr++)
+			for (size_t i = 0; i < count * count * count; i++) {
+				const uint64_t args[4] = { values[i % count], values[i / count % count],
+							   values[i / count / count], 0 };
+				uint32_t want = filter_call4(&filters[variant], nr, args);
+
+				if (nr == SYS_socket && want == SECCOMP_RET_ALLOW &&
+				    (args[0] == AF_INET || args[0] == AF_INET6) &&
+				    (args[1] != SOCK_STREAM || (args[2] != 0 && args[2] != 6)))
+					want = DENIED(EAFNOSUPPORT);
+				if ((nr == SYS_sendmsg && args[2] & 0x20000000) ||
+				    (nr == SYS_setsockopt && args[1] == 6 && args[2] == 30))
+					want = DENIED(EPERM);
+				assert_int_equal(filter_call4(&f, nr, args), want);
+			}
+		for (int high = 0; high < 2; high++) {
+			const uint64_t args[4] = { 3, 0, 0, 0x20004000 | (high ? HIGH : 0) };
+
+			assert_int_equal(filter_call4(&f, SYS_sendto, args), DENIED(EPERM));
+			assert_int_equal(filter_call4(&f, SYS_sendmmsg, args), DENIED(EPERM));
+		}
+		assert_in_range(f.most_steps, 1, 24);
+		filter_free(&f);
+	}
+}
+
 /* Small and shallow: every command pays for its length, every number for its depth. */
 static void test_confine_seccomp_size(void **state)
 {
@@ -592,6 +638,7 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(test_confine_seccomp_every_number),
 #endif
+		cmocka_unit_test(test_confine_seccomp_ports),
 		cmocka_unit_test(test_confine_seccomp_modes),
 		cmocka_unit_test(test_confine_seccomp_modes_of_files_that_exist),
 		cmocka_unit_test(test_confine_seccomp_numbers_beyond_the_list),

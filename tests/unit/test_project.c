@@ -84,6 +84,8 @@ static void test_project_narrows(void **state)
 	expect(NULL, "\"limits.memory_bytes\": 0", false, NULL);
 	expect(NULL, "\"sandbox.network\": false", true, NULL);
 	expect("sandbox.network=false", "\"sandbox.network\": true", false, "would loosen");
+	expect("sandbox.network=443", "\"sandbox.network\": true", false, "would loosen");
+	expect("sandbox.network=443", "\"sandbox.network\": false", true, NULL);
 	expect(NULL, "\"sandbox.profile\": \"strict\"", true, NULL);
 	expect("sandbox.profile=none", "\"sandbox.profile\": \"default\"", true, NULL);
 	expect("sandbox.profile=strict", "\"sandbox.profile\": \"default\"", false, "would loosen");
@@ -109,7 +111,8 @@ static void test_project_cannot_set_the_rest(void **state)
 	}
 	expect(NULL, "\"rules\": []", false, "nothing that a project can set");
 	expect(NULL, "\"limits.tasks_per_run\": -1", false, "is not an integer");
-	expect(NULL, "\"sandbox.network\": \"no\"", false, "takes true or false");
+	expect(NULL, "\"sandbox.network\": \"no\"", false, "takes true, false, or an array of ports");
+	expect(NULL, "\"sandbox.network\": [443]", false, "can only set it to false");
 	expect(NULL, "\"sandbox.network\"", false, ".procpen.json:1:19: ");
 }
 

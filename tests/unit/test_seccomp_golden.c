@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -28,6 +29,7 @@ static const struct {
 	{ "default-root", { .as_root = true, .shim_is_init = true } },
 	{ "default-offline", { .no_network = true, .shim_is_init = true } },
 	{ "default-doors", { .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
+	{ "default-ports", { .tcp_only = true, .shim_is_init = true } },
 	{ "strict", { .strict = true, .shim_is_init = true } },
 	{ "strict-doors", { .strict = true, .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
 };
@@ -105,6 +107,45 @@ static const struct edge family_edges[] = {
 	{ { AF_VSOCK }, "AF_VSOCK" },
 	{ { UINT32_MAX }, "-1" },
 };
+static const struct edge socket_edges[] = {
+	{ { 0 }, "AF_UNSPEC" },
+	{ { AF_UNIX }, "AF_UNIX" },
+	{ { HIGH | AF_UNIX }, "high bits, AF_UNIX" },
+	{ { AF_UNIX, SOCK_DGRAM }, "AF_UNIX, DGRAM" },
+	{ { AF_INET }, "AF_INET" },
+	{ { AF_INET6 }, "AF_INET6" },
+	{ { UINT64_C(1) << 32 | AF_INET, HIGH | SOCK_DGRAM }, "high bits, AF_INET, DGRAM" },
+	{ { AF_INET, SOCK_STREAM, 0 }, "AF_INET, STREAM" },
+	{ { HIGH | AF_INET6, HIGH | SOCK_STREAM, HIGH | IPPROTO_TCP }, "high bits, AF_INET6, TCP" },
+	{ { AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP }, "AF_INET, STREAM, flags" },
+	{ { AF_INET, SOCK_STREAM, 262 }, "AF_INET, STREAM, MPTCP" },
+	{ { AF_INET, SOCK_STREAM, 132 }, "AF_INET, STREAM, SCTP" },
+	{ { AF_INET6, SOCK_STREAM, 256 }, "AF_INET6, STREAM, SMC" },
+	{ { AF_INET6, SOCK_DGRAM, 0 }, "AF_INET6, DGRAM" },
+	{ { AF_INET, SOCK_RAW, IPPROTO_TCP }, "AF_INET, RAW" },
+	{ { AF_INET, SOCK_SEQPACKET, 0 }, "AF_INET, SEQPACKET" },
+	{ { AF_INET, SOCK_STREAM | 0x10, 0 }, "AF_INET, STREAM, unknown flag" },
+	{ { AF_NETLINK, SOCK_RAW, 0 }, "AF_NETLINK" },
+	{ { AF_PACKET }, "AF_PACKET" },
+	{ { AF_ALG }, "AF_ALG" },
+	{ { AF_VSOCK, SOCK_STREAM }, "AF_VSOCK" },
+	{ { 43, SOCK_STREAM }, "AF_SMC" },
+	{ { UINT32_MAX }, "-1" },
+};
+static const struct edge third_flags_edges[] = {
+	{ { 0, 0, 0 }, "0" }, { { 0, 0, 0x4040 }, "NOSIGNAL, DONTWAIT" },
+	{ { 0, 0, 0x20000000 }, "FASTOPEN" }, { { 0, 0, HIGH | 0x20004000 }, "high bits, FASTOPEN" },
+};
+static const struct edge fourth_flags_edges[] = {
+	{ { 0, 0, 0, 0 }, "0" }, { { 0, 0, 0, 0x4040 }, "NOSIGNAL, DONTWAIT" },
+	{ { 0, 0, 0, 0x20000000 }, "FASTOPEN" },
+	{ { 0, 0, 0, HIGH | 0x20004000 }, "high bits, FASTOPEN" },
+};
+static const struct edge option_edges[] = {
+	{ { 0, 1, 30 }, "SOL_SOCKET, 30" }, { { 0, 6, 1 }, "TCP_NODELAY" },
+	{ { 0, 6, 23 }, "TCP_FASTOPEN" }, { { 0, 6, 30 }, "TCP_FASTOPEN_CONNECT" },
+	{ { 0, HIGH | 6, HIGH | 30 }, "high bits, TCP_FASTOPEN_CONNECT" },
+};
 static const struct edge personality_edges[] = {
 	{ { 0 }, "PER_LINUX" },
 	{ { 8 }, "PER_LINUX32" },
@@ -178,7 +219,11 @@ static const struct {
 } calls_with_edges[] = {
 	EDGES("clone", clone_edges),
 	EDGES("ioctl", ioctl_edges),
-	EDGES("socket", family_edges),
+	EDGES("socket", socket_edges),
+	EDGES("sendmsg", third_flags_edges),
+	EDGES("sendto", fourth_flags_edges),
+	EDGES("sendmmsg", fourth_flags_edges),
+	EDGES("setsockopt", option_edges),
 	EDGES("socketpair", family_edges),
 	EDGES("personality", personality_edges),
 	EDGES("kill", pid_edges),
@@ -212,7 +257,7 @@ static const struct {
 /* The one verdict of a call, or NULL if that depends on its arguments. */
 static const char *sole_verdict(struct filter *f, uint32_t nr)
 {
-	static const uint64_t values[] = { 0,	       2,      3,      8,      15,     17,
+	static const uint64_t values[] = { 0,	       1,      2,      3,      8,      15,     17,  6,  30,
 					   SERVER_PID, UINT64_MAX, 0x5412, 0x8901, 0x40000 };
 	const size_t count = sizeof(values) / sizeof(values[0]);
 	uint32_t first = filter_call(f, nr, 0, 0, 0);
@@ -280,6 +325,8 @@ static const char *when(uint8_t set)
 		return "without a PID namespace";
 	case FILTER_INIT:
 		return "with a PID namespace";
+	case FILTER_LISTED:
+		return "`sandbox.network` lists ports";
 	case FILTER_DOORS | FILTER_INIT:
 		return "always, for the shim; for the others without a PID namespace";
 	default:

@@ -38,6 +38,8 @@ struct confine *confine_new(const struct confine_options *options)
 	c->options.record = c->record_option;
 	if (*c->hidden_option || (*c->readonly_option && options->readonly_required))
 		c->options.required |= BIT(CONFINE_MOUNT_NS);
+	if (options->port_count)
+		c->options.required |= BIT(CONFINE_NETWORK_PORTS);
 	c->uid = geteuid();
 	c->gid = getegid();
 	c->privileged = c->uid == 0;

@@ -28,10 +28,12 @@
 #define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
 #define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
 #define FS_ON_FILES (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define NET_CONNECT_TCP (1ULL << 1) /* ABI 4 */
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* ABI 6 */
 #define SCOPE_SIGNAL (1ULL << 1)
 #define CREATE_RULESET_VERSION 1U
 #define RULE_PATH_BENEATH 1
+#define RULE_NET_PORT 2
 
 struct ruleset_attr {
 	uint64_t handled_access_fs, handled_access_net, scoped;
@@ -41,6 +43,11 @@ struct path_beneath_attr {
 	uint64_t allowed_access;
 	int32_t parent_fd;
 } __attribute__((packed));
+
+struct net_port_attr {
+	uint64_t allowed_access;
+	uint64_t port;
+};
 
 /* Devices that hold no data and that all users may write. */
 static const char *const devices[] = {
@@ -68,14 +75,17 @@ static uint64_t landlock_rights_of_abi(int abi)
 	return rights;
 }
 
-static int landlock_create_ruleset(int abi)
+static int landlock_create_ruleset(int abi, bool ports)
 {
 	struct ruleset_attr attr = {
 		.handled_access_fs = landlock_rights_of_abi(abi),
+		.handled_access_net = ports ? NET_CONNECT_TCP : 0,
 		.scoped = abi >= LANDLOCK_ABI_SCOPE ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL : 0,
 	};
 	/* Older kernels have a shorter struct and refuse a longer one if the rest is not zero. */
-	size_t size = abi >= LANDLOCK_ABI_SCOPE ? sizeof(attr) : sizeof(attr.handled_access_fs);
+	size_t size = abi >= LANDLOCK_ABI_SCOPE ? sizeof(attr)
+		      : abi >= LANDLOCK_ABI_PORTS ? offsetof(struct ruleset_attr, scoped)
+						  : sizeof(attr.handled_access_fs);
 
 	return (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 }
@@ -132,31 +142,36 @@ static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 	return result;
 }
 
-static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *writable,
-			      bool own_proc)
+static int landlock_add_rules(int ruleset, uint64_t rights,
+			      const struct confine_landlock_rules *rules)
 {
+	const char *const *writable = rules->writable;
 	const uint64_t read = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
 	/* Root could reach any device through a device file created in the workspace. */
 	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
 	const uint64_t device =
 		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
-	int result = landlock_allow(ruleset, "/", false, own_proc ? read : FS_READ_DIR);
+	int result = landlock_allow(ruleset, "/", false, rules->own_proc ? read : FS_READ_DIR);
 
-	if (!result && !own_proc)
+	if (!result && !rules->own_proc)
 		result = landlock_allow_all_but_devices(ruleset, read);
 	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
 		result = landlock_allow(ruleset, devices[i], false, device);
 	for (; writable && *writable && !result; writable++)
 		result = landlock_allow(ruleset, *writable, true, all);
+	for (size_t i = 0; i < rules->port_count && !result; i++) {
+		const struct net_port_attr port = { NET_CONNECT_TCP, rules->ports[i] };
+
+		result = (int)syscall(SYS_landlock_add_rule, ruleset, RULE_NET_PORT, &port, 0);
+	}
 	return result;
 }
 
-int confine_landlock_build(int abi, const char *const *writable, bool own_proc, struct err *e)
+int confine_landlock_build(int abi, const struct confine_landlock_rules *rules, struct err *e)
 {
-	int ruleset = landlock_create_ruleset(abi), sys;
+	int ruleset = landlock_create_ruleset(abi, rules->port_count), sys;
 
-	if (ruleset >= 0 &&
-	    !landlock_add_rules(ruleset, landlock_rights_of_abi(abi), writable, own_proc))
+	if (ruleset >= 0 && !landlock_add_rules(ruleset, landlock_rights_of_abi(abi), rules))
 		return ruleset;
 	sys = errno;
 	if (ruleset >= 0)

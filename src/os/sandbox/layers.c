@@ -24,7 +24,7 @@ static int layers_get_filter(struct confine *c, const struct confine_seccomp_opt
 {
 	size_t index = (size_t)options->strict | (size_t)options->no_network << 1 |
 		       (size_t)options->notify << 2 | (size_t)(options->protect_pid != 0) << 3 |
-		       (size_t)options->as_root << 4;
+		       (size_t)options->as_root << 4 | (size_t)options->tcp_only << 5;
 	struct confine_filter *f = &c->filters[index];
 
 	if (!f->program && confine_seccomp_build(options, &f->program, &f->len, e))
@@ -50,7 +50,7 @@ static int layers_enter_nothing(struct layers_entry *n, struct err *e)
 {
 	(void)n;
 	(void)e;
-	return 0; /* the shim does it without an entry in the plan */
+	return 0; /* the shim does it without an entry in the plan, or other layers have it */
 }
 
 static int layers_enter_session(struct layers_entry *n, struct err *e)
@@ -108,6 +108,7 @@ static int layers_enter_seccomp(struct layers_entry *n, struct err *e)
 	const struct confine_seccomp_options options = {
 		.strict = applied->profile == CONFINE_STRICT,
 		.no_network = applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns,
+		.tcp_only = applied->layers & BIT(CONFINE_NETWORK_PORTS),
 		.as_root = !(n->request->as_user ? n->request->uid : n->c->uid),
 		.notify = n->request->explain,
 		.shim_is_init = applied->layers & BIT(CONFINE_PID_NS),
@@ -219,6 +220,7 @@ static const struct {
 	[CONFINE_PID_NS] = { "pid_namespace", layers_enter_pid_ns },
 	[CONFINE_MOUNT_NS] = { "mount_namespace", layers_enter_mount_ns },
 	[CONFINE_NETWORK_OFF] = { "network_off", layers_enter_network_off },
+	[CONFINE_NETWORK_PORTS] = { "network_ports", layers_enter_nothing },
 	[CONFINE_CGROUP] = { "cgroup", layers_enter_cgroup },
 };
 
@@ -240,6 +242,7 @@ void layers_choose(const struct confine *c, const struct confine_request *reques
 	if (applied->profile != CONFINE_NONE)
 		layers |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_CAPABILITIES) |
 			  BIT(CONFINE_SECCOMP) | BIT(CONFINE_LANDLOCK) |
+			  BIT(CONFINE_NETWORK_PORTS) |
 			  (request->no_namespaces ? 0 : NAMESPACE_LAYERS);
 	if (network_off)
 		layers |= BIT(CONFINE_NETWORK_OFF) | BIT(CONFINE_SECCOMP) |

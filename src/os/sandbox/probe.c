@@ -46,6 +46,10 @@ static void probe_drop_layer(struct confine *c, enum confine_layer layer, const 
 /* 0, or -1 for lack of memory or descriptors. */
 static int probe_landlock(struct confine *c, struct err *e)
 {
+	struct confine_landlock_rules rules = {
+		.writable = (const char *const *)c->writable, .ports = c->options.ports,
+	};
+
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
 		probe_drop_layer(c, CONFINE_LANDLOCK,
@@ -56,9 +60,12 @@ static int probe_landlock(struct confine *c, struct err *e)
 				 err_sys_name(errno));
 		return 0;
 	}
-	for (int mounts = 0; mounts < 2 && !e->type; mounts++)
-		c->rulesets[mounts] = confine_landlock_build(
-			c->landlock_abi, (const char *const *)c->writable, mounts, e);
+	if (c->landlock_abi >= LANDLOCK_ABI_PORTS)
+		rules.port_count = c->options.port_count;
+	for (int mounts = 0; mounts < 2 && !e->type; mounts++) {
+		rules.own_proc = mounts;
+		c->rulesets[mounts] = confine_landlock_build(c->landlock_abi, &rules, e);
+	}
 	if (e->type && err_is_shortage(e->sys))
 		return -1;
 	if (e->type)
@@ -66,6 +73,26 @@ static int probe_landlock(struct confine *c, struct err *e)
 				 "%s", e->message);
 	err_release(e);
 	return 0;
+}
+
+/* Listed ports take Landlock, which judges connect(2), and the filter, which leaves no other way.
+ * Call this when both are known. */
+static void probe_ports(struct confine *c)
+{
+	const enum confine_layer needed[] = { CONFINE_LANDLOCK, CONFINE_SECCOMP };
+
+	if (!c->options.port_count) {
+		probe_drop_layer(c, CONFINE_NETWORK_PORTS, NULL, "sandbox.network lists no ports");
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(needed); i++)
+		if (!(c->usable & BIT(needed[i])))
+			probe_drop_layer(c, CONFINE_NETWORK_PORTS, c->layers[needed[i]].remedy,
+					 "%s", c->layers[needed[i]].reason);
+	if (c->usable & BIT(CONFINE_LANDLOCK) && c->landlock_abi < LANDLOCK_ABI_PORTS)
+		probe_drop_layer(c, CONFINE_NETWORK_PORTS, "boot Linux 6.7 or newer",
+				 "Landlock has ABI %d, and ports came with ABI %d",
+				 c->landlock_abi, LANDLOCK_ABI_PORTS);
 }
 
 /* Does the file @path hold the number @value? */
@@ -467,7 +494,11 @@ static int probe_prepare(struct confine *c, struct err *e)
 		probe_drop_layer(c, CONFINE_PID_NS, switch_on, "switched off by the operator");
 		probe_drop_layer(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
 	}
-	return probe_find_usable(c, e);
+	probe_ports(c);
+	if (probe_find_usable(c, e))
+		return -1;
+	probe_ports(c);
+	return 0;
 }
 
 static void probe_reset(struct confine *c)

@@ -16,6 +16,17 @@ static const char *report_profile_name(enum confine_profile profile)
 	return names[profile];
 }
 
+/* "network_ports:53,443". Valid until the next call. */
+static const char *report_ports(const struct confine *c)
+{
+	static char text[CONFINE_PORTS_MAX * sizeof("65535,") + 32];
+	size_t len = (size_t)sprintf(text, "%s", layers_name(CONFINE_NETWORK_PORTS));
+
+	for (size_t i = 0; i < c->options.port_count; i++)
+		len += (size_t)sprintf(text + len, "%c%d", i ? ',' : ':', c->options.ports[i]);
+	return text;
+}
+
 /* Valid until the next call. */
 static const char *report_detailed_name(const struct confine *c,
 					const struct confine_applied *applied,
@@ -36,6 +47,8 @@ static const char *report_detailed_name(const struct confine *c,
 		return name;
 	case CONFINE_NETWORK_OFF:
 		return applied->net_ns ? "network_off:namespace" : "network_off:seccomp";
+	case CONFINE_NETWORK_PORTS:
+		return report_ports(c);
 	case CONFINE_CGROUP:
 		snprintf(name, sizeof(name), "%s:v%d", row, cgroups_version(c->cgroups));
 		return name;
@@ -350,7 +363,10 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 	report_file_gaps(c, &applied, fn, ctx);
 	report_process_gaps(c, &applied, fn, ctx);
 	report_shared_memory_gap(c, &applied, fn, ctx);
-	if (!(applied.layers & BIT(CONFINE_NETWORK_OFF)))
+	if (applied.layers & BIT(CONFINE_NETWORK_PORTS))
+		fn(ctx, "network: TCP to the listed ports of any host, loopback included, and "
+			"connections that others make to what commands listen on");
+	else if (!(applied.layers & BIT(CONFINE_NETWORK_OFF)))
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
 	if (!report_landlock_is_scoped(c, &applied) && !applied.net_ns)
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");

@@ -18,6 +18,8 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,6 +68,13 @@ static const uint32_t owner_ioctls[] = {
 	0x8902, /* SIOCSPGRP */
 };
 static const uint32_t usual_families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+static const uint32_t other_families[] = { AF_UNIX, AF_NETLINK };
+static const uint32_t ip_families[] = { AF_INET, AF_INET6 };
+static const uint32_t stream_types[] = {
+	SOCK_STREAM, SOCK_STREAM | SOCK_CLOEXEC, SOCK_STREAM | SOCK_NONBLOCK,
+	SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+};
+static const uint32_t tcp_protocols[] = { 0, IPPROTO_TCP }; /* not MPTCP: Landlock judges TCP */
 static const uint32_t local_families[] = { AF_UNIX };
 /* PER_LINUX, PER_LINUX32, both with UNAME26, and the query. */
 static const uint32_t harmless_personalities[] = { 0, 8, 0x20000, 0x20008, 0xffffffff };
@@ -225,6 +234,37 @@ static size_t seccomp_family_block(struct builder *b, const uint32_t *families, 
 	return seccomp_bpf_load_argument(b, 0);
 }
 
+/* Of AF_INET and AF_INET6 only TCP. */
+static size_t seccomp_tcp_block(struct builder *b)
+{
+	size_t next;
+
+	seccomp_bpf_any_of(b, tcp_protocols, COUNT_OF(tcp_protocols), b->allow, b->eafnosupport);
+	next = seccomp_bpf_load_argument(b, 2);
+	seccomp_bpf_any_of(b, stream_types, COUNT_OF(stream_types), next, b->eafnosupport);
+	next = seccomp_bpf_load_argument(b, 1);
+	next = seccomp_bpf_any_of(b, ip_families, COUNT_OF(ip_families), next, b->eafnosupport);
+	seccomp_bpf_any_of(b, other_families, COUNT_OF(other_families), b->allow, next);
+	return seccomp_bpf_load_argument(b, 0);
+}
+
+/* MSG_FASTOPEN connects without a connect(2), which is what Landlock judges. */
+static size_t seccomp_fastopen_block(struct builder *b, unsigned flags)
+{
+	seccomp_bpf_jump(b, BPF_JSET, MSG_FASTOPEN, b->eperm, b->allow);
+	return seccomp_bpf_load_argument(b, flags);
+}
+
+static size_t seccomp_tcp_option_block(struct builder *b)
+{
+	size_t next;
+
+	seccomp_bpf_jump(b, BPF_JEQ, TCP_FASTOPEN_CONNECT, b->eperm, b->allow);
+	next = seccomp_bpf_load_argument(b, 2);
+	seccomp_bpf_jump(b, BPF_JEQ, IPPROTO_TCP, next, b->allow);
+	return seccomp_bpf_load_argument(b, 1);
+}
+
 static size_t seccomp_new_check_block(struct builder *b, enum filter_check check)
 {
 	switch (check) {
@@ -263,6 +303,14 @@ static size_t seccomp_new_check_block(struct builder *b, enum filter_check check
 		return seccomp_open_block(b, 1, seccomp_check_block(b, FILTER_MODE_THIRD));
 	case FILTER_OPENAT_MODE:
 		return seccomp_open_block(b, 2, seccomp_mode_block(b, 3));
+	case FILTER_TCP_ONLY:
+		return seccomp_tcp_block(b);
+	case FILTER_FASTOPEN_THIRD:
+		return seccomp_fastopen_block(b, 2);
+	case FILTER_FASTOPEN_FOURTH:
+		return seccomp_fastopen_block(b, 3);
+	case FILTER_TCP_OPTION:
+		return seccomp_tcp_option_block(b);
 	default:
 		mem_bug(__FILE__, __LINE__, "a row with a check that has no code");
 	}
@@ -308,7 +356,7 @@ static unsigned seccomp_sets_of(const struct confine_seccomp_options *o)
 {
 	return FILTER_ALWAYS | (o->strict ? FILTER_STRICT | FILTER_OFFLINE : 0u) |
 	       (o->no_network ? FILTER_OFFLINE : 0u) | (o->protect_pid > 0 ? FILTER_DOORS : 0u) |
-	       (o->shim_is_init ? FILTER_INIT : 0u);
+	       (o->shim_is_init ? FILTER_INIT : 0u) | (o->tcp_only ? FILTER_LISTED : 0u);
 }
 
 /* The row that decides each call: the one with FILTER_ALL, else the later one. */

@@ -22,6 +22,8 @@
 struct confine_seccomp_options {
 	bool strict;
 	bool no_network;  /* no socket but AF_UNIX; implied by strict */
+	bool tcp_only;    /* no socket of IP but those of TCP, and no way to connect one but
+			   * connect(2) */
 	bool as_root;     /* the command is root's: refuse set-gid modes too; implied by strict */
 	bool notify;      /* a listener, which the filter then needs, answers refused calls; the
 			   * filter itself still answers ENOSYS */

@@ -117,6 +117,12 @@ const struct filter_row filter_rows[] = {
 	/* After this errno tools give up at once: with EPERM wget retries for minutes. */
 	ROW("socket", FAMILIES, ALWAYS, FAMILY_RARE, EAFNOSUPPORT),
 	ROW("socketpair", FAMILIES, ALWAYS, FAMILY_RARE, EAFNOSUPPORT),
+	/* Landlock judges connect(2) of TCP sockets, and nothing else of IP. */
+	ROW("socket", PORTS, LISTED, TCP_ONLY, EAFNOSUPPORT),
+	ROW("sendmsg", PORTS, LISTED, FASTOPEN_THIRD, EPERM),
+	ROW("sendto", PORTS, LISTED, FASTOPEN_FOURTH, EPERM),
+	ROW("sendmmsg", PORTS, LISTED, FASTOPEN_FOURTH, EPERM),
+	ROW("setsockopt", PORTS, LISTED, TCP_OPTION, EPERM),
 	ROW("socket", NETWORK, OFFLINE, FAMILY_REMOTE, EAFNOSUPPORT),
 	ROW("socketpair", NETWORK, OFFLINE, FAMILY_REMOTE, EAFNOSUPPORT),
 
@@ -181,6 +187,7 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 			   "openat",
 	[FILTER_FAMILIES] = "rarely used protocols are where many kernel bugs are",
 	[FILTER_NETWORK] = "no network; with this answer tools give up at once",
+	[FILTER_PORTS] = "ports are judged by Landlock, and only when connect(2) is called for TCP",
 	[FILTER_TRACING] = "reading and changing other processes",
 	[FILTER_RARE] = "least privilege: rarely used calls, and IPC that outlives the run",
 	[FILTER_SIGNALS] = "signals to the server and the shim",
@@ -209,6 +216,11 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_MODE_SECOND] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_MODE_THIRD] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_OPEN_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
+	[FILTER_TCP_ONLY] = "of INET and INET6 other than SOCK_STREAM with protocol 0 or TCP; of a "
+			    "family other than these, UNIX, NETLINK",
+	[FILTER_FASTOPEN_THIRD] = "with MSG_FASTOPEN",
+	[FILTER_FASTOPEN_FOURTH] = "with MSG_FASTOPEN",
+	[FILTER_TCP_OPTION] = "TCP_FASTOPEN_CONNECT",
 	[FILTER_OPENAT_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
 };
 

@@ -25,6 +25,7 @@ enum filter_set {
 	FILTER_OFFLINE = 4, /* no network, and no network namespace; also strict */
 	FILTER_DOORS = 8,   /* no PID namespace separates command and server */
 	FILTER_INIT = 16,   /* the shim is init of a PID namespace */
+	FILTER_LISTED = 32, /* TCP to listed ports is the only network */
 };
 
 /* Which uses of a call are refused. */
@@ -46,6 +47,10 @@ enum filter_check {
 	FILTER_MODE_THIRD,    /* the same, third argument */
 	FILTER_OPEN_MODE,     /* open: it creates a file with such a mode */
 	FILTER_OPENAT_MODE,   /* the same for openat */
+	FILTER_TCP_ONLY,      /* first to third argument: of INET and INET6, other than TCP */
+	FILTER_FASTOPEN_THIRD,  /* third argument: MSG_FASTOPEN */
+	FILTER_FASTOPEN_FOURTH, /* the same, fourth argument */
+	FILTER_TCP_OPTION,    /* setsockopt: TCP_FASTOPEN_CONNECT */
 	FILTER_CHECK_COUNT
 };
 
@@ -60,6 +65,7 @@ enum filter_group {
 	FILTER_POINTER,
 	FILTER_FAMILIES,
 	FILTER_NETWORK,
+	FILTER_PORTS,
 	FILTER_TRACING,
 	FILTER_RARE,
 	FILTER_SIGNALS,

@@ -16,7 +16,7 @@
 #define NAMESPACE_LAYERS (BIT(CONFINE_PID_NS) | BIT(CONFINE_MOUNT_NS))
 #define FILE_LAYERS (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS)) /* either protects files */
 #define ASKED_FOR_LAYERS (BIT(CONFINE_CREDENTIALS) | BIT(CONFINE_NETWORK_OFF)) /* by a run */
-#define FILTER_VARIANTS 32
+#define FILTER_VARIANTS 64
 
 struct confine_filter {
 	struct sock_filter *program; /* NULL: not built yet */

@@ -24,6 +24,7 @@ enum confine_layer {
 	CONFINE_PID_NS,
 	CONFINE_MOUNT_NS,
 	CONFINE_NETWORK_OFF,
+	CONFINE_NETWORK_PORTS, /* TCP to the operator's ports is the only network */
 	CONFINE_CGROUP,
 	CONFINE_LAYER_COUNT
 };
@@ -31,6 +32,8 @@ enum confine_layer {
 enum confine_profile { CONFINE_DEFAULT, CONFINE_STRICT, CONFINE_NONE };
 
 struct reaper;
+
+#define CONFINE_PORTS_MAX 64
 
 /* The operator's settings; confine_new() copies everything but @reaper. */
 struct confine_options {
@@ -41,6 +44,8 @@ struct confine_options {
 	struct reaper *reaper; /* watches the cleaner of temporary files (tmpdir.h); may be NULL */
 	enum confine_profile profile;
 	bool network;         /* false: off for every run */
+	uint16_t ports[CONFINE_PORTS_MAX]; /* if any: the only network is TCP to these */
+	size_t port_count;
 	bool namespaces;      /* false: never try them */
 	uint32_t required;    /* bit per enum confine_layer that must be entered */
 	bool files;           /* Landlock or a mount namespace must be entered */
