@@ -4,13 +4,17 @@
   run.py [STORY ...]    all stories, or those whose name contains one of the words
   run.py --server PATH  the program under test (default: $PROCPEN, else build/procpen)
 
+Several stories are played at a time, each with a server of its own.
+
 The examples in schema/*.json are played too. A full run also fails when a capability, an
 error type or a dialect was never exercised. The last line: N passed, N failed, N skipped.
 """
 import argparse
 import collections
+import concurrent.futures
 import glob
 import json
+import multiprocessing
 import os
 import re
 import shlex
@@ -32,6 +36,7 @@ from official import jsonschema
 from validate import Schemas, Session
 
 STORY_LIMIT = 300  # seconds; only a guard against a story that hangs
+AT_A_TIME = 4  # stories; most wait most of the time
 
 
 class Player:
@@ -270,7 +275,7 @@ class Examples:
     def a_process(self, server):
         self.processes += 1
         answer = self.call(server, "process-%d" % self.processes, "process.run",
-                           {"command": "echo started; exec sleep 30", "background": True,
+                           {"command": "echo ready; exec sleep 30", "background": True,
                             "tty": self.capability["name"] == "process.resize",
                             "stdin_mode": "pipe"})
         return answer["process_id"]
@@ -284,7 +289,7 @@ class Examples:
 # ------------------------------------------------------------------ the run
 
 def attempt(name, function, where=lambda: ""):
-    """Run one story or example set; returns its failure text or None."""
+    """Run one story or example set; whether it passed, and the line about it."""
     def expired(number, frame):
         raise Failure("took more than %d s" % STORY_LIMIT)
 
@@ -300,9 +305,8 @@ def attempt(name, function, where=lambda: ""):
     finally:
         signal.alarm(0)
     reasons += destroy_servers()
-    print("%-5s %s%s" % ("FAIL" if reasons else "ok", name,
-                         ": " + "; ".join(reasons) if reasons else ""), flush=True)
-    return not reasons
+    return not reasons, "%-5s %s%s" % ("FAIL" if reasons else "ok", name,
+                                       ": " + "; ".join(reasons) if reasons else "")
 
 
 def play_story(path, schemas):
@@ -317,6 +321,28 @@ def play_story(path, schemas):
     return attempt(story.name, player.play, where)
 
 
+def play_examples(name, schemas):
+    return attempt("example-" + name, Examples(schemas.capabilities[name], schemas).play)
+
+
+def pieces(words, schemas):
+    """What is to be played: (function, argument). The examples first: they take longest."""
+    stories = sorted(glob.glob(str(ROOT / "fixtures" / "wire" / "*.wire")))
+    everything = ([(play_examples, name, "example-" + name) for name in schemas.capabilities] +
+                  [(play_story, path, os.path.basename(path)) for path in stories])
+    return [(function, argument) for function, argument, name in everything
+            if not words or any(word in name for word in words)]
+
+
+schemas_here = []  # those of this worker
+
+
+def play_piece(piece):
+    """What came of it, and what this worker has exercised so far."""
+    function, argument = piece
+    return function(argument, schemas_here[0]), schemas_here[0].seen()
+
+
 def play_all(words):
     if not jsonschema:
         print("FAIL  python3-jsonschema is not installed: nothing could be validated")
@@ -324,20 +350,16 @@ def play_all(words):
         sys.exit(1)
     counts = collections.Counter()
     schemas = Schemas()
-
-    def wanted(name):
-        return not words or any(word in name for word in words)
-
     if not schemas.official.available():
         print("SKIP  the official MCP schemas are not in %s: shapes of messages are checked by "
               "this program only" % schemas.official.folder)
         counts["skipped"] += 1
-    for path in sorted(glob.glob(str(ROOT / "fixtures" / "wire" / "*.wire"))):
-        if wanted(os.path.basename(path)):
-            counts[play_story(path, schemas)] += 1
-    for name, capability in schemas.capabilities.items():
-        if wanted("example-" + name):
-            counts[attempt("example-" + name, Examples(capability, schemas).play)] += 1
+    fork = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(AT_A_TIME, fork, schemas_here.append, [schemas]) as pool:
+        for (passed, line), seen in pool.map(play_piece, pieces(words, schemas)):
+            print(line, flush=True)
+            counts[passed] += 1
+            schemas.add_seen(seen)
     if not words:
         missing = schemas.missing()
         for text in missing:

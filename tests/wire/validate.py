@@ -67,6 +67,14 @@ class Schemas:
         self.seen_errors = set()
         self.seen_dialects = set()
 
+    def seen(self):
+        return self.seen_capabilities, self.seen_errors, self.seen_dialects
+
+    def add_seen(self, others):
+        """What another process has exercised."""
+        for own, other in zip(self.seen(), others):
+            own |= other
+
     @staticmethod
     def _validator(schema):
         return jsonschema.Draft202012Validator(schema) if jsonschema else None
