@@ -10,7 +10,7 @@ import tempfile
 from client import ROOT, WAIT, Skip, check, equal, eventually, server_path
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=3)
 COMPLETIONS = ROOT / "build" / "completions"
 CLI = json.loads((ROOT / "schema" / "cli.json").read_text(encoding="utf-8"))
 CONFIG = json.loads((ROOT / "schema" / "config.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ PROMPT= RPROMPT= LISTMAX=10000
 unsetopt zle_bracketed_paste beep
 fpath=($1 $fpath)
 autoload -Uz compinit
-compinit -D -u
+compinit -u -d $2.dump
 zstyle ':completion:*' insert-tab false
 """
 # Writes down what is added, and "done" when the list is whole.
@@ -165,18 +165,29 @@ def check_syntax(shell):
 def check_options(shell):
     """Each command, and all its options, before its words and behind other options."""
     check_syntax(shell)
+    base = scratch()  # of all: what zsh knows of its functions is kept there
+    try:
+        check_options_in(shell, base)
+    finally:
+        shutil.rmtree(base)
+
+
+def check_options_in(shell, base):
+    def offered(line):
+        return offers(shell, "procpen " + line, base)
+
     names = sorted(command["name"] for command in CLI["commands"])
-    equal(offers(shell, "procpen "), names, "commands")
+    equal(offered(""), names, "commands")
     for command in CLI["commands"]:
         want = sorted(option["name"] for option in options_of(command))
-        equal(offers(shell, "procpen %s --" % command["name"]), want, "options of " + command["name"])
+        equal(offered("%s --" % command["name"]), want, "options of " + command["name"])
     serve = next(c for c in CLI["commands"] if c["name"] == "serve")
-    equal(offers(shell, "procpen --"), sorted(o["name"] for o in options_of(serve)), "options alone")
-    equal(offers(shell, "procpen run --timeout 5 --no-"), ["--no-network"], "behind a value")
-    equal(offers(shell, "procpen run --timeout=5 --no-"), ["--no-network"], "behind a joined value")
-    equal(offers(shell, "procpen setup codex --wr"), ["--write"], "behind a word")
-    equal(offers(shell, "procpen serve --workspace run --st"), ["--state-dir"], "a value like a command")
-    equal(offers(shell, "procpen serve --timeout"), [], "an option of another command")
+    equal(offered("--"), sorted(o["name"] for o in options_of(serve)), "options alone")
+    equal(offered("run --timeout 5 --no-"), ["--no-network"], "behind a value")
+    equal(offered("run --timeout=5 --no-"), ["--no-network"], "behind a joined value")
+    equal(offered("setup codex --wr"), ["--write"], "behind a word")
+    equal(offered("serve --workspace run --st"), ["--state-dir"], "a value like a command")
+    equal(offered("serve --timeout"), [], "an option of another command")
 
 
 def check_values(shell):
