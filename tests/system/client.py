@@ -4,9 +4,9 @@ Every server gets a base directory of its own, with workspace, state and home in
 is part of the environment of every command, so the unique name of that directory marks
 all processes of a run: survivors() finds them in /proc wherever they have moved to.
 """
-import atexit
 import collections
 import json
+import multiprocessing.util
 import os
 import re
 import selectors
@@ -68,7 +68,8 @@ def for_others(path):
         return path
     if path not in reachable:
         folder = tempfile.mkdtemp(prefix="procpen-copy-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        # Not by atexit, which forgets what a forked process of multiprocessing has made.
+        multiprocessing.util.Finalize(None, shutil.rmtree, [folder, True], exitpriority=0)
         os.chmod(folder, 0o755)
         copy = os.path.join(folder, os.path.relpath(path, ROOT).replace("../", ""))
         os.makedirs(os.path.dirname(copy), exist_ok=True)

@@ -17,7 +17,7 @@ from client import (MODES, STRESS, WAIT, Server, check, equal, eventually, is_al
                     processes_marked, server_path, status_kib)
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=4)
 
 BOTH = ("pipe", "socket")
 SMALL_QUEUE = ["--set", "limits.output_queue_bytes=1M"]

@@ -13,7 +13,7 @@ from followed import Server
 from output import pattern, whole
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=2)
 HEAD, TAIL = 4096, 65536
 SMALL = ("--set", "log.head_bytes=%d" % HEAD, "--set", "log.tail_bytes=%d" % TAIL)
 
@@ -252,7 +252,8 @@ def test_a_reader_that_stops():
     for id, seed in ids.items():
         stream = follows[id].stdout
         check(stream.gaps, "nothing was lost: the test is too small")
-        check(len(stream.gaps) <= 2, "the gaps are not coalesced: %s" % stream.gaps)
+        # A few while the client's pipe fills, and not one for each of 128 pieces.
+        check(len(stream.gaps) <= 8, "the gaps are not coalesced: %s" % stream.gaps)
         segments_match(stream, pattern(size, seed), "run %d" % seed)
         equal(follows[id].exited["stdout_size"], size, "size")
     server.stop()

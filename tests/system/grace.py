@@ -11,7 +11,7 @@ import time
 from client import WAIT, Server, Skip, check, equal, eventually, is_alive
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=5)
 
 USER = 65534
 PYTHON = "/usr/bin/python3"

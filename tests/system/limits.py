@@ -17,7 +17,7 @@ from client import (WAIT, RpcError, Server, Skip, check, equal, eventually, host
                     is_alive)
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=3)
 
 MIB = 1 << 20
 # No other test is this user: the kernel counts the processes of a user in all that run meanwhile.

@@ -10,7 +10,7 @@ import time
 from client import WAIT, RpcError, Server, Skip, check, equal, eventually
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=4)
 
 PYTHON = "/usr/bin/python3"
 USER = 65534
