@@ -276,7 +276,6 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	struct cap *c = call->c;
 	struct req *r = call->r;
 	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
-	int64_t wait_ms = json_get_int(r->params, "wait_ms", 0);
 	struct logs_task *t = r->task;
 	struct logs_place place;
 
@@ -297,7 +296,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 		t->out_seen = place.at[0];
 		t->err_seen = place.at[1];
 	}
-	if (!wait_ms || process_logs_has_news(t, p)) {
+	if (wait_ms(r) <= 0 || process_logs_has_news(t, p)) {
 		process_logs_write_result(req_result(r), r, p);
 		return CAP_DONE;
 	}
@@ -306,7 +305,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	r->answer_now_ctx = c;
 	wait_add(&c->waits, r, p, PROC_EVENT_OUTPUT | PROC_EVENT_SETTLED | PROC_EVENT_FAILED,
 		 process_logs_on_event);
-	req_timer(r, (double)wait_ms, process_logs_on_timer, c);
+	req_timer(r, wait_ms(r), process_logs_on_timer, c);
 	return CAP_WAITING;
 }
 

@@ -6,7 +6,7 @@ import random
 import re
 import time
 
-from client import WAIT, Skip, check, equal, eventually
+from client import STRESS, WAIT, Skip, check, equal, eventually
 from followed import Server
 from suite import Suite
 
@@ -66,6 +66,22 @@ def test_updates_are_coalesced():
     server.close_input()
     equal(server.result(listen)["_meta"][META + "subscriptionId"], listen, "end of the listener")
     equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
+def test_waits_end_before_the_host_gives_up():
+    """However long a wait_ms asks for: hosts end a call after a minute."""
+    if not STRESS:
+        raise Skip("45 seconds: make stress")
+    server = Server()
+    run = server.run("sleep 100", background=True)["process_id"]
+    calls = {name: server.request("tools/call", stateless({"name": name, "arguments": dict(
+        more, wait_ms=120000)})) for name, more in (
+            ("process_logs", {"process_id": run}), ("process_monitor", {"process_id": run}),
+            ("process_wait", {"process_ids": [run]}))}
+    for name, call in calls.items():
+        check("result" in server.answer(call, timeout=55), name)
+    server.stop()
 
 
 @suite.test()
