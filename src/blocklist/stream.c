@@ -426,6 +426,25 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	return s;
 }
 
+static void stream_copy_buf(struct buf *to, const struct buf *from)
+{
+	buf_init(to, TEXT_MAX);
+	if (from->len)
+		buf_add(to, from->data, from->len);
+}
+
+struct stream *stream_copy(const struct stream *s)
+{
+	struct stream *copy = mem_zalloc(sizeof(*copy));
+
+	*copy = *s;
+	stream_copy_input(copy, &s->in);
+	stream_copy_buf(&copy->text, &s->text);
+	stream_copy_buf(&copy->keys, &s->keys);
+	stream_copy_buf(&copy->typed.line, &s->typed.line);
+	return copy;
+}
+
 void stream_free(struct stream *s)
 {
 	if (!s)

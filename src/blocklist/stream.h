@@ -43,6 +43,9 @@ struct stream_part {
 struct stream *stream_new(const struct blocklist_input *in, bool terminal);
 void stream_free(struct stream *s);
 
+/* One to try on what a part would come to. */
+struct stream *stream_copy(const struct stream *s);
+
 /* Bytes that wait. */
 size_t stream_waiting(const struct stream *s);
 
@@ -52,6 +55,6 @@ size_t stream_waiting(const struct stream *s);
  */
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part);
-void stream_part_release(struct stream_part *part);
+void stream_part_release(struct stream_part *part); /* a zeroed one, too */
 
 #endif

@@ -195,13 +195,21 @@ void cap_go(struct cap_call *call)
 	}
 }
 
+/* Judge once. Returns whether the call will have an effect. */
+static bool cap_judge(struct cap_call *call)
+{
+	bool first = call->row->ops->judge && !call->judged;
+
+	call->judged = true;
+	return !first || call->row->ops->judge(call);
+}
+
 static void cap_start_now(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
 
-	if (call->row->ops->judge)
-		call->row->ops->judge(call);
+	(void)cap_judge(call);
 	if (cap_record_attempt(call, rule, &e))
 		req_fail(r, &e);
 	else
@@ -221,7 +229,10 @@ static void cap_start(struct cap_call *call, const char *rule)
 /* The notice or question for the host (cap/notice.h). */
 static json_t *cap_new_notice(const struct cap_call *call, bool question)
 {
-	return notice_new(call->r, &call->event, &call->judge, call->row->input,
+	struct blocklist_input shown = call->judge;
+
+	shown.stdin_len += call->stdin_held;
+	return notice_new(call->r, &call->event, &shown, call->row->input,
 			  cap_target_command(call), question);
 }
 
@@ -341,6 +352,17 @@ static void cap_ask_human(struct cap_call *call)
 	json_decref(notice);
 }
 
+/* What a rule blocks is no question to a human. All of the call is refused then. */
+static bool cap_is_blocked_unasked(struct cap_call *call)
+{
+	struct err e = ERR_INIT;
+
+	if (!call->row->ops->try_judge || !call->row->ops->try_judge(call, &e))
+		return false;
+	cap_refuse(call, cap_decision(call->verdict), call->verdict->rule, &e);
+	return true;
+}
+
 static void cap_pass_tier(struct cap_call *call)
 {
 	switch (call->tier) {
@@ -348,10 +370,12 @@ static void cap_pass_tier(struct cap_call *call)
 		cap_deny(call, "tier.deny", "the operator denies this capability");
 		break;
 	case TIER_CONFIRM:
-		cap_ask_human(call);
+		if (!cap_is_blocked_unasked(call))
+			cap_ask_human(call);
 		break;
 	case TIER_NOTIFY:
-		cap_notify(call);
+		if (cap_judge(call))
+			cap_notify(call);
 		cap_start(call, cap_rule(call, NULL));
 		break;
 	case TIER_AUTONOMOUS:

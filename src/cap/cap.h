@@ -15,8 +15,10 @@
  *   replay     is it a repeat, which starts nothing of its own? then   InvalidParams
  *              the call before answers it, without the steps below
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
+ *   judge      for a capability that judges with what came before;   CommandBlocked
+ *              behind the question where a human is asked, and
+ *              before it as a trial
  *   tier       deny, confirm (waits for a human), notify            PermissionDenied
- *   judge      for a capability that judges with what came before
  *   audit      the attempt is on disk, or a read is counted         PermissionDenied
  *   start      the effect
  *
@@ -79,9 +81,11 @@ struct cap_call {
 	const struct cap_row *row;
 	enum tier tier;
 	struct blocklist_input judge; /* the command that it runs or asks about; set by prepare */
+	size_t stdin_held; /* bytes behind judge.stdin_bytes there, judged when more comes */
 	struct ruling ruling;         /* of the rules; all zero: none was asked for */
 	const struct blocklist_verdict *verdict; /* of ops->judge; NULL: none */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
+	bool judged;                  /* ops->judge was called */
 	bool counted;                 /* it is among the reads of the audit log */
 	struct err *e;                /* start only: why it failed */
 };
@@ -99,9 +103,13 @@ struct cap_ops {
 	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
 
-	/* Judge what depends on earlier calls, right before the record and the start: sets
-	 * call->verdict. May be NULL. */
-	void (*judge)(struct cap_call *call);
+	/* Before a human is asked: would judge() block the call now? No effect. Returns 0, or -1
+	 * and sets call->verdict. May be NULL. */
+	int (*try_judge)(struct cap_call *call, struct err *e);
+
+	/* Judge what depends on earlier calls, right before the notice, the record and the start:
+	 * sets call->verdict. Returns whether the call will have an effect. May be NULL. */
+	bool (*judge)(struct cap_call *call);
 
 	/* Do what the capability is for. */
 	enum cap_outcome (*start)(struct cap_call *call);

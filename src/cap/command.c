@@ -1,5 +1,6 @@
 #include "cap/command.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,18 @@ void command_fail_blocked(const struct blocklist_verdict *v, struct err *e)
 	if (v->has_span)
 		err_detail(e, "span",
 			   json_pack("[I,I]", (json_int_t)v->start, (json_int_t)v->end));
+}
+
+void command_warn_waiting(struct jsonw *w, size_t waiting)
+{
+	char text[200];
+
+	if (!waiting)
+		return;
+	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
+		 "quote, a here-document or a command that goes on; what completes it, or close, "
+		 "has it written", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "");
+	jsonw_str(w, NULL, text);
 }
 
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)

@@ -69,21 +69,63 @@ static struct proc *process_input_run(const struct cap_call *call, struct err *e
 
 /* ---- the judgement ---- */
 
-/* Leaves it to the start to say that nothing can be written. */
-static void process_input_judge(struct cap_call *call)
+/* The stream of the run if the data can be written there; else the start says why not. */
+static struct stream *process_input_stream(const struct cap_call *call, struct proc **p)
+{
+	const struct input_task *t = call->r->task;
+	struct err ignored = ERR_INIT;
+	struct stream *stream;
+
+	*p = process_input_run(call, &ignored);
+	stream = *p ? proc_attached(*p) : NULL;
+	if (stream && proc_check_input(*p, stream_waiting(stream) + t->len, &ignored))
+		stream = NULL;
+	err_release(&ignored);
+	return stream;
+}
+
+static void process_input_judge_with(struct cap_call *call, struct stream *stream,
+				     const struct proc *p)
 {
 	struct input_task *t = call->r->task;
-	struct err ignored = ERR_INIT;
-	struct proc *p = process_input_run(call, &ignored);
-	struct stream *stream = p ? proc_attached(p) : NULL;
 
-	if (stream && !proc_check_input(p, stream_waiting(stream) + t->len, &ignored)) {
-		stream_judge(stream, t->bytes, t->len, t->close, &t->part);
-		t->judged = true;
-		call->verdict = &t->part.verdict;
-		call->event.input_text = proc_echoes(p) ? t->part.shown : NULL;
-	}
-	err_release(&ignored);
+	stream_part_release(&t->part);
+	stream_judge(stream, t->bytes, t->len, t->close, &t->part);
+	call->verdict = &t->part.verdict;
+	call->event.input_text = proc_echoes(p) ? t->part.shown : NULL;
+}
+
+static int process_input_try_judge(struct cap_call *call, struct err *e)
+{
+	struct proc *p;
+	const struct stream *stream = process_input_stream(call, &p);
+	struct stream *copy;
+
+	if (!stream)
+		return 0;
+	copy = stream_copy(stream);
+	process_input_judge_with(call, copy, p);
+	stream_free(copy);
+	if (!call->verdict->blocked)
+		return 0;
+	command_fail_blocked(call->verdict, e);
+	err_detail(e, "bytes_written", json_integer(0));
+	return -1;
+}
+
+static bool process_input_judge(struct cap_call *call)
+{
+	struct input_task *t = call->r->task;
+	struct proc *p;
+	struct stream *stream = process_input_stream(call, &p);
+
+	call->verdict = NULL;
+	call->event.input_text = NULL;
+	if (!stream)
+		return true;
+	process_input_judge_with(call, stream, p);
+	t->judged = true;
+	return t->part.len || !t->part.verdict.blocked;
 }
 
 /* ---- the result ---- */
@@ -96,16 +138,6 @@ static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
 	err_detail(call->e, "bytes_written",
 		   json_integer((json_int_t)(t->part.len - t->part.earlier)));
 	return CAP_BLOCKED;
-}
-
-static void process_input_warn_waiting(struct jsonw *w, size_t waiting)
-{
-	char text[200];
-
-	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
-		 "quote, a here-document or a command that goes on; what completes it, or close, "
-		 "has it written", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "");
-	jsonw_str(w, NULL, text);
 }
 
 static void process_input_write_result(const struct cap_call *call, const struct proc *p,
@@ -127,8 +159,7 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	if (t->part.edited)
 		jsonw_str(w, NULL, "a line was not judged by the blocklist: it has editing keys "
 			  "other than erase, ^U and Enter, and only its program knows what it is");
-	if (t->part.waiting)
-		process_input_warn_waiting(w, t->part.waiting);
+	command_warn_waiting(w, t->part.waiting);
 	jsonw_end_array(w);
 }
 
@@ -166,6 +197,7 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 
 const struct cap_ops cap_process_input = {
 	.prepare = process_input_prepare,
+	.try_judge = process_input_try_judge,
 	.judge = process_input_judge,
 	.start = process_input_start,
 };

@@ -231,6 +231,28 @@ static void process_run_judge_typed(struct run_task *t, struct blocklist_input *
 	t->result_options.stdin_edited = t->typed.edited;
 }
 
+/* More can be written behind this stdin: what a shell would not run yet waits, as in process.input,
+ * and is judged when it is complete. */
+static void process_run_hold_stdin(struct cap_call *call)
+{
+	struct run_task *t = call->r->task;
+	struct blocklist_input in = call->judge;
+	struct stream_part part;
+	struct stream *stream;
+
+	if (t->stdin_mode != PROC_STDIN_PIPE || !in.stdin_len || t->terminal.cols)
+		return;
+	in.stdin_bytes = NULL;
+	in.stdin_len = 0;
+	stream = stream_new(&in, false);
+	stream_judge(stream, call->judge.stdin_bytes, call->judge.stdin_len, false, &part);
+	call->stdin_held = part.verdict.blocked ? 0 : part.waiting;
+	call->judge.stdin_len -= call->stdin_held;
+	t->result_options.stdin_waiting = call->stdin_held;
+	stream_part_release(&part);
+	stream_free(stream);
+}
+
 static int process_run_prepare(struct cap_call *call, struct err *e)
 {
 	const struct config *config = call->c->config;
@@ -247,6 +269,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	process_run_judge_typed(t, &call->judge);
 	call->event.command = t->command.shown;
 	t->stdin_mode = process_run_stdin_mode(params, t);
+	process_run_hold_stdin(call);
 	t->result_options.stdin_ignored =
 		t->command.stdin_bytes && t->stdin_mode == PROC_STDIN_NULL;
 	t->result_options.timeout_ignored = t->background && json_object_get(params, "timeout");
@@ -420,6 +443,21 @@ static void process_run_free_stream(void *stream)
 	stream_free(stream);
 }
 
+static struct stream *process_run_new_stream(const struct cap_call *call)
+{
+	const struct run_task *t = call->r->task;
+	struct stream *stream = stream_new(&call->judge, t->confine.terminal);
+	const char *end = (const char *)t->command.stdin_bytes + t->command.stdin_len;
+	struct stream_part part;
+
+	if (!call->stdin_held)
+		return stream;
+	stream_judge(stream, end - call->stdin_held, call->stdin_held, false, &part);
+	BUG_IF(part.waiting != call->stdin_held);
+	stream_part_release(&part);
+	return stream;
+}
+
 static struct proc *process_run_start_proc(const struct cap_call *call)
 {
 	const struct cap *c = call->c;
@@ -433,7 +471,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.cwd_fd = t->cwd_fd,
 		.cwd = t->cwd,
 		.stdin_bytes = t->command.stdin_bytes,
-		.stdin_len = t->command.stdin_len,
+		.stdin_len = t->command.stdin_len - call->stdin_held,
 		.stdin_mode = t->stdin_mode,
 		.shares_stdio = call->r->dialect->shares_stdio,
 		.terminal = t->terminal,
@@ -455,8 +493,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	if (p)
 		t->log_file = NULL;
 	if (p && t->stdin_mode == PROC_STDIN_PIPE)
-		proc_attach(p, stream_new(&call->judge, t->confine.terminal),
-			    process_run_free_stream);
+		proc_attach(p, process_run_new_stream(call), process_run_free_stream);
 	return p;
 }
 

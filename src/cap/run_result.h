@@ -14,6 +14,7 @@ struct run_result_options {
 	bool by_default;    /* the request sets none of the output bounds */
 	bool explain;	    /* the request has explain_denials */
 	bool stdin_ignored; /* stdin was given, but not fed */
+	size_t stdin_waiting; /* bytes of it that wait in the server */
 	bool stdin_edited;  /* it was typed with keys that hide a line from the blocklist */
 	bool timeout_ignored; /* or a timeout */
 	bool max_runtime_ignored; /* a foreground run that was given one */
