@@ -113,7 +113,8 @@ static void notice_add_options(json_t *notice, const struct schema *input, json_
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
 						 "process_id",	"signal", "offset",
-						 "stderr_offset", "data", "encoding", NULL };
+						 "stderr_offset", "data", "encoding",
+						 "log_file", NULL };
 	json_t *options = json_object(), *value;
 	const char *name;
 
@@ -208,6 +209,8 @@ json_t *notice_new(const struct req *r, const struct audit_event *event,
 		notice_add_input(notice, event->input, event->input_len, &cut);
 	if (event->cwd)
 		notice_add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
+	if (event->log_file)
+		notice_add_text(notice, "log_file", event->log_file, strlen(event->log_file), &cut);
 	if (event->intent)
 		notice_add_text(notice, "intent", event->intent, TEXT_MAX, &cut);
 	json_object_set_new(notice, "truncated", json_boolean(cut));
@@ -237,6 +240,8 @@ void notice_write_log(struct buf *json, const struct audit_event *event, const c
 	notice_write_masked(&w, "process_command", target);
 	if (event->cwd)
 		jsonw_str(&w, "working_directory", event->cwd);
+	if (event->log_file)
+		jsonw_str(&w, "log_file", event->log_file);
 	notice_write_masked(&w, "intent", event->intent);
 	jsonw_end_object(&w);
 	BUG_IF(json->full);

@@ -13,10 +13,12 @@
 #include "proc/names.h"
 
 struct delete_task {
-	struct slices_job job; /* of a call with state_filter, as are the next three */
+	struct slices_job job; /* of a call with state_filter, as are the next five */
 	struct cap *c;
 	struct req *r;
-	uint64_t before; /* records from this number on were passed, or are newer than the call */
+	uint64_t *runs;   /* on record: what is deleted */
+	const char **ids; /* of them, in the one allocation; ended by NULL */
+	size_t count, done;
 	int64_t deleted;
 	uint64_t bytes_freed;
 };
@@ -26,6 +28,8 @@ static void process_delete_task_free(void *task)
 	struct delete_task *t = task;
 
 	slices_drop(&t->job);
+	free(t->runs);
+	free(t->ids);
 	free(t);
 }
 
@@ -72,7 +76,35 @@ static bool process_delete_matches(const struct req *r, const struct proc *p)
 {
 	const char *filter = json_get_str(r->params, "state_filter", "");
 
-	return !strcmp(filter, "all") || !strcmp(filter, names_state(p->state));
+	return p->phase == PROC_SETTLED && !p->tree_alive &&
+	       (!strcmp(filter, "all") || !strcmp(filter, names_state(p->state)));
+}
+
+/* The record of the call names the runs, and only these are deleted. */
+static bool process_delete_judge(struct cap_call *call)
+{
+	struct delete_task *t = call->r->task;
+	struct proctab *procs = call->c->procs;
+	size_t max = 0;
+	char *text;
+
+	if (!json_object_get(call->r->params, "state_filter"))
+		return true;
+	for (struct proc *p = NULL; (p = proctab_next(procs, p));)
+		max += process_delete_matches(call->r, p);
+	t->runs = mem_zalloc((max + 1) * sizeof(*t->runs));
+	t->ids = mem_zalloc((max + 1) * (sizeof(*t->ids) + IDS_TEXT_SIZE));
+	text = (char *)(t->ids + max + 1);
+	for (struct proc *p = NULL; (p = proctab_next(procs, p));) {
+		if (!process_delete_matches(call->r, p))
+			continue;
+		t->runs[t->count] = p->seq;
+		t->ids[t->count++] = strcpy(text, p->id);
+		text += IDS_TEXT_SIZE;
+	}
+	call->event.state_filter = json_get_str(call->r->params, "state_filter", NULL);
+	call->event.process_ids = t->ids;
+	return true;
 }
 
 static void process_delete_answer_now(void *cap, struct req *r)
@@ -82,23 +114,20 @@ static void process_delete_answer_now(void *cap, struct req *r)
 	req_ok(r);
 }
 
-/* Delete until @until_us. Answers when no record is left to look at. */
+/* Delete until @until_us. Answers when nothing is left to delete. */
 static bool process_delete_work(void *data, int64_t until_us)
 {
 	struct delete_task *t = data;
 	struct proctab *procs = t->c->procs;
 
-	for (struct proc *p = proctab_next(procs, NULL), *older; p; p = older) {
+	while (t->done < t->count) {
+		struct proc *p = proctab_get(procs, t->runs[t->done++]);
 		struct err skipped = ERR_INIT;
 
-		older = proctab_next(procs, p);
-		if (p->seq >= t->before)
-			continue;
-		t->before = p->seq;
-		if (process_delete_matches(t->r, p))
-			(void)process_delete_one(procs, t, p, &skipped); /* one that lives stays */
+		if (p)
+			(void)process_delete_one(procs, t, p, &skipped); /* survivors: it stays */
 		err_release(&skipped);
-		if (older && clock_mono_us() >= until_us)
+		if (t->done < t->count && clock_mono_us() >= until_us)
 			return true;
 	}
 	process_delete_answer_now(t->c, t->r);
@@ -108,9 +137,7 @@ static bool process_delete_work(void *data, int64_t until_us)
 static enum cap_outcome process_delete_start_many(struct cap *c, struct req *r)
 {
 	struct delete_task *t = r->task;
-	const struct proc *newest = proctab_next(c->procs, NULL);
 
-	t->before = newest ? newest->seq + 1 : 0;
 	t->c = c;
 	t->r = r;
 	t->job = (struct slices_job){ .work = process_delete_work, .data = t };
@@ -138,5 +165,6 @@ static enum cap_outcome process_delete_start(struct cap_call *call)
 
 const struct cap_ops cap_process_delete = {
 	.prepare = process_delete_prepare,
+	.judge = process_delete_judge,
 	.start = process_delete_start,
 };

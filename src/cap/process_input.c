@@ -59,6 +59,7 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 	}
 	call->event.input = t->bytes;
 	call->event.input_len = t->len;
+	call->event.close = t->close;
 	return process_input_check_size(call->c->config, t->len, e);
 }
 

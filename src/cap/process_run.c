@@ -51,6 +51,7 @@ struct run_task {
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 	bool again;   /* it is the second one: the first never began */
+	char *log_name;            /* the path of log_file; NULL: none */
 	struct log_file *log_file; /* opened for the run that is to start; NULL: none yet */
 	bool follow;
 	char follow_id[IDS_TEXT_SIZE]; /* "": none */
@@ -72,6 +73,7 @@ static void process_run_task_free(void *task)
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);
+	free(t->log_name);
 	log_file_free(t->log_file);
 	users_release(&t->user);
 	free(t);
@@ -260,7 +262,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	struct run_task *t = process_run_task_new(call->r);
 
 	if ((t->follow && process_run_check_follow(call, e)) ||
-	    process_run_read_terminal(params, t, e) ||
+	    process_run_read_terminal(params, t, e) || run_log_check(params, e) ||
 	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    process_run_read_time(call->r, t, e) ||
 	    command_read(&t->command, params, e))
@@ -314,8 +316,9 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 		       &t->cwd_fd, &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
-	if (run_log_check(call->c, params, e))
+	if (run_log_resolve(call->c, params, t->cwd, &t->log_name, e))
 		return -1;
+	call->event.log_file = t->log_name;
 	return process_run_find_program(t, e);
 }
 
@@ -658,7 +661,7 @@ static enum cap_outcome process_run_open_log(const struct cap_call *call)
 		.on_open = process_run_on_log_file, .ctx = t,
 	};
 
-	t->log_file = run_log_open(call->c, call->r->params, &place, call->e);
+	t->log_file = run_log_open(call->c, call->r->params, t->log_name, &place, call->e);
 	if (!t->log_file)
 		return CAP_FAILED;
 	call->r->on_cancel = process_run_on_cancel;

@@ -13,22 +13,35 @@ bool run_log_wanted(const json_t *params)
 	return json_object_get(params, "log_file");
 }
 
-int run_log_check(const struct cap *c, const json_t *params, struct err *e)
+int run_log_check(const json_t *params, struct err *e)
 {
-	const char *dir, *rest;
-	int fd;
-
-	return run_log_wanted(params)
-		       ? scope_beneath(c->scope, json_get_str(params, "log_file", ""), &fd, &dir,
-				       &rest, e)
-		       : 0;
+	if (run_log_wanted(params) || !json_object_get(params, "log_mode"))
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "log_mode says how log_file is written, and there is none");
+	return err_hint(e, "Add log_file, or leave log_mode out.");
 }
 
-struct log_file *run_log_open(const struct cap *c, const json_t *params, const struct run_log *run,
-			      struct err *e)
+int run_log_resolve(const struct cap *c, const json_t *params, const char *cwd, char **name,
+		    struct err *e)
 {
-	AUTO_FREE char *name = NULL;
+	const char *dir = cwd, *path;
+	int fd;
+
+	if (!run_log_wanted(params))
+		return 0;
+	if (scope_beneath(c->scope, json_get_str(params, "log_file", ""), &fd, &dir, &path, e))
+		return -1;
+	path += strspn(path, "/");
+	*name = mem_zalloc(strlen(dir) + strlen(path) + 2);
+	stpcpy(stpcpy(stpcpy(*name, strcmp(dir, "/") ? dir : ""), "/"), path);
+	return 0;
+}
+
+struct log_file *run_log_open(const struct cap *c, const json_t *params, const char *name,
+			      const struct run_log *run, struct err *e)
+{
 	struct log_file_spec spec = {
+		.name = name,
 		.dir_fd = run->cwd_fd,
 		.dir = run->cwd,
 		.truncate = !strcmp(json_get_str(params, "log_mode", "append"), "truncate"),
@@ -42,9 +55,6 @@ struct log_file *run_log_open(const struct cap *c, const json_t *params, const s
 			  &spec.path, e))
 		return NULL;
 	spec.path += strspn(spec.path, "/");
-	name = mem_zalloc(strlen(spec.dir) + strlen(spec.path) + 2);
-	stpcpy(stpcpy(stpcpy(name, strcmp(spec.dir, "/") ? spec.dir : ""), "/"), spec.path);
-	spec.name = name;
 	return proctab_open_log(c->procs, &spec, e);
 }
 

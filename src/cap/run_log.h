@@ -25,12 +25,18 @@ struct run_log {
 
 bool run_log_wanted(const json_t *params);
 
-/* Returns 0, or -1 with PathOutOfScope. Touches no file. */
-int run_log_check(const struct cap *c, const json_t *params, struct err *e);
+/* Returns 0, or -1 with InvalidParams: there is a mode for no file. */
+int run_log_check(const json_t *params, struct err *e);
 
-/* Begin to open the file that @params want. NULL with @e as log_file_new(). */
-struct log_file *run_log_open(const struct cap *c, const json_t *params, const struct run_log *run,
-			      struct err *e);
+/* Set *@name (free it) to the whole path of the file that @params want, if any, of a run in @cwd.
+ * Returns 0, or -1 with PathOutOfScope. Touches no file. */
+int run_log_resolve(const struct cap *c, const json_t *params, const char *cwd, char **name,
+		    struct err *e);
+
+/* Begin to open the file that @params want, which run_log_resolve() has called @name. NULL with @e
+ * as log_file_new(). */
+struct log_file *run_log_open(const struct cap *c, const json_t *params, const char *name,
+			      const struct run_log *run, struct err *e);
 
 /* Write the members log_file and log_file_bytes, if @p has a log file. */
 void run_log_members(struct jsonw *w, const struct proc *p);

@@ -60,6 +60,7 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "Which runs", "process_command" },
 		{ "Signal", "signal" },
 		{ "Directory", "working_directory" },
+		{ "Output also to", "log_file" },
 		{ "Input", "stdin" },
 		{ "Variables set", "environment" },
 		{ "Options", "options" },

@@ -23,8 +23,8 @@
 #include "policy/audit_file.h"
 #include "policy/audit_share.h"
 
-/* The longest line: every byte of text escaped to six. */
-#define LINE_MAX_BYTES (128 * 1024)
+/* The longest line: every byte of text escaped to six, or the ids of 10,000 runs. */
+#define LINE_MAX_BYTES (256 * 1024)
 #define REQUEST_ID_MAX 256
 #define CWD_MAX 4096
 #define NAME_MAX_BYTES 64
@@ -324,6 +324,17 @@ static void audit_add_end(struct jsonw *w, const struct audit_end *end)
 	jsonw_int(w, "survivors", end->survivors);
 }
 
+static void audit_add_runs(struct jsonw *w, const struct audit_event *event)
+{
+	if (!event->process_ids)
+		return;
+	audit_add_text(w, "state_filter", event->state_filter, 64);
+	jsonw_array(w, "process_ids");
+	for (const char *const *id = event->process_ids; *id; id++)
+		jsonw_str(w, NULL, *id);
+	jsonw_end_array(w);
+}
+
 static void audit_build_line(const struct audit *a, const struct audit_event *event,
 			     struct audit_line *line)
 {
@@ -350,6 +361,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 		jsonw_str(w, "argv_sha256", hash);
 	}
 	audit_add_text(w, "cwd", event->cwd, CWD_MAX);
+	audit_add_text(w, "log_file", event->log_file, CWD_MAX);
 	audit_add_text(w, "user", event->user, CWD_MAX);
 	audit_add_redacted(w, "intent", event->intent);
 	if (event->input) {
@@ -358,6 +370,9 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 		jsonw_str(w, "input_sha256", hash);
 		audit_add_redacted(w, "input", event->input_text);
 	}
+	if (event->close)
+		jsonw_bool(w, "close", true);
+	audit_add_runs(w, event);
 	audit_add_text(w, "outcome", event->outcome, 256);
 	if (event->end)
 		audit_add_end(w, event->end);

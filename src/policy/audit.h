@@ -51,11 +51,15 @@ struct audit_event {
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;
+	const char *log_file;   /* that its output goes to as well */
 	const char *user;       /* of the command; NULL: the server's own user */
 	const char *intent;     /* shown bounded and redacted */
 	const void *input;      /* bytes for a command; counted and hashed, not shown */
 	size_t input_len;
 	const char *input_text; /* of these, what was judged; shown bounded and redacted */
+	bool close;             /* end of file follows them */
+	const char *state_filter; /* the runs of this state ... */
+	const char *const *process_ids; /* ... are these; ended by NULL */
 	const char *outcome;    /* state/reason or exit status of an end, error type of a failure */
 	const struct audit_end *end; /* of a run that began */
 };

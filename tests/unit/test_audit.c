@@ -156,11 +156,12 @@ static void test_audit_modes(void **state)
 
 static void test_audit_all_members(void **state)
 {
-	static const char *const argv[] = { "ls", "-l", "", NULL };
+	static const char *const argv[] = { "ls", "-l", "", NULL }, *const runs[] = { "p1", NULL };
 	static const char *const names[] = {
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
-		"tier", "decision", "rule", "pack", "command", "argv_sha256", "cwd", "user",
-		"intent", "input_bytes", "input_sha256", "input", "outcome", "prev", "uid", "peer",
+		"tier", "decision", "rule", "pack", "command", "argv_sha256", "cwd", "log_file",
+		"user", "intent", "input_bytes", "input_sha256", "input", "close", "state_filter",
+		"process_ids", "outcome", "prev", "uid", "peer",
 		"client", "exit_code", "signal", "reason", "duration_ms", "stdout_size",
 		"stderr_size", "leftover", "survivors",
 	};
@@ -168,8 +169,8 @@ static void test_audit_all_members(void **state)
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
 		"git", "ls -l ''",
-		argv, "/ws", "nobody", "look", "a\0b", 3,
-		"echo --password=x", "running/none", &end,
+		argv, "/ws", "/ws/log", "nobody", "look", "a\0b", 3,
+		"echo --password=x", true, "all", runs, "running/none", &end,
 	};
 	char hash[SHA256_DIGEST_STRING_LENGTH];
 	struct fixture *f = *state;
