@@ -336,6 +336,8 @@ static void stream_set_typed(struct stream *s, const struct typed *line)
 	if (line->line.len)
 		buf_add(&s->typed.line, line->line.data, line->line.len);
 	s->typed.edited = line->edited;
+	s->typed.paste = line->paste;
+	s->typed.mark = line->mark;
 }
 
 /* The end of what was typed at the start is the open line. */
@@ -354,15 +356,17 @@ static void stream_open_line(struct stream *s)
 static size_t stream_pass_typed(struct stream *s, const struct typed_text *text, size_t passed,
 				bool blocked)
 {
-	const struct typed fresh = { .edited = false };
+	struct typed fresh = { .edited = false };
 	size_t keys = 0, back = s->typed.line.len - text->kept;
 
 	if (!blocked && passed == text->text.len) {
 		stream_set_typed(s, &text->rest);
 		return s->keys.len;
 	}
-	for (size_t i = 0; i < text->end_count && text->ends[i].text <= passed; i++)
+	for (size_t i = 0; i < text->end_count && text->ends[i].text <= passed; i++) {
 		keys = text->ends[i].keys;
+		fresh.paste = text->ends[i].paste;
+	}
 	if (keys) {
 		stream_set_typed(s, &fresh);
 	} else { /* the keys that erase were not taken either */

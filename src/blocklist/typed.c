@@ -2,11 +2,15 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
 #define CTRL(letter) ((letter) & 0x1f)
 #define DEL 0x7f
+#define PASTE_BEGINS "\x1b[200~"
+#define PASTE_ENDS "\x1b[201~"
+#define MARK_LEN 6
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds the keys */
 
 static void typed_cut(struct typed_text *out, size_t len)
@@ -48,13 +52,58 @@ static void typed_end_line(struct typed_text *out, size_t keys)
 	if (!out->rest.edited)
 		buf_add(&out->text, "\n", 1);
 	out->ends = mem_realloc(out->ends, (out->end_count + 1) * sizeof(*out->ends));
-	out->ends[out->end_count++] = (struct typed_end){ out->text.len, keys };
+	out->ends[out->end_count++] = (struct typed_end){ out->text.len, keys, out->rest.paste };
 	buf_truncate(&out->rest.line, 0);
 	out->rest.edited = false;
+	out->rest.mark = TYPED_NO_MARK;
+}
+
+/* Take the mark of a paste at the start of @keys. False: there is none. */
+static bool typed_take_mark(struct typed_text *out, const char *keys, size_t len)
+{
+	const struct buf *line = &out->rest.line;
+	bool begins = len >= MARK_LEN && !memcmp(keys, PASTE_BEGINS, MARK_LEN);
+
+	if (!begins && (len < MARK_LEN || memcmp(keys, PASTE_ENDS, MARK_LEN) != 0))
+		return false;
+	if (begins ? line->len > 0 : !out->rest.paste)
+		typed_edit(out);
+	if (line->len && line->data[line->len - 1] == '\\')
+		typed_edit(out);
+	out->rest.paste = begins;
+	out->rest.mark = line->len ? TYPED_MARK_BEHIND : TYPED_MARK_BEFORE;
+	return true;
+}
+
+/* Is the line the same with and without the mark before @key? */
+static bool typed_may_follow_mark(const struct typed *t, char key)
+{
+	if (t->mark == TYPED_NO_MARK || key == ' ')
+		return true;
+	if (key == CTRL('C') || key == CTRL('U'))
+		return !t->paste;
+	return t->mark == TYPED_MARK_BEFORE &&
+	       ((key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z') ||
+		(key >= '0' && key <= '9') || memchr("_./~-", key, 5));
+}
+
+static bool typed_is_control(char key)
+{
+	return (unsigned char)key < ' ' || key == DEL;
 }
 
 static void typed_key(struct typed_text *out, char key)
 {
+	if (!typed_may_follow_mark(&out->rest, key))
+		typed_edit(out);
+	out->rest.mark = TYPED_NO_MARK;
+	if (out->rest.paste && typed_is_control(key)) {
+		if (key != '\t')
+			typed_edit(out);
+		else if (!out->rest.edited)
+			buf_add(&out->rest.line, &key, 1);
+		return;
+	}
 	switch ((unsigned char)key) {
 	case DEL:
 	case CTRL('H'):
@@ -72,7 +121,7 @@ static void typed_key(struct typed_text *out, char key)
 			typed_edit(out);
 		break;
 	default:
-		if ((unsigned char)key < ' ')
+		if (typed_is_control(key))
 			typed_edit(out);
 		else if (!out->rest.edited)
 			buf_add(&out->rest.line, &key, 1);
@@ -83,6 +132,8 @@ void typed_read(const struct typed *t, const char *keys, size_t len, struct type
 {
 	*out = (struct typed_text){ .kept = t->line.len, .edited = t->edited };
 	out->rest.edited = t->edited;
+	out->rest.paste = t->paste;
+	out->rest.mark = t->mark;
 	buf_init(&out->text, TEXT_MAX);
 	buf_init(&out->rest.line, TEXT_MAX);
 	if (t->line.len)
@@ -90,6 +141,8 @@ void typed_read(const struct typed *t, const char *keys, size_t len, struct type
 	for (size_t i = 0; i < len; i++)
 		if (keys[i] == '\r' || keys[i] == '\n')
 			typed_end_line(out, i + 1);
+		else if (typed_take_mark(out, keys + i, len - i))
+			i += MARK_LEN - 1;
 		else
 			typed_key(out, keys[i]);
 	typed_flush(out);

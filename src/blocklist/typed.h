@@ -4,6 +4,11 @@
  * Erase (DEL, ^H), ^U and ^C are applied, and CR and LF end a line. A line with any other editing
  * key (arrows, ^W, TAB, history ...) is not known: only the program that edits it knows what it
  * becomes.
+ *
+ * Between the marks of a bracketed paste (xterm(1)) an editor of lines takes keys as they are, and
+ * other readers see the marks in the text. So what is pasted counts only where both read the same
+ * commands: from the start of a line, with no mark beside a character that it could quote, hide or
+ * turn into another one. A line with any other paste, or an editing key in it, is not known either.
  */
 #ifndef PROCPEN_BLOCKLIST_TYPED_H
 #define PROCPEN_BLOCKLIST_TYPED_H
@@ -17,11 +22,15 @@
 struct typed {
 	struct buf line;
 	bool edited; /* it is not known */
+	bool paste;  /* a paste has begun and not ended */
+	enum { TYPED_NO_MARK, TYPED_MARK_BEFORE, TYPED_MARK_BEHIND } mark; /* a mark came last, and
+			* the line begins, or has something before it */
 };
 
 /* Where a complete line ends: in the text that was made, and in the keys. */
 struct typed_end {
 	size_t text, keys;
+	bool paste; /* it is within one */
 };
 
 /* What keys came to. typed_text_release() frees it. */

@@ -87,6 +87,44 @@ static void test_stream_judges_typed_lines(void **state)
 	stream_free(s);
 }
 
+/* A paste is judged, and a line that only its marks make harmless is not taken for one. */
+static void test_stream_judges_pastes(void **state)
+{
+	static const struct step steps[] = {
+		{ "\033[200~rm -rf /\033[201~\r", "+0 !files.remove_tree" },
+		{ "\033[200~echo a\tb\nrm -rf /\n\033[201~", "+15 !files.remove_tree" },
+		{ "c\025rm x\r", "+7e" }, /* it is still in the paste */
+		{ "\033[201~\r", "+7" },
+		{ "\033[200~echo a\033[201~\r", "+19" },
+		{ "\033[200~echo a", "+12" },
+		{ "\033[201~", "+6" },
+		{ " b\r", "+3" },
+		{ "\033[200~echo a\rls\r\033[201~", "+22" },
+		{ "\r", "+1" },
+		{ "\033[200~rm -rf /\025\033[201~\r", "+22e" },
+		{ "\033[200~rm -rf /tmp/x\177\033[201~\r", "+27e" },
+		{ "\033[200~#; rm -rf /\033[201~\r", "+24e" },
+		{ "\033[200~", "+6" },
+		{ "#; rm -rf /\033[201~\r", "+18e" },
+		{ "\033[200~echo \033[201~#; rm -rf /\r", "+29e" },
+		{ "\033[200~echo \\\033[201~; rm -rf /\r", "+29e" },
+		{ "echo \033[200~a\033[201~\r", "+19e" },
+		{ "\033[201~rm -rf /\r", "+15e" },
+		{ "\033[200~ls\033[201~\003rm -rf /\r", "+0 !files.remove_tree" },
+		{ "\033[200~ls\003\033[201~\r", "+16e" },
+		{ "ls\r", "+3" },
+		{ 0 },
+	};
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in, true);
+
+	(void)state;
+	for (const struct step *step = steps; step->text; step++)
+		say(s, step->text, false, step->expected);
+	stream_free(s);
+}
+
 /* Shells and wrappers around them judge lines; so do programs that run their input. */
 static void test_stream_is_judged_for_any_reader(void **state)
 {
@@ -438,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stream_judges_typed_lines),
+		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
 		cmocka_unit_test(test_stream_holds_what_is_open),
