@@ -40,6 +40,9 @@ struct blocklist_run {
 	bool writes;      /* a redirection writes a file other than /dev/null */
 };
 
+/* Places from here on are in the standard input of the command. */
+#define BLOCKLIST_INPUT_BASE 0x80000000u
+
 struct blocklist_input {
 	const char *command;
 	const char *const *args; /* NULL-terminated, or NULL when there are none */

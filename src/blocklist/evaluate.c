@@ -490,8 +490,8 @@ static void evaluate_note_change(void *evaluation, uint32_t at)
 {
 	struct evaluation *e = evaluation;
 
-	if (e->on_change && at >= EVALUATE_INPUT_BASE)
-		e->on_change(e->on_change_ctx, at - EVALUATE_INPUT_BASE);
+	if (e->on_change && at >= BLOCKLIST_INPUT_BASE)
+		e->on_change(e->on_change_ctx, at - BLOCKLIST_INPUT_BASE);
 }
 
 /* The same for the command at hand. One in a function or an alias lies where that is defined, but
@@ -633,7 +633,7 @@ static struct shell_assign *evaluate_variables(struct evaluation *e, const struc
 /* Does @text begin with the standard input of the outermost command? */
 static bool evaluate_is_input(const struct shell_word *text)
 {
-	return text->text.len && text->text.at && text->text.at[0] >= EVALUATE_INPUT_BASE;
+	return text->text.len && text->text.at && text->text.at[0] >= BLOCKLIST_INPUT_BASE;
 }
 
 /* @run is the script @text that a shell reads from the input: its commands read the rest. */

@@ -20,9 +20,6 @@
 #include "shell/arena.h"
 #include "shell/parse.h"
 
-/* Offsets from here on are in the standard input of the outermost command. */
-#define EVALUATE_INPUT_BASE 0x80000000u
-
 struct evaluation_frame;
 
 struct evaluation {

@@ -463,6 +463,43 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
+/* The keys are those that wait, and @len more. */
+static void stream_preview_typed(const struct stream *s, const void *bytes, size_t len,
+				 struct buf *text, size_t *from)
+{
+	struct typed_text typed;
+	struct buf keys;
+	size_t erased;
+
+	buf_init(&keys, TEXT_MAX);
+	buf_add(&keys, s->keys.data, s->keys.len);
+	buf_add(&keys, bytes, len);
+	typed_read(&s->typed, keys.data, keys.len, &typed);
+	erased = s->typed.line.len - typed.kept;
+	*from = s->written > erased ? s->written - erased : 0;
+	buf_add(text, s->text.data, *from);
+	buf_add(text, typed.text.data, typed.text.len);
+	typed_text_release(&typed);
+	buf_release(&keys);
+}
+
+void stream_preview(const struct stream *s, const void *bytes, size_t len, struct buf *text,
+		    struct blocklist_input *in, size_t *from)
+{
+	if (s->terminal) {
+		stream_preview_typed(s, bytes, len, text, from);
+	} else {
+		buf_add(text, s->text.data, s->text.len);
+		buf_add(text, bytes, len);
+		*from = s->written;
+	}
+	while (*from && text->data[*from - 1] != '\n')
+		--*from;
+	*in = s->in;
+	in->stdin_bytes = text->len ? text->data : "";
+	in->stdin_len = text->len;
+}
+
 size_t stream_waiting(const struct stream *s)
 {
 	return s->terminal ? s->keys.len : s->text.len - s->written;

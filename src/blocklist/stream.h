@@ -21,6 +21,7 @@
 #ifndef PROCPEN_BLOCKLIST_STREAM_H
 #define PROCPEN_BLOCKLIST_STREAM_H
 
+#include "base/buf.h"
 #include "blocklist/blocklist.h"
 
 struct stream;
@@ -48,6 +49,14 @@ struct stream *stream_copy(const struct stream *s);
 
 /* Bytes that wait. */
 size_t stream_waiting(const struct stream *s);
+
+/*
+ * What would be judged of @len bytes that follow, as if they were the end, without a change of @s:
+ * the command in *@in with its standard input in @text, empty before. *@from is where the line
+ * begins in it that the first of them belongs to.
+ */
+void stream_preview(const struct stream *s, const void *bytes, size_t len, struct buf *text,
+		    struct blocklist_input *in, size_t *from);
 
 /*
  * Judge @len bytes that follow; @end: and end of file, so that nothing waits any more. The caller

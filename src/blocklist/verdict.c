@@ -198,10 +198,10 @@ static struct span verdict_clamp(const struct text *t, uint32_t start, uint32_t 
 
 static void verdict_fill_finding(struct judging *j, const struct finding *f)
 {
-	bool in_stdin = f->start >= EVALUATE_INPUT_BASE;
+	bool in_stdin = f->start >= BLOCKLIST_INPUT_BASE;
 	const struct text *t = in_stdin ? &j->fed : &j->text;
-	struct span m = verdict_clamp(t, f->start - (in_stdin ? EVALUATE_INPUT_BASE : 0),
-			      f->end - (in_stdin ? EVALUATE_INPUT_BASE : 0));
+	struct span m = verdict_clamp(t, f->start - (in_stdin ? BLOCKLIST_INPUT_BASE : 0),
+			      f->end - (in_stdin ? BLOCKLIST_INPUT_BASE : 0));
 	bool named = verdict_names_variable(t, m, f->match.name);
 	size_t at = m.start;
 	struct buf text;
@@ -376,7 +376,7 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 	struct shell_text text = { .s = j->text.s, .len = j->text.len };
 
 	if (j->fed.len) {
-		fed = verdict_known_word(&e->arena, j->fed.s, j->fed.len, EVALUATE_INPUT_BASE,
+		fed = verdict_known_word(&e->arena, j->fed.s, j->fed.len, BLOCKLIST_INPUT_BASE,
 					 false);
 		input = &fed;
 	}

@@ -1,5 +1,8 @@
 /* agent.session: the directories, limits and sandbox layers of this session. */
+#include <string.h>
+
 #include "base/jsonw.h"
+#include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/run_limits.h"
 
@@ -64,6 +67,44 @@ static void agent_session_write_project(struct jsonw *w, const struct project *p
 	jsonw_end_object(w);
 }
 
+/* The files that the rules of @set come from: their origins without the lines. */
+static void agent_session_write_files(struct jsonw *w, const struct ruleset *set)
+{
+	size_t len = 0;
+
+	jsonw_array(w, "from");
+	for (size_t i = 0; set && i < set->count; i++) {
+		const char *origin = set->list[i].origin;
+		const char *line = strrchr(origin, ':');
+		AUTO_FREE char *file = mem_strndup(origin, (size_t)(line - origin));
+
+		if (!i || strlen(file) != len || strncmp(file, set->list[i - 1].origin, len))
+			jsonw_str(w, NULL, file);
+		len = strlen(file);
+	}
+	jsonw_end_array(w);
+}
+
+/* The rules in force: how many, from where, and the packs. */
+static void agent_session_write_policy(struct jsonw *w, const struct rulebook *book)
+{
+	jsonw_object(w, "policy");
+	jsonw_int(w, "rules", (int64_t)rulebook_count(book));
+	jsonw_int(w, "own_rules", book->own ? (int64_t)book->own->count : 0);
+	jsonw_int(w, "project_rules", book->project ? (int64_t)book->project->count : 0);
+	agent_session_write_files(w, book->own);
+	jsonw_array(w, "packs");
+	for (size_t i = 0; i < book->pack_count; i++) {
+		jsonw_object(w, NULL);
+		jsonw_str(w, "name", book->packs[i].name);
+		jsonw_str(w, "decision", rule_decision_name(book->packs[i].decision));
+		jsonw_int(w, "rules", (int64_t)book->packs[i].rules.count);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
 static void agent_session_write_text(void *ctx, const char *text)
 {
 	jsonw_str(ctx, NULL, text);
@@ -118,6 +159,7 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 	agent_session_write_limits(w, c->config);
 	agent_session_write_tiers(w, c);
 	agent_session_write_users(w, c->config);
+	agent_session_write_policy(w, c->book);
 	agent_session_write_project(w, c->project);
 	agent_session_write_sandbox(w, c);
 	jsonw_object(w, "server");

@@ -230,10 +230,16 @@ static void cap_start(struct cap_call *call, const char *rule)
 static json_t *cap_new_notice(const struct cap_call *call, bool question)
 {
 	struct blocklist_input shown = call->judge;
+	json_t *notice;
 
 	shown.stdin_len += call->stdin_held;
-	return notice_new(call->r, &call->event, &shown, call->row->input,
-			  cap_target_command(call), question);
+	notice = notice_new(call->r, &call->event, &shown, call->row->input,
+			    cap_target_command(call), question);
+	if (call->ruling.rule)
+		judge_add_rule(notice, &call->ruling);
+	if (call->ruling.rule && question && call->row->flags & CAP_COMMAND)
+		judge_add_reach(notice, call->c, call->r->params);
+	return notice;
 }
 
 /* Log the call on stderr. */
@@ -262,13 +268,24 @@ static void cap_notify(struct cap_call *call)
 	json_decref(notice);
 }
 
+static void cap_hint_change(const struct cap_call *call, struct err *e)
+{
+	const struct rule *r = call->ruling.rule;
+
+	if (r)
+		err_hint(e, "Do not retry unchanged; rule \"%s\" asks for it, which the operator "
+			    "can change (%.200s)", r->id, r->origin);
+	else
+		err_hint(e, "Do not retry unchanged; the operator can change this with "
+			    "--set tier.%s=...", call->row->name);
+}
+
 static void cap_deny(struct cap_call *call, const char *rule, const char *why)
 {
 	struct err e = ERR_INIT;
 
 	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
-	err_hint(&e, "Do not retry unchanged; the operator can change this with --set tier.%s=...",
-		 call->row->name);
+	cap_hint_change(call, &e);
 	cap_refuse(call, "denied", rule, &e);
 }
 
@@ -280,10 +297,14 @@ static void cap_deny_unasked(struct cap_call *call)
 	err_set(&e, ERR_PERMISSION_DENIED,
 		"%s needs a human's confirmation, and this client cannot be asked",
 		call->row->name);
-	err_hint(&e,
-		 "Tell the user: use a host that can ask (MCP elicitation), or start procpen with "
-		 "`serve --set tier.%s=notify` to allow these calls without asking",
-		 call->row->name);
+	if (call->ruling.rule)
+		err_hint(&e, "Tell the user: use a host that can ask (MCP elicitation), or change "
+			     "rule \"%s\" (%.200s)", call->ruling.rule->id,
+			 call->ruling.rule->origin);
+	else
+		err_hint(&e, "Tell the user: use a host that can ask (MCP elicitation), or start "
+			     "procpen with `serve --set tier.%s=notify` to allow these calls "
+			     "without asking", call->row->name);
 	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 
@@ -396,7 +417,7 @@ static bool cap_is_denied_by_rule(struct cap_call *call)
 	return true;
 }
 
-static void cap_set_ruling(struct cap_call *call, const struct ruling *ruling)
+void cap_set_ruling(struct cap_call *call, const struct ruling *ruling)
 {
 	call->ruling = *ruling;
 	call->tier = ruling->tier;

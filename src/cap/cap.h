@@ -194,6 +194,9 @@ void cap_call(struct cap *c, struct req *r);
  * start() had to wait for is there. */
 void cap_go(struct cap_call *call);
 
+/* For a capability, in prepare: the tier of @call is what @ruling says. */
+void cap_set_ruling(struct cap_call *call, const struct ruling *ruling);
+
 /* Record @call, a repeat: it is answered for @p. */
 void cap_replayed(struct cap_call *call, const struct proc *p);
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "blocklist/stream.h"
 #include "cap/command.h"
 
 /* ---- the request ---- */
@@ -81,6 +82,26 @@ void judge_command(const struct cap *c, enum tier tier, const json_t *params,
 	free(jr.place);
 }
 
+void judge_input(const struct cap *c, enum tier tier, const struct proc *p, const void *bytes,
+		 size_t len, struct ruling *ruling)
+{
+	struct ruling_request rq = { .book = c->book, .tier = tier, .capability = RULE_INPUT,
+				     .place = p->settings->cwd, .has_input = true };
+	struct blocklist_verdict ignored;
+	struct blocklist_input in;
+	struct buf text;
+	size_t from;
+
+	*ruling = (struct ruling){ .tier = tier };
+	if (!rulebook_count(c->book) || !proc_attached(p))
+		return;
+	buf_init(&text, SIZE_MAX / 2);
+	stream_preview(proc_attached(p), bytes, len, &text, &in, &from);
+	rq.from = BLOCKLIST_INPUT_BASE + (uint32_t)from;
+	ruling_judge(&rq, &in, &ignored, ruling);
+	buf_release(&text);
+}
+
 /* ---- in words ---- */
 
 /* "rule "site.prod" denies "deploy.sh prod": reason" */
@@ -106,6 +127,42 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 	err_detail(e, "rule", json_string(r->id));
 	if (ruling->pack)
 		err_detail(e, "pack", json_string(ruling->pack));
+}
+
+void judge_add_rule(json_t *notice, const struct ruling *ruling)
+{
+	json_t *rule = json_object();
+
+	json_object_set_new(rule, "id", json_string(ruling->rule->id));
+	if (ruling->pack)
+		json_object_set_new(rule, "pack", json_string(ruling->pack));
+	if (ruling->rule->reason)
+		json_object_set_new(rule, "reason", json_string(ruling->rule->reason));
+	json_object_set_new(rule, "command", json_string(ruling->shown));
+	json_object_set_new(notice, "rule", rule);
+}
+
+/* Its own temporary directory aside. */
+void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params)
+{
+	const char *profile = config_choice(c->config, CONFIG_SANDBOX_PROFILE);
+	bool strict = !strcmp(profile, "strict") ||
+		      !strcmp(json_get_str(params, "profile", "default"), "strict");
+	bool network = config_bool(c->config, CONFIG_SANDBOX_NETWORK) && !strict &&
+		       json_get_bool(params, "network", true);
+	char *const *more = config_names(c->config, CONFIG_SANDBOX_WRITABLE);
+	json_t *writable = json_array();
+
+	if (judge_can_write((void *)(uintptr_t)c, "/")) {
+		json_array_append_new(writable, json_string("/"));
+	} else {
+		for (const char *const *one = scope_directories(c->scope); *one; one++)
+			json_array_append_new(writable, json_string(*one));
+		for (char *const *one = more; *one; one++)
+			json_array_append_new(writable, json_string(*one));
+	}
+	json_object_set_new(notice, "may_write", writable);
+	json_object_set_new(notice, "network", json_boolean(network));
 }
 
 /* Why @ruling blocks, and what to do instead. */

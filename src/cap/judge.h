@@ -14,8 +14,20 @@ void judge_command(const struct cap *c, enum tier tier, const json_t *params,
 		   const struct blocklist_input *in, struct blocklist_verdict *v,
 		   struct ruling *ruling);
 
+/*
+ * Rule on @len @bytes that a process.input of the tier @tier writes to @p: on the commands that
+ * they make or complete, if it takes its input for shell text. No rule is an exception there,
+ * because what came before may have changed what a name runs.
+ */
+void judge_input(const struct cap *c, enum tier tier, const struct proc *p, const void *bytes,
+		 size_t len, struct ruling *ruling);
+
 /* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);
+
+/* Add to @notice (cap/notice.h) which rule decided, and what a run with @params can reach. */
+void judge_add_rule(json_t *notice, const struct ruling *ruling);
+void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params);
 
 /* The members of is_blocked's result, into the open object. */
 void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling);

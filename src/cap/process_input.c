@@ -13,12 +13,14 @@
 #include "blocklist/stream.h"
 #include "cap/cap.h"
 #include "cap/command.h"
+#include "cap/judge.h"
 
 struct input_task {
 	char *bytes; /* decoded; NULL: no data */
 	size_t len;
 	bool close;
 	bool judged; /* part is set: the bytes can be written */
+	bool overtaken; /* by other input, with which a rule is stricter than when this one came */
 	struct stream_part part;
 	uint64_t stdout_size, stderr_size; /* before the bytes were written */
 };
@@ -43,6 +45,26 @@ static int process_input_check_size(const struct config *config, size_t len, str
 	return err_hint(e, "Send it in several calls.");
 }
 
+static struct proc *process_input_run(const struct cap_call *call, struct err *e)
+{
+	return proctab_find(call->c->procs, json_get_str(call->r->params, "process_id", ""), e);
+}
+
+/* Leaves it to the start to say that there is no such run. */
+static void process_input_ask_rules(struct cap_call *call)
+{
+	const struct input_task *t = call->r->task;
+	struct err ignored = ERR_INIT;
+	const struct proc *p = process_input_run(call, &ignored);
+	struct ruling ruling;
+
+	err_release(&ignored);
+	if (!p)
+		return;
+	judge_input(call->c, call->tier, p, t->bytes, t->len, &ruling);
+	cap_set_ruling(call, &ruling);
+}
+
 static int process_input_prepare(struct cap_call *call, struct err *e)
 {
 	struct req *r = call->r;
@@ -60,15 +82,23 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 	call->event.input = t->bytes;
 	call->event.input_len = t->len;
 	call->event.close = t->close;
-	return process_input_check_size(call->c->config, t->len, e);
-}
-
-static struct proc *process_input_run(const struct cap_call *call, struct err *e)
-{
-	return proctab_find(call->c->procs, json_get_str(call->r->params, "process_id", ""), e);
+	if (process_input_check_size(call->c->config, t->len, e))
+		return -1;
+	process_input_ask_rules(call);
+	return 0;
 }
 
 /* ---- the judgement ---- */
+
+/* A human was asked meanwhile, and other calls have written. */
+static bool process_input_is_overtaken(const struct cap_call *call, const struct proc *p)
+{
+	const struct input_task *t = call->r->task;
+	struct ruling ruling;
+
+	judge_input(call->c, cap_tier(call->c, call->row), p, t->bytes, t->len, &ruling);
+	return ruling.tier > call->tier;
+}
 
 /* The stream of the run if the data can be written there; else the start says why not. */
 static struct stream *process_input_stream(const struct cap_call *call, struct proc **p)
@@ -122,7 +152,8 @@ static bool process_input_judge(struct cap_call *call)
 
 	call->verdict = NULL;
 	call->event.input_text = NULL;
-	if (!stream)
+	t->overtaken = p && process_input_is_overtaken(call, p);
+	if (!stream || t->overtaken)
 		return true;
 	process_input_judge_with(call, stream, p);
 	t->judged = true;
@@ -175,6 +206,14 @@ static enum cap_outcome process_input_fail(const struct cap_call *call, const st
 	return CAP_FAILED;
 }
 
+static enum cap_outcome process_input_fail_overtaken(const struct cap_call *call)
+{
+	err_set(call->e, ERR_PERMISSION_DENIED, "other input came between, and with it a rule of "
+		"the operator refuses this or asks for it");
+	err_hint(call->e, "Send it again.");
+	return CAP_FAILED;
+}
+
 static enum cap_outcome process_input_start(struct cap_call *call)
 {
 	struct input_task *t = call->r->task;
@@ -184,6 +223,8 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 
 	if (!p)
 		return CAP_FAILED;
+	if (t->overtaken)
+		return process_input_fail_overtaken(call);
 	if (!t->judged)
 		return process_input_fail(call, p);
 	t->stdout_size = p->out.total;

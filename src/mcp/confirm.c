@@ -64,6 +64,9 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "Input", "stdin" },
 		{ "Variables set", "environment" },
 		{ "Options", "options" },
+		{ "May write", "may_write" },
+		{ "Network", "network" },
+		{ "Rule that asks", "rule" },
 		{ "Reason given by the agent", "intent" },
 	};
 

@@ -335,7 +335,9 @@ void text_is_blocked(struct text *t)
 	const char *suggestion = text_bytes(t, text_member(t, NULL, "suggestion"), &kept);
 
 	if (!text_flag(t, "blocked")) {
-		text_add(t, "not blocked");
+		text_add(t, "not blocked%s", text_is(t, NULL, "decision", "confirm")
+						     ? ", but a human is asked before it starts"
+						     : "");
 		return;
 	}
 	text_add(t, "blocked: ");

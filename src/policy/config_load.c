@@ -43,7 +43,7 @@ static int config_load_one(struct config *c, const char *path, enum config_rank 
 
 	buf_init(&text, CONFIG_FILE_MAX + ROOM);
 	status = config_file_read(file, path, &text, e);
-	if (status > 0 && (config_text_read(c, &text, path, rank, e) || ruleset_test(&c->rules, e)))
+	if (status > 0 && config_text_read(c, &text, path, rank, e))
 		status = -1;
 	buf_release(&text);
 	return status;

@@ -161,16 +161,11 @@ static int config_text_add_rule(void *ctx, json_t *rule, struct jsonc_place at, 
 
 	if (asprintf(&origin, "%s:%d", t->path, at.line) < 0)
 		abort();
-	return ruleset_add(&t->config->rules, rule, origin, RULE_OF_OPERATOR, TIER_DENY, e);
+	return ruleset_add_tested(&t->config->rules, rule, origin, RULE_OF_OPERATOR, e);
 }
 
-typedef int (*config_text_element_fn)(void *ctx, json_t *element, struct jsonc_place at,
-				      struct err *e);
-
-/* Call @take for each element of the array @m, with the place of each in *m->fault, up to the first
- * for which it fails. 0, or -1 with @e if that fails or @m is no array. */
-static int config_text_elements(const struct config_text_member *m, config_text_element_fn take,
-				void *ctx, struct err *e)
+int config_text_elements(const struct config_text_member *m, config_text_element_fn take, void *ctx,
+			 struct err *e)
 {
 	const char *element;
 	size_t pos = 0, len;

@@ -38,6 +38,13 @@ typedef int (*config_text_fn)(void *ctx, const struct config_text_member *m, str
 int config_text_each(const struct buf *text, config_text_fn take, void *ctx,
 		     struct jsonc_place *at, struct err *e);
 
+/* Call @take for each element of the array @m, with the place of each in *m->fault, up to the first
+ * for which it fails. 0, or -1 with @e if one fails or @m is no array. */
+typedef int (*config_text_element_fn)(void *ctx, json_t *element, struct jsonc_place at,
+				      struct err *e);
+int config_text_elements(const struct config_text_member *m, config_text_element_fn take, void *ctx,
+			 struct err *e);
+
 /* @value as --set takes it for @row; heap, or NULL with @e if it has the wrong type. */
 char *config_text_value(const struct config_row *row, const json_t *value, struct err *e);
 

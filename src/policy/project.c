@@ -119,6 +119,30 @@ static void project_set(struct project_reader *r, int key, const char *text, int
 
 /* ---- the file ---- */
 
+/* A config_text_element_fn that never fails. */
+static int project_take_rule(void *ctx, json_t *rule, struct jsonc_place at, struct err *e)
+{
+	struct project_reader *r = ctx;
+	char origin[64];
+
+	snprintf(origin, sizeof(origin), PROJECT_FILE ":%d", at.line);
+	if (ruleset_add_tested(&r->project->rules, rule, origin, RULE_OF_PROJECT, e)) {
+		project_ignore(r->project, PROJECT_FILE ":%d: %.300s", at.line, e->message);
+		err_release(e);
+	}
+	return 0;
+}
+
+static int project_take_rules(struct project_reader *r, const struct config_text_member *m,
+			      struct err *e)
+{
+	if (config_text_elements(m, project_take_rule, r, e)) {
+		project_ignore(r->project, PROJECT_FILE ":%d: %.300s", m->at.line, e->message);
+		err_release(e);
+	}
+	return 0;
+}
+
 /* A config_text_fn that never fails. */
 static int project_take(void *ctx, const struct config_text_member *m, struct err *e)
 {
@@ -128,6 +152,8 @@ static int project_take(void *ctx, const struct config_text_member *m, struct er
 	AUTO_FREE char *text = NULL;
 	int64_t number;
 
+	if (!strcmp(m->name, "rules"))
+		return project_take_rules(r, m, e);
 	if (key < 0 || config_rows[key].narrow == CONFIG_NARROW_NEVER) {
 		project_ignore(p, PROJECT_FILE ":%d: \"%.64s\" is nothing that a project can set",
 			       m->at.line, m->name);
@@ -212,5 +238,6 @@ void project_release(struct project *p)
 		free(p->narrowed[i]);
 	for (size_t i = 0; p->ignored[i]; i++)
 		free(p->ignored[i]);
+	ruleset_release(&p->rules);
 	*p = (struct project){ 0 };
 }

@@ -2,9 +2,9 @@
  * project - .procpen.json at the root of the workspace: what a project asks to be narrower.
  *
  * It is read only where the operator says config.project=narrow, once, and by descriptor. Commands
- * can write it, so it can only narrow: a stricter tier, a lower limit. What would loosen, what no
- * project may set, and mistakes are ignored and named; nothing in it stops the start. Its texts are
- * quoted and cut.
+ * can write it, so it can only narrow: a stricter tier, a lower limit, rules that allow nothing.
+ * What would loosen, what no project may set, and mistakes are ignored and named; nothing in it
+ * stops the start. Its texts are quoted and cut.
  */
 #ifndef PROCPEN_POLICY_PROJECT_H
 #define PROCPEN_POLICY_PROJECT_H
@@ -21,6 +21,7 @@ struct project {
 	char *narrowed[CONFIG_COUNT + 1];   /* names of options that it has set; NULL-terminated */
 	char *ignored[PROJECT_NOTES_MAX + 1]; /* sentences; NULL-terminated */
 	size_t narrowed_count, ignored_count; /* of ignored ones all, kept or not */
+	struct ruleset rules; /* that make decisions stricter (policy/rulebook.h) */
 };
 
 /* The tier of a capability of which no option says anything. */

@@ -153,7 +153,7 @@ static const char **rule_strings(const struct rule *r, const char *name)
 }
 
 /* Letters, digits, and . _ - between them; "tier." is for tiers. */
-static int rule_read_id(struct rule *r, struct err *e)
+static int rule_read_id(struct rule *r, enum rule_source from, struct err *e)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789._-";
@@ -168,6 +168,10 @@ static int rule_read_id(struct rule *r, struct err *e)
 			       "rule \"%.64s\": id has 1 to 64 letters, digits, dots, dashes and "
 			       "underscores, and does not begin with \"tier.\"", id);
 	r->id = id;
+	if (from == RULE_OF_PROJECT) { /* never taken for one of the operator's */
+		json_object_set_new(r->source, "id", json_sprintf(RULE_PROJECT "%s", id));
+		r->id = rule_string(r, "id");
+	}
 	return 0;
 }
 
@@ -183,8 +187,11 @@ static int rule_read_decision(struct rule *r, enum rule_source from, enum tier d
 		return rule_fail(r, e, "decision", "is missing");
 	for (size_t i = 0; i < COUNT_OF(decisions); i++) {
 		r->decision = (enum tier)i;
-		if (!strcmp(name, decisions[i]))
-			return 0;
+		if (strcmp(name, decisions[i]))
+			continue;
+		if (from == RULE_OF_PROJECT && !i)
+			return rule_fail(r, e, "decision", "is allow, which is for operators only");
+		return 0;
 	}
 	return rule_fail(r, e, "decision", "is none of allow, notify, confirm, deny");
 }
@@ -274,7 +281,7 @@ int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_sour
 	      enum tier decision, struct err *e)
 {
 	*r = (struct rule){ .source = json_incref(source), .origin = mem_strdup(origin) };
-	if (rule_read_id(r, e) || rule_check_members(r, from, e))
+	if (rule_read_id(r, from, e) || rule_check_members(r, from, e))
 		return -1;
 	rule_read_values(r);
 	if (rule_read_decision(r, from, decision, e) || rule_read_capabilities(r, e) ||

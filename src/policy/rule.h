@@ -21,6 +21,7 @@
 #define RULE_TEXT_MAX 512  /* reason, suggestion, why, an example, a directory */
 #define RULE_WORD_MAX 256  /* a program or a word, with its alternatives */
 #define RULE_LIST_MAX 64   /* elements of a list */
+#define RULE_PROJECT "project:" /* begins the id of a project's rule */
 
 enum rule_capability { RULE_RUN = 1, RULE_INPUT = 2 }; /* process.run, process.input; bits */
 
@@ -46,7 +47,8 @@ struct rule {
 enum rule_source { RULE_OF_OPERATOR, RULE_OF_PACK, RULE_OF_PROJECT };
 
 /*
- * Read the rule @source, to which it takes a reference, where @origin says. @decision: of a pack,
+ * Read the rule @source, to which it takes a reference, from where @origin says. A project's gets
+ * another id in it. @decision: of a pack,
  * whose rules have none of their own. 0, or -1 with InvalidParams. @r is zeroed first;
  * rule_release() in either case.
  */

@@ -43,14 +43,18 @@ static int rulebook_fail_name(const struct config *config, const char *entry, si
 	const char *names[PACK_NAMES_MAX + 1] = { NULL };
 	AUTO_FREE char *name = mem_strndup(entry, len);
 	const char *near;
+	char list[256] = "";
 
-	for (size_t i = 0; i < PACK_NAMES_MAX && rulebook_files[i].name; i++)
+	for (size_t i = 0; i < PACK_NAMES_MAX && rulebook_files[i].name; i++) {
 		names[i] = rulebook_files[i].name;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+			 names[i]);
+	}
 	near = schema_nearest(name, names);
 	err_set(e, ERR_INVALID_PARAMS, "option packs (%.300s): there is no pack \"%.64s\"%s%s%s",
 		config_origin(config, CONFIG_PACKS), name, near ? "; the nearest is \"" : "",
 		near ? near : "", near ? "\"" : "");
-	return err_hint(e, "`procpen policy show` lists the packs.");
+	return err_hint(e, "There are: %s.", list);
 }
 
 /* What follows the colon. An allow would only loosen: that is for rules of the operator's own. */

@@ -70,7 +70,7 @@ static bool ruleset_matches(const struct rule *r, const char *command)
 
 static int ruleset_fail(const struct rule *r, const char *command, bool matches, struct err *e)
 {
-	err_set(e, ERR_INVALID_PARAMS, "%.300s: rule \"%s\" %s its %s: %s", r->origin, r->id,
+	err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s its %s: %s", r->id,
 		matches ? "matches" : "does not match", matches ? "counterexample" : "example",
 		command);
 	return err_hint(e, "`procpen policy explain 'COMMAND'` shows the words of a command.");
@@ -93,4 +93,15 @@ int ruleset_test(const struct ruleset *s, struct err *e)
 		if (ruleset_test_rule(&s->list[i], e))
 			return -1;
 	return 0;
+}
+
+int ruleset_add_tested(struct ruleset *s, json_t *source, const char *origin,
+		       enum rule_source from, struct err *e)
+{
+	if (ruleset_add(s, source, origin, from, TIER_DENY, e))
+		return -1;
+	if (!ruleset_test_rule(&s->list[s->count - 1], e))
+		return 0;
+	rule_release(&s->list[--s->count]);
+	return -1;
 }

@@ -17,6 +17,10 @@ int ruleset_add(struct ruleset *s, json_t *source, const char *origin, enum rule
 		enum tier decision, struct err *e);
 void ruleset_release(struct ruleset *s);
 
+/* The same, and the rule must pass its self-tests. */
+int ruleset_add_tested(struct ruleset *s, json_t *source, const char *origin,
+		       enum rule_source from, struct err *e);
+
 /* Does every rule match its examples and not its counterexamples? Runs none of them. 0, or -1 with
  * InvalidParams for the first that does not, with its origin. */
 int ruleset_test(const struct ruleset *s, struct err *e);

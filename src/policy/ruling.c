@@ -121,10 +121,10 @@ static const char *ruling_lacks_program(const struct ruling_state *s, const stru
 	const char *written = run->words[0].text.s, *lacks;
 	AUTO_FREE char *path = NULL, *named = NULL;
 
-	if (ruling_is_builtin(s, run))
-		return NULL;
 	if (!s->request->installed)
 		return "where commands may write is not known here";
+	if (ruling_is_builtin(s, run))
+		return NULL;
 	lacks = installed_lacks(s->request->installed, written, &path);
 	if (lacks || str_is_listed(path, (const char *const *)r->programs))
 		return lacks;

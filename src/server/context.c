@@ -120,6 +120,7 @@ static void context_read_project(struct context *ctx)
 
 	project_release(p);
 	project_read(p, &ctx->config, ctx->scope, context_own_tier);
+	ctx->book.project = &p->rules;
 	for (char *const *text = p->ignored; *text; text++)
 		log_warn("ignored: %s", *text);
 	if (p->ignored_count > PROJECT_NOTES_MAX)

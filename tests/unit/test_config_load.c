@@ -105,7 +105,7 @@ static void test_config_load_mistakes_have_their_place(void **state)
 	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\"},\n"
 		       " {\"id\": \"c\"}]}", "c.json:3:2: rule \"c\": decision is missing");
 	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\","
-		       "\"examples\": [\"c\"]}]}", "c.json:2: rule \"a\" does not match its example: c");
+		       "\"examples\": [\"c\"]}]}", "c.json:2:1: rule \"a\" does not match its example: c");
 	EXPECT_REFUSED("{\"sandbox.ahead\": \"false\"}", "takes true or false, not a string");
 	EXPECT_REFUSED("{\"sandbox.network\": \"443\"}", "true, false, or an array of ports, not a string");
 	EXPECT_REFUSED("{\"sandbox.network\": [443, \"x\"]}", "element 2 is not a port");

@@ -109,7 +109,7 @@ static void test_project_cannot_set_the_rest(void **state)
 		snprintf(member, sizeof(member), "\"%s\": 1", config_rows[key].name);
 		expect(NULL, member, false, "nothing that a project can set");
 	}
-	expect(NULL, "\"rules\": []", false, "nothing that a project can set");
+	expect(NULL, "\"rules\": [{}]", false, "a rule has no id");
 	expect(NULL, "\"limits.tasks_per_run\": -1", false, "is not an integer");
 	expect(NULL, "\"sandbox.network\": \"no\"", false, "takes true, false, or an array of ports");
 	expect(NULL, "\"sandbox.network\": [443]", false, "can only set it to false");

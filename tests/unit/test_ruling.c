@@ -367,7 +367,7 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"program\":\"x\",\"capability\":\"process.kill\",\"decision\":\"deny\"}",
 		  "neither process.run" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"y\"]}",
-		  "test:1: rule \"a\" does not match its example: y" },
+		  "rule \"a\" does not match its example: y" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"counterexamples\":[\"sudo x\"]}",
 		  "matches its counterexample: sudo x" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"allow\",\"examples\":[\"x *.c\"]}",
