@@ -434,7 +434,8 @@ static bool cap_judge_command(struct cap_call *call)
 
 	if (!(call->row->flags & CAP_COMMAND))
 		return cap_is_denied_by_rule(call);
-	judge_command(call->c, call->tier, call->r->params, &call->judge, &verdict, &ruling);
+	judge_command(call->c, call->tier, call->r->params, &call->judge, NULL, &verdict,
+		      &ruling);
 	if (verdict.blocked) {
 		command_fail_blocked(&verdict, &e);
 		cap_refuse(call, cap_decision(&verdict), verdict.rule, &e);

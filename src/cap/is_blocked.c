@@ -32,7 +32,8 @@ static enum cap_outcome is_blocked_start(struct cap_call *call)
 	struct blocklist_verdict v;
 	struct ruling ruling;
 
-	judge_command(call->c, cap_tier(call->c, run), call->r->params, &call->judge, &v, &ruling);
+	judge_command(call->c, cap_tier(call->c, run), call->r->params, &call->judge, NULL, &v,
+		      &ruling);
 	judge_write(req_result(call->r), &v, &ruling);
 	return CAP_DONE;
 }

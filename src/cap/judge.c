@@ -72,12 +72,13 @@ static void judge_request_read(struct judge_request *jr, const struct cap *c, en
 }
 
 void judge_command(const struct cap *c, enum tier tier, const json_t *params,
-		   const struct blocklist_input *in, struct blocklist_verdict *v,
-		   struct ruling *ruling)
+		   const struct blocklist_input *in, const struct ruling_watch *watch,
+		   struct blocklist_verdict *v, struct ruling *ruling)
 {
 	struct judge_request jr;
 
 	judge_request_read(&jr, c, tier, params);
+	jr.ruling.watch = watch;
 	ruling_judge(&jr.ruling, in, v, ruling);
 	free(jr.place);
 }

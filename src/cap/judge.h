@@ -9,10 +9,11 @@
 
 #include "cap/cap.h"
 
-/* Judge @in, the command of a process.run of the tier @tier with the checked @params. */
+/* Judge @in, the command of a process.run of the tier @tier with the checked @params. @watch: or
+ * NULL. */
 void judge_command(const struct cap *c, enum tier tier, const json_t *params,
-		   const struct blocklist_input *in, struct blocklist_verdict *v,
-		   struct ruling *ruling);
+		   const struct blocklist_input *in, const struct ruling_watch *watch,
+		   struct blocklist_verdict *v, struct ruling *ruling);
 
 /*
  * Rule on @len @bytes that a process.input of the tier @tier writes to @p: on the commands that

@@ -118,7 +118,8 @@ static int cli_check_find_verdict(struct check *c, struct command *command, size
 	if (command_read(command, c->params, e))
 		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
 	command_judge(command, c->cap.config, c->cap.shell, &in);
-	judge_command(&c->cap, cap_tier(&c->cap, run), c->params, &in, &v->blocklist, &v->ruling);
+	judge_command(&c->cap, cap_tier(&c->cap, run), c->params, &in, NULL, &v->blocklist,
+		      &v->ruling);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/doctor.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/policy.h"
 #include "cli/run.h"
 #include "cli/say.h"
 #include "cli/setup.h"
@@ -39,6 +40,7 @@ static const struct {
 	{ "serve", cli_serve, NULL },   { "run", cli_run, NULL },
 	{ "call", cli_call, NULL },     { "check", cli_check, NULL },
 	{ "doctor", cli_doctor, NULL }, { "config", cli_config, NULL },
+	{ "policy", cli_policy, NULL },
 	{ "audit", cli_audit, NULL },   { "setup", cli_setup, cli_setup_list_hosts },
 	{ "version", cli_version, NULL }, { "help", cli_help, NULL },
 };

@@ -76,7 +76,7 @@ static int ruleset_fail(const struct rule *r, const char *command, bool matches,
 	return err_hint(e, "`procpen policy explain 'COMMAND'` shows the words of a command.");
 }
 
-static int ruleset_test_rule(const struct rule *r, struct err *e)
+int ruleset_test_rule(const struct rule *r, struct err *e)
 {
 	for (const char **one = r->examples; one && *one; one++)
 		if (!ruleset_matches(r, *one))
@@ -100,7 +100,7 @@ int ruleset_add_tested(struct ruleset *s, json_t *source, const char *origin,
 {
 	if (ruleset_add(s, source, origin, from, TIER_DENY, e))
 		return -1;
-	if (!ruleset_test_rule(&s->list[s->count - 1], e))
+	if (s->untested || !ruleset_test_rule(&s->list[s->count - 1], e))
 		return 0;
 	rule_release(&s->list[--s->count]);
 	return -1;

@@ -10,6 +10,7 @@
 struct ruleset {
 	struct rule *list;
 	size_t count;
+	bool untested; /* who fills it leaves the self-tests to who uses it */
 };
 
 /* Add the rule @source, as rule_read(). 0, or -1 with InvalidParams; then nothing is added. */
@@ -17,12 +18,15 @@ int ruleset_add(struct ruleset *s, json_t *source, const char *origin, enum rule
 		enum tier decision, struct err *e);
 void ruleset_release(struct ruleset *s);
 
-/* The same, and the rule must pass its self-tests. */
+/* The same, and unless @s is untested the rule must pass its self-tests. */
 int ruleset_add_tested(struct ruleset *s, json_t *source, const char *origin,
 		       enum rule_source from, struct err *e);
 
-/* Does every rule match its examples and not its counterexamples? Runs none of them. 0, or -1 with
- * InvalidParams for the first that does not, with its origin. */
+/* Does @r match its examples and not its counterexamples? Runs none of them. 0, or -1 with
+ * InvalidParams for the first of which it does not hold. */
+int ruleset_test_rule(const struct rule *r, struct err *e);
+
+/* The same of all rules. */
 int ruleset_test(const struct ruleset *s, struct err *e);
 
 #endif

@@ -45,8 +45,7 @@ static size_t ruling_show_word(const struct shell_word *w, char *out, size_t siz
 	return len;
 }
 
-/* The words of @run as people read them, with ? for what is not known. Cut to @size. */
-static void ruling_show(const struct blocklist_run *run, char *out, size_t size)
+void ruling_show(const struct blocklist_run *run, char *out, size_t size)
 {
 	size_t len = 0;
 
@@ -168,8 +167,8 @@ static void ruling_report(const struct ruling_state *s, const struct blocklist_r
 	const struct ruling_look look = { .run = run, .rule = r, .pack = pack, .fit = fit,
 					  .lacks = lacks };
 
-	if (s->request->on_look && fit != RULE_OTHER_PROGRAM)
-		s->request->on_look(s->request->on_look_ctx, &look);
+	if (s->request->watch && fit != RULE_OTHER_PROGRAM)
+		s->request->watch->on_look(s->request->watch->ctx, &look);
 }
 
 static bool ruling_counts(const struct ruling_state *s, const struct rule *r)
@@ -245,6 +244,7 @@ static uint64_t ruling_on_run(void *ctx, const struct blocklist_run *run)
 	if (run->at < s->request->from)
 		return 1;
 	s->steps = 1;
+	ruling_report(s, run, NULL, NULL, RULE_FITS, NULL);
 	for (size_t i = 0; i < book->pack_count; i++)
 		ruling_raise(s, run, &book->packs[i].rules, book->packs[i].name, &choice);
 	ruling_own(s, run, &choice);
@@ -260,10 +260,12 @@ void ruling_judge(const struct ruling_request *rq, const struct blocklist_input 
 	struct blocklist_input watched = *in;
 
 	*out = (struct ruling){ .tier = rq->tier };
-	if (rulebook_count(rq->book) && rq->tier != TIER_DENY) {
+	if (rq->watch || (rulebook_count(rq->book) && rq->tier != TIER_DENY)) {
 		watched.on_run = ruling_on_run;
 		watched.on_run_ctx = &s;
 		watched.place = rq->place;
 	}
 	blocklist_judge(&watched, v);
+	if (rq->tier == TIER_DENY) /* whatever a watched rule says */
+		*out = (struct ruling){ .tier = TIER_DENY };
 }

@@ -27,13 +27,18 @@ struct ruling {
 	char shown[RULING_SHOWN_MAX]; /* the simple command that the rule matched */
 };
 
-/* How a rule stands to a simple command, for explanations. */
+/* How a rule stands to a simple command, for explanations. First, without a rule, the command. */
 struct ruling_look {
 	const struct blocklist_run *run;
-	const struct rule *rule;
+	const struct rule *rule; /* on its program; NULL: the command alone */
 	const char *pack;
 	enum rule_fit fit;
 	const char *lacks; /* why it is not the exception that it would be; NULL: it counts */
+};
+
+struct ruling_watch {
+	void (*on_look)(void *ctx, const struct ruling_look *look);
+	void *ctx;
 };
 
 struct ruling_request {
@@ -46,12 +51,14 @@ struct ruling_request {
 	const struct installed *installed; /* NULL: no exceptions */
 	uint32_t from;               /* commands that begin before this place of the text count no
 				      * more */
-	void (*on_look)(void *ctx, const struct ruling_look *look); /* may be NULL */
-	void *on_look_ctx;
+	const struct ruling_watch *watch; /* or NULL */
 };
 
 /* Judge @in, by the blocklist into @v, by the rules into @out. Never fails, starts nothing. */
 void ruling_judge(const struct ruling_request *rq, const struct blocklist_input *in,
 		  struct blocklist_verdict *v, struct ruling *out);
+
+/* The words of @run as people read them, with ? for what is not known. Cut to @size. */
+void ruling_show(const struct blocklist_run *run, char *out, size_t size);
 
 #endif
