@@ -7,6 +7,7 @@
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -230,6 +231,8 @@ static long command_enter_directory(const struct command *c)
 	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
 }
 
+static volatile int command_shares_memory; /* the child has not executed yet, nor ended */
+
 /* Entry of the child; the result is its exit status. */
 static int command_run(void *command)
 {
@@ -238,6 +241,12 @@ static int command_run(void *command)
 	long result;
 
 	result = sys0(__NR_setsid);
+	if (c->await) {
+		sys1(__NR_set_tid_address, &command_shares_memory);
+		c->came = !c->await(c);
+		if (!c->came)
+			return 1;
+	}
 	if (result >= 0 && c->plan->flags & SHIM_TERMINAL)
 		result = sys3(__NR_ioctl, 1, TIOCSCTTY, 0);
 	if (result < 0)
@@ -258,6 +267,22 @@ static int command_run(void *command)
 	return command_failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
 }
 
+/*
+ * As vfork(2) does, but the wait for a command may be long, and one in vfork(2) would count as load
+ * of the machine. The kernel clears the word when the child executes or ends (set_tid_address(2)).
+ */
+static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
+{
+	long pid;
+
+	c->came = 0;
+	command_shares_memory = 1;
+	pid = sys_clone_call(CLONE_VM | SIGCHLD, stack + COMMAND_STACK, command_run, c);
+	while (pid > 0 && command_shares_memory)
+		sys4(__NR_futex, &command_shares_memory, FUTEX_WAIT, 1, 0);
+	return (int)pid;
+}
+
 /* Clone into the control group, because joining it later costs a kernel grace period
  * (milliseconds). If the kernel refuses that, the child joins. */
 int command_start(struct command *c, char stack[COMMAND_STACK])
@@ -272,6 +297,8 @@ int command_start(struct command *c, char stack[COMMAND_STACK])
 	uint32_t joins = c->plan->join_count;
 	long pid = -ENOSYS;
 
+	if (c->await)
+		return command_start_ahead(c, stack);
 	if (c->plan->group_fd >= 0) {
 		c->plan->join_count = 0; /* the child shares our memory */
 		pid = sys_clone3_call(&args, sizeof(args), command_run, c);

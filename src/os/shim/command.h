@@ -20,6 +20,9 @@ struct command {
 	void *filter;     /* the instructions to install, each of 8 bytes ... */
 	uint32_t filter_len; /* ... and how many; 0: none, or the command inherits them */
 	uint64_t bounding;            /* the shim's bounding set, as far as it was cut */
+	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
+					  * it is not needed; NULL: there is nothing to wait for */
+	volatile int came;  /* what it waited for */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };
@@ -34,8 +37,8 @@ int command_install_filter(struct command *c);
  */
 int command_cut_own_bounding_set(struct command *c);
 
-/* Clone the command's process. Returns its pid when it executes or has failed (see @c), or a
- * negative errno. */
+/* Clone the command's process. Returns its pid when it executes, has failed or was not needed (see
+ * @c), or a negative errno. */
 int command_start(struct command *c, char stack[COMMAND_STACK]);
 
 /* Wipe the shim's own argv and environment, which are @c's. */

@@ -689,12 +689,16 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 	announced = over = 0;
 	rusage_start();
 	shim_lower_priority();
+	if (command.await)
+		sys0(__NR_sched_yield); /* the server has a report to answer first */
 	command_pid = command_start(&command, stack);
 	shim_raise_priority();
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
+	if (command.await && !command.came)
+		shim_exit(0);
 	shim_reap(); /* a short command may already be over */
 	if (plan.flags & SHIM_ANNOUNCE)
 		shim_report_started();
@@ -713,13 +717,21 @@ static void shim_forget_arguments(void)
 	command_wipe(&command);
 }
 
-/* The server may end, or discard the shim, before a command comes. */
+/*
+ * The server may end, or discard the shim, before a command comes.
+ *
+ * In a PID namespace the command's process waits for it, so that no run has to wait for its clone:
+ * in there nothing else runs between two commands. Elsewhere a process of another run could stop
+ * one that waits, and the server would not see that.
+ */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {
 	int result = pooled_prepare(&command);
 
 	command_wipe(&command);
-	while (!result && !(result = pooled_wait(&command))) {
+	if (plan.flags & SHIM_PID_NS)
+		command.await = pooled_wait;
+	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
 		result = pooled_renew(&command);
 	}
