@@ -204,7 +204,7 @@ struct shim_report {
 	uint32_t empty;
 	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are lower bounds */
 	uint32_t reusable; /* with `empty`: the shim waits for another second plan, and ignores
-			    * requests until that comes */
+			    * requests until that comes; if it finds taint first, it exits */
 	/* Usage so far of this tree's reaped processes: with SHIM_EXITED and SHIM_EMPTY. */
 	uint64_t cpu_us;
 	uint64_t maxrss_kib;

@@ -15,7 +15,7 @@
  * one moment, and the kernel kills all of it when the shim dies.
  *
  * A pooled shim (pooled.c) may serve one command after another: if the tree becomes
- * empty by itself and the shim shows no taint (taint.c), it waits for the next, and
+ * empty by itself, it says so, and if it shows no taint (taint.c) it waits for the next, and
  * keeps nothing but the namespaces and the filter.
  *
  * It kills the tree on SHIM_KILL and when the control socket closes, so a server that
@@ -227,7 +227,7 @@ static void shim_command_exited(int exit_status)
 		pid = shim_collect(&wait_status);
 	while (pid > 0 && ++count < REAP_MAX);
 	empty = pid == -ECHILD && !killed && !unseen && !uncounted; /* else SHIM_EMPTY counts */
-	stays = empty && plan.flags & SHIM_REUSABLE && taint_none();
+	stays = empty && plan.flags & SHIM_REUSABLE;
 	shim_report_exit(exit_status, empty, stays);
 	over = stays && !server_gone;
 	if (empty && !over)
@@ -508,7 +508,7 @@ static long shim_wait_for_event(struct pollfd polls[2], int more)
 	return sys5(__NR_ppoll, polls, 2, ns < 0 ? 0 : &pause, 0, 0);
 }
 
-/* Returns when the command is over and the shim is reused. */
+/* Returns when the command is over and the shim is to be reused. */
 static void shim_serve(void)
 {
 	struct pollfd polls[2] = {
@@ -683,7 +683,7 @@ static void shim_keep_forks_fd(void)
 				     SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
 }
 
-/* Returns when the shim is reused. @forget: drop the command's data when they are not needed. */
+/* Returns when the shim is to be reused. @forget: drop the command's data when not needed. */
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
@@ -733,7 +733,7 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
-		result = pooled_renew(&command);
+		result = taint_none() ? pooled_renew(&command) : -1;
 	}
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
