@@ -110,7 +110,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 # What packaging/ can make out of the installed program, see docs/install.md.
-PACKAGES := static deb npm mcpb sbom notices debian-base
+PACKAGES := static deb npm mcpb oci oci-debian server-json sbom notices debian-base
 
 .DELETE_ON_ERROR:
 .PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs completions golden unit tests fixture conformance \
@@ -405,9 +405,10 @@ $(PACKAGES): stage
 dist:
 	$(Q)B=$(B) $(PYTHON) packaging/package.py $@
 
-# Every package, the same bytes from the same commit; VERSION= says that you mean this version.
+# Every package, the same bytes from the same commit; VERSION= says that you mean this version, and
+# WITHOUT=oci-debian leaves a kind out.
 release: stage
-	$(Q)B=$(B) VERSION=$(VERSION) $(PYTHON) packaging/package.py $@
+	$(Q)B=$(B) VERSION=$(VERSION) WITHOUT='$(WITHOUT)' $(PYTHON) packaging/package.py $@
 
 clean:
 	rm -rf $(B)

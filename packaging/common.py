@@ -96,10 +96,10 @@ def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def compress(data):
+def compress(data, level=9):
     """gzip without name and time."""
     out = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=out, mtime=0) as f:
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=level, fileobj=out, mtime=0) as f:
         f.write(data)
     return out.getvalue()
 

@@ -44,7 +44,11 @@ def manifest():
     }
 
 
-def make():
+def file_name():
+    return "procpen-%s-linux-%s.mcpb" % (common.version(), common.machine()[0])
+
+
+def bundle():
     members = [("manifest.json", 0o644, common.as_json(manifest()).encode()),
                ("server/procpen", 0o755, common.PROGRAM.read_bytes()),
                ("LICENSE", 0o644, (common.ROOT / "LICENSE").read_bytes()),
@@ -57,5 +61,8 @@ def make():
             info.external_attr = (0o100000 | mode) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, data, compresslevel=9)
-    common.write("procpen-%s-linux-%s.mcpb" % (common.version(), common.machine()[0]),
-                 out.getvalue())
+    return out.getvalue()
+
+
+def make():
+    common.write(file_name(), bundle())

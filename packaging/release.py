@@ -7,7 +7,7 @@ import shutil
 import common
 import dist
 
-KINDS = ["dist", "static", "deb", "npm", "mcpb", "sbom", "notices"]
+KINDS = ["dist", "static", "deb", "npm", "mcpb", "oci", "oci-debian", "server-json", "sbom", "notices"]
 
 
 def check():
@@ -25,9 +25,11 @@ def check():
 
 def make():
     check()
+    without = os.environ.get("WITHOUT", "").split()
+    kinds = [kind for kind in KINDS if kind not in without]
     shutil.rmtree(common.PACKAGES, ignore_errors=True)
-    for kind in KINDS:
-        importlib.import_module(kind).make()
+    for kind in kinds:
+        importlib.import_module(kind.replace("-", "_")).make()
     names = sorted(path for path in common.PACKAGES.rglob("*") if path.is_file())
     common.write("SHA256SUMS", "".join(
         "%s  %s\n" % (common.sha256(path.read_bytes()), path.relative_to(common.PACKAGES))

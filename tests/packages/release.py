@@ -11,7 +11,7 @@ import atexit
 import shutil
 from pathlib import Path
 
-from rig import ROOT, check, command, equal, need
+from rig import ROOT, Skip, check, command, debian_base, equal, need
 from suite import Suite
 
 suite = Suite()
@@ -36,12 +36,34 @@ def make(folder, *arguments, **more):
 
 
 @functools.lru_cache
+def kinds():
+    """What a release consists of."""
+    text = (ROOT / "packaging/release.py").read_text()
+    return re.findall(r'"([\w-]+)"', re.search(r"^KINDS = \[(.+?)\]", text, re.M | re.S).group(1))
+
+
+def without():
+    return "WITHOUT=" + ("" if "oci-debian" in kinds() else "oci-debian")
+
+
+def use_base(folder):
+    cache = debian_base().parent
+    (folder / "build").mkdir()
+    (folder / "build" / "cache").symlink_to(cache)
+
+
+@functools.lru_cache
 def release():
     """The packages of a clone."""
     need("git", "dpkg-deb")
     clone = base() / "clone"
     command("git", "clone", "--quiet", ROOT, clone)
-    make(clone, "release", "VERSION=" + VERSION)
+    # The image's base is an input: with a network it is made before.
+    try:
+        use_base(clone)
+    except Skip:
+        kinds().remove("oci-debian")
+    make(clone, "release", "VERSION=" + VERSION, without())
     return clone / "build" / "packages"
 
 
@@ -52,9 +74,9 @@ def unpacked():
     place.mkdir(parents=True)
     command("tar", "-xzf", release() / ("procpen-%s.tar.gz" % VERSION), "-C", place)
     folder = place / ("procpen-" + VERSION)
-    kinds = re.findall(r'"([\w-]+)"', re.search(
-        r"^KINDS = \[(.+?)\]", (ROOT / "packaging/release.py").read_text(), re.M | re.S).group(1))
-    make(folder, *(kind for kind in kinds if kind != "dist"), umask=0o077)
+    if "oci-debian" in kinds():
+        use_base(folder)
+    make(folder, *(kind for kind in kinds() if kind != "dist"), umask=0o077)
     return folder
 
 
@@ -127,7 +149,7 @@ def test_what_a_release_refuses():
 
 
 def failing(folder, *arguments):
-    return make(folder, "release", *arguments, status=[2], both=True)
+    return make(folder, "release", *arguments, without(), status=[2], both=True)
 
 
 if __name__ == "__main__":
