@@ -9,6 +9,7 @@
 #include "cap/command.h"
 #include "cap/judge.h"
 #include "cap/notice.h"
+#include "policy/git_config.h"
 #include "proc/names.h"
 
 const char *cap_why_none(const char *name)
@@ -596,6 +597,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 
 static void cap_record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
+	AUTO_FREE char *changes = git_config_changes(c->git_config, p->started_wall_ms);
 	const struct audit_end end = {
 		.exit_code = proc_exit_code(p),
 		.signal = proc_signal_name(p),
@@ -605,6 +607,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.stderr_size = c->passes_output ? -1 : (int64_t)p->err.total,
 		.leftover = p->leftover_unknown ? -1 : (int64_t)p->leftover,
 		.survivors = p->survivors,
+		.git_config = changes,
 	};
 	const struct audit_event event = {
 		.event = "end",
@@ -637,6 +640,8 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 		log_warn("the memory limit of this server was reached: the kernel has killed a "
 			 "process, and the output of %u finished runs was dropped",
 			 p->dropped_logs);
+	if (events & PROC_EVENT_SETTLED)
+		git_config_look(c->git_config);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
 	metrics_on_run(&c->metrics, p, events);
 	if (events & (PROC_EVENT_REMOVED | PROC_EVENT_FAILED))

@@ -145,6 +145,7 @@ struct cap {
 	const struct rulebook *book;
 	struct scope *scope;
 	const char *git_common_dir; /* policy/worktree.h; NULL: none */
+	struct git_config *git_config; /* policy/git_config.h */
 	const struct run_shell *shell;
 	struct audit *audit;
 	struct proctab *procs;

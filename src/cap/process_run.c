@@ -29,6 +29,7 @@
 #include "cap/run_result.h"
 #include "os/sandbox/seccomp.h"
 #include "policy/env.h"
+#include "policy/git_config.h"
 #include "shell/words.h"
 
 #define TERMINAL_COLS 80
@@ -487,6 +488,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	const char *warning;
 	struct proc *p;
 
+	git_config_begin(c->git_config);
 	run_env_enter(&env, &t->envp);
 	warning = confine_warning(c->confine);
 	if (warning)

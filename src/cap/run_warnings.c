@@ -3,13 +3,18 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "cap/command.h"
 #include "cap/denied_calls.h"
 #include "cap/refused_write.h"
 #include "cap/run_limits.h"
 #include "cap/run_log.h"
+#include "policy/git_config.h"
 
+#define GIT_CONFIG_CHANGED "while this command ran, git settings changed that name what git " \
+	"executes, outside of the sandbox too; look at them before you use git there: "
 #define SAME_FAILURES 4 /* in a row, before they are worth a word */
 
 __attribute__((format(printf, 2, 3))) static void run_warnings_add(struct jsonw *w, const char *fmt,
@@ -77,6 +82,21 @@ static void run_warnings_add_memory(struct jsonw *w, const struct proc *p)
 				    "dropped", p->dropped_logs, p->dropped_logs == 1 ? "" : "s");
 }
 
+/* Not only by this command: others may have run at the time. */
+static void run_warnings_add_git_config(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
+	AUTO_FREE char *changes = p->phase == PROC_SETTLED
+					  ? git_config_changes(c->git_config, p->started_wall_ms)
+					  : NULL;
+
+	if (!changes)
+		return;
+	jsonw_open_str(w, NULL);
+	jsonw_piece(w, GIT_CONFIG_CHANGED, strlen(GIT_CONFIG_CHANGED));
+	jsonw_piece(w, changes, strlen(changes));
+	jsonw_close_str(w);
+}
+
 static void run_warnings_add_log_file(struct jsonw *w, const struct cap *c, const struct proc *p)
 {
 	char text[320];
@@ -96,6 +116,7 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 	run_warnings_add_request(w, p, v);
 	run_warnings_add_tree(w, p);
 	run_warnings_add_memory(w, p);
+	run_warnings_add_git_config(w, c, p);
 	run_warnings_add_log_file(w, c, p);
 	if (v->same_failures >= SAME_FAILURES)
 		run_warnings_add(w, "this command has failed the same way %u times in a row, and "

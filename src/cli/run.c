@@ -15,6 +15,7 @@
 #include "cli/run_args.h"
 #include "cli/say.h"
 #include "os/stdio.h"
+#include "policy/git_config.h"
 #include "rpc/plain.h"
 #include "rpc/rpc.h"
 #include "server/context.h"
@@ -139,8 +140,9 @@ static int cli_run_say(const struct terminal *t, const struct err *e)
 	return cli_run_status_of_error(e);
 }
 
-static void cli_run_say_end(const struct proc *p)
+static void cli_run_say_end(const struct terminal *t, const struct proc *p)
 {
+	AUTO_FREE char *changes = git_config_changes(t->cap.git_config, p->started_wall_ms);
 	int64_t ms = proc_duration_ms(p);
 	char after[32];
 
@@ -155,6 +157,9 @@ static void cli_run_say_end(const struct proc *p)
 		fprintf(stderr,
 			"procpen run: timed out after %s, killed with all that it started\n",
 			after);
+	if (changes && !t->json)
+		fprintf(stderr, "procpen run: git settings changed that name what git executes, "
+			"outside of the sandbox too: %s\n", changes);
 }
 
 /* ---- the dialect ---- */
@@ -213,7 +218,7 @@ static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 	if (events & PROC_EVENT_SETTLED)
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	if (events & PROC_EVENT_EMPTY) {
-		cli_run_say_end(p);
+		cli_run_say_end(t, p);
 		t->status = cli_run_status_of_run(p);
 	}
 }

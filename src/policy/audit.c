@@ -322,6 +322,8 @@ static void audit_add_end(struct jsonw *w, const struct audit_end *end)
 	else
 		jsonw_int(w, "leftover", end->leftover);
 	jsonw_int(w, "survivors", end->survivors);
+	if (end->git_config)
+		jsonw_str(w, "git_config", end->git_config);
 }
 
 static void audit_add_runs(struct jsonw *w, const struct audit_event *event)

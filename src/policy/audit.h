@@ -36,6 +36,7 @@ struct audit_end {
 	int64_t stdout_size, stderr_size; /* -1: not counted */
 	int64_t leftover;   /* -1: not known */
 	uint32_t survivors;
+	const char *git_config; /* git_config_changes() of the run, or NULL */
 };
 
 /* One event; NULL or 0 members are left out. Everything is borrowed. */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "policy/git_config.h"
 #include "policy/worktree.h"
 #include "server/sandbox.h"
 #include "server/workspace.h"
@@ -173,6 +174,7 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 static void context_build_sandbox(struct context *ctx)
 {
 	ctx->git_common_dir = scope_workspace(ctx->scope) ? worktree_common_dir(ctx->scope) : NULL;
+	ctx->git_config = git_config_new(ctx->scope);
 	ctx->confine = sandbox_new(&ctx->config, &(struct sandbox_inputs){
 		.scope = ctx->scope, .state_dir = ctx->state_dir, .instance = ctx->instance,
 		.reaper = ctx->reaper, .own = &ctx->own, .nofile = ctx->nofile,
@@ -255,6 +257,7 @@ int context_set_workspace(struct context *ctx, const char *path, struct err *e)
 	confine_free(ctx->confine);
 	run_shell_release(&ctx->shell);
 	free(ctx->git_common_dir);
+	git_config_free(ctx->git_config);
 	scope_free(ctx->scope);
 	ctx->scope = scope;
 	ctx->shell = shell;
@@ -277,6 +280,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.book = &ctx->book,
 		.scope = ctx->scope,
 		.git_common_dir = ctx->git_common_dir,
+		.git_config = ctx->git_config,
 		.shell = &ctx->shell,
 		.audit = ctx->audit,
 		.procs = procs,
@@ -339,6 +343,7 @@ void context_close(struct context *ctx)
 	free(ctx->state_dir);
 	run_shell_release(&ctx->shell);
 	free(ctx->git_common_dir);
+	git_config_free(ctx->git_config);
 	scope_free(ctx->scope);
 	err_release(&ctx->no_workspace);
 	rulebook_release(&ctx->book);

@@ -44,6 +44,7 @@ struct context {
 	char *const *directories;  /* borrowed from the options */
 	struct err no_workspace;   /* why there is none; ERR_NONE: there is one */
 	char *git_common_dir; /* worktree_common_dir(), or NULL */
+	struct git_config *git_config;
 	struct run_shell shell;
 	char *state_dir;
 	struct audit_sink *sink; /* until the audit log has it */

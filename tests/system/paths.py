@@ -2,11 +2,13 @@
 """What sandbox.readonly keeps from commands that may write all around it: by default git's hooks, which
 run on the user's side of the sandbox. Each attempt first succeeds without the option; and git's own
 commands work with it."""
+import json
 import os
 import shutil
 import subprocess
+import time
 
-from client import Failure, RpcError, Skip, check, equal
+from client import WAIT, Failure, RpcError, Skip, check, equal, eventually
 from demands import Place, has
 from suite import Suite
 
@@ -65,6 +67,12 @@ class Repository(Place):
                 with open(os.devnull if os.path.islink(path) else path, encoding="utf-8") as f:
                     found[path] = (os.lstat(path).st_mode, f.read())
         return found
+
+
+def audit_lines(server):
+    folder = server.state + "/audit"
+    return [json.loads(line) for name in sorted(os.listdir(folder))
+            for line in open(os.path.join(folder, name), encoding="utf-8")]
 
 
 def forms(function):
@@ -199,6 +207,36 @@ def test_worktree(place):
             "GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "e@example.org",
             "GIT_COMMITTER_NAME": "n", "GIT_COMMITTER_EMAIL": "e@example.org"})["exit_code"], 0, "commit")
         server.stop()
+
+
+@suite.test()
+def test_git_settings():
+    """A run that changes what git executes is named in its warnings and on record, also in the background;
+    a run that did not is not."""
+    with Repository() as place:
+        server = place.server()
+
+        def told(command, **params):
+            result = server.run(command, **params)
+            if result["state"] == "running":
+                server.call("process.monitor", {"process_id": result["process_id"], "wait_ms": 20000})
+            record = eventually(lambda: [line for line in audit_lines(server) if line["event"] == "end" and
+                                         line["process_id"] == result["process_id"]], WAIT, "no record")[0]
+            return [text.split("config: ")[1] for text in result["warnings"] if "git settings" in text], \
+                record.get("git_config", "").split("config: ")[-1]
+
+        equal(told("git config user.name n; git remote add o x"), ([], ""), "ordinary settings")
+        equal(told("git config core.hooksPath h"), (["core.hookspath"], "core.hookspath"), "hooksPath")
+        equal(told("git status"), ([], ""), "the next run")
+        equal(told("git config alias.x '!y'; exit 1"), (["alias.x"], "alias.x"), "a run that failed")
+        equal(told("sleep 0.2; git config filter.f.clean z", background=True), ([], "filter.f.clean"),
+              "in the background")
+        subprocess.run(["git", "-C", place.top, "config", "core.fsmonitor", "f"], check=True)
+        time.sleep(0.15)
+        equal(told("git config user.name m"), ([], ""), "the user's own change, before the run")
+        server.stop()
+        status, out, err = place.tool("run", *place.options(), "git", "config", "core.sshCommand", "s")
+        check(status == 0 and "core.sshcommand" in err, "procpen run: %s" % err)
 
 
 @suite.test()

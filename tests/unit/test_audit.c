@@ -163,9 +163,9 @@ static void test_audit_all_members(void **state)
 		"user", "intent", "input_bytes", "input_sha256", "input", "close", "state_filter",
 		"process_ids", "outcome", "prev", "uid", "peer",
 		"client", "exit_code", "signal", "reason", "duration_ms", "stdout_size",
-		"stderr_size", "leftover", "survivors",
+		"stderr_size", "leftover", "survivors", "git_config",
 	};
-	static const struct audit_end end = { 1, "SIGHUP", "none", 2, 3, 4, 5, 6 };
+	static const struct audit_end end = { 1, "SIGHUP", "none", 2, 3, 4, 5, 6, "x: y" };
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
 		"git", "ls -l ''",
