@@ -137,6 +137,10 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 		confine_each_applied(c->confine, &usual, agent_session_write_text, w);
 	}
 	jsonw_end_array(w);
+	jsonw_array(w, "readonly");
+	if (ready)
+		confine_each_readonly(c->confine, agent_session_write_text, w);
+	jsonw_end_array(w);
 	jsonw_array(w, "missing");
 	if (!ready)
 		agent_session_write_missing(w, "all", e.message, err_hint_text(&e));

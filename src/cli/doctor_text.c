@@ -68,14 +68,26 @@ static void cli_doctor_print_purpose(const json_t *active, int purpose)
 		puts("");
 }
 
-static void cli_doctor_print_active(const json_t *active)
+static void cli_doctor_print_readonly(const json_t *readonly)
 {
+	const json_t *path;
+	size_t i;
+
+	json_array_foreach(readonly, i, path)
+		printf("  ok  %-36s %s\n", i ? "" : "cannot change", json_string_value(path));
+}
+
+static void cli_doctor_print_active(const json_t *found)
+{
+	const json_t *active = json_object_get(found, "active");
+
 	if (!json_array_size(active))
 		return;
 	puts("\nA command:");
 	for (int i = 0; i < (int)COUNT_OF(purposes); i++)
 		cli_doctor_print_purpose(active, i);
 	cli_doctor_print_purpose(active, -1);
+	cli_doctor_print_readonly(json_object_get(found, "readonly"));
 }
 
 /* ---- what is missing ---- */
@@ -247,7 +259,7 @@ void cli_doctor_print_text(const json_t *found)
 	cli_doctor_print_verdict(found);
 	puts("");
 	cli_doctor_print_places(found);
-	cli_doctor_print_active(json_object_get(found, "active"));
+	cli_doctor_print_active(found);
 	cli_doctor_print_missing(found);
 	cli_doctor_print_gaps(json_object_get(found, "gaps"));
 }

@@ -94,7 +94,7 @@ TEXT = (str, type(None))
 MEMBERS = {"version": str, "machine": dict, "environment": TEXT, "verdict": str, "summary": str,
            "ok": bool, "workspace": TEXT, "workspace_problem": TEXT, "state_directory": TEXT,
            "git_common_directory": TEXT, "shell": TEXT, "descriptors": dict, "active": list,
-           "missing": list, "files_open": bool, "gaps": list}
+           "missing": list, "files_open": bool, "gaps": list, "readonly": list}
 NEVER_MISSED = ("cgroup", "network_namespace")
 
 

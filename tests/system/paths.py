@@ -165,8 +165,9 @@ def test_what_comes_later(place):
         server.call("process.monitor", {"process_id": old["process_id"], "wait_ms": 20000})
         check(os.path.exists(os.path.join(place.top, name, "old")), "an older run lost it: " + name)
         check(server.run("echo no >%s/second" % name)["exit_code"], name)
-    gaps = server.call("agent.session")["sandbox"]["gaps"]
-    check(not any("does not exist" in gap for gap in gaps), gaps)
+    sandbox = server.call("agent.session")["sandbox"]
+    check(not any("does not exist" in gap for gap in sandbox["gaps"]), sandbox)
+    equal(sandbox["readonly"], [place.top + "/.git/hooks", place.top + "/keep/this"], "what is held")
     server.stop()
 
 

@@ -423,7 +423,7 @@ static void test_confine_mounts_shared_memory(void **state)
 		assert_int_equal(confine_mounts_can_cover_shm(rows[i].writable), rows[i].can);
 }
 
-static void note_open(void *ctx, const char *path, enum confine_mounts_open why)
+static void note_open(void *ctx, const char *path, enum confine_mounts_hold hold)
 {
 	static const char *const reasons[] = {
 		[CONFINE_MOUNTS_ABSENT] = "absent", [CONFINE_MOUNTS_LINK] = "link",
@@ -431,8 +431,10 @@ static void note_open(void *ctx, const char *path, enum confine_mounts_open why)
 	};
 	char *text = ctx;
 
+	if (hold == CONFINE_MOUNTS_HELD)
+		return;
 	sprintf(text + strlen(text), "%s%s %s", *text ? ", " : "", strrchr(path, '/') + 1,
-		reasons[why]);
+		reasons[hold]);
 }
 
 static const char *open_paths(const struct fixture *f)
@@ -440,7 +442,7 @@ static const char *open_paths(const struct fixture *f)
 	static char text[1024];
 
 	text[0] = '\0';
-	confine_mounts_each_open(&f->m, note_open, text);
+	confine_mounts_each_readonly(&f->m, note_open, text);
 	return text;
 }
 

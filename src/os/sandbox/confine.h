@@ -97,6 +97,10 @@ const char *confine_visible(const struct confine *c);
 #define CONFINE_CHANGEABLE_SIZE 384
 bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SIZE]);
 
+/* Call @fn for each path that sandbox.readonly holds in runs that start now. */
+void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
+			   void *ctx);
+
 /* Call @fn for each path of sandbox.readonly that does not exist yet. */
 void confine_each_absent(const struct confine *c, void (*fn)(void *ctx, const char *path),
 			 void *ctx);

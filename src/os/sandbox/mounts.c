@@ -363,7 +363,7 @@ static void mounts_protect(struct confine_mounts *m, const char *path)
 	int before = m->left_out;
 
 	if (mounts_writable_below(path, m->writable))
-		return; /* see confine_mounts_each_open() */
+		return; /* see mounts_hold() */
 	mounts_pin_parents(m, path, m->writable);
 	mounts_add_entry(m, SHIM_MOUNT_READONLY, path);
 	if (m->left_out != before && !m->overfull)
@@ -385,43 +385,37 @@ static void mounts_protect_all(struct confine_mounts *m, const char *const *list
 		mounts_protect(m, m->readonly[i]);
 }
 
-/* Does no entry hold @path, because a part of it is a link or not there? A file in the place of a
- * directory is held, and so is a directory that may not be searched: see SHIM_MOUNT_PIN and
- * namespaces_open_entry(). */
-static bool mounts_is_open(const struct confine_mounts *m, const char *path,
-			   enum confine_mounts_open *why)
+/* A file in the place of a directory is held, and so is a directory that may not be searched: see
+ * SHIM_MOUNT_PIN and namespaces_open_entry(). */
+static enum confine_mounts_hold mounts_hold(const struct confine_mounts *m, const char *path)
 {
 	const char *top = mounts_outermost_writable(path, m->writable);
 	struct stat st;
 
+	if (mounts_writable_below(path, m->writable))
+		return CONFINE_MOUNTS_WRITABLE;
+	if (m->overfull && !strcmp(path, m->overfull))
+		return CONFINE_MOUNTS_NO_ROOM;
 	for (size_t end = strcmp(top, "/") ? strlen(top) : 0; path[end];) {
 		AUTO_FREE char *front = NULL;
 
 		end = mounts_component_end(path, end);
 		front = mem_strndup(path, end);
-		*why = CONFINE_MOUNTS_ABSENT;
 		if (lstat(front, &st))
-			return errno == ENOENT;
-		*why = CONFINE_MOUNTS_LINK;
+			return errno == ENOENT ? CONFINE_MOUNTS_ABSENT : CONFINE_MOUNTS_HELD;
 		if (!S_ISDIR(st.st_mode))
-			return S_ISLNK(st.st_mode);
+			return S_ISLNK(st.st_mode) ? CONFINE_MOUNTS_LINK : CONFINE_MOUNTS_HELD;
 	}
-	return false;
+	return CONFINE_MOUNTS_HELD;
 }
 
-void confine_mounts_each_open(const struct confine_mounts *m,
-			      void (*fn)(void *ctx, const char *path, enum confine_mounts_open why),
-			      void *ctx)
+void confine_mounts_each_readonly(const struct confine_mounts *m,
+				  void (*fn)(void *ctx, const char *path,
+					     enum confine_mounts_hold hold),
+				  void *ctx)
 {
-	enum confine_mounts_open why;
-
 	for (char **path = m->readonly; path && *path; path++)
-		if (mounts_writable_below(*path, m->writable))
-			fn(ctx, *path, CONFINE_MOUNTS_WRITABLE);
-		else if (mounts_is_open(m, *path, &why))
-			fn(ctx, *path, why);
-	if (m->overfull)
-		fn(ctx, m->overfull, CONFINE_MOUNTS_NO_ROOM);
+		fn(ctx, *path, mounts_hold(m, *path));
 }
 
 bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path)

@@ -56,18 +56,20 @@ struct confine_mounts_wish {
  */
 void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_wish *wish);
 
-/* How a path that should be read-only can be changed all the same. */
-enum confine_mounts_open {
+/* Is a path that should be read-only that, or how can it be changed all the same? */
+enum confine_mounts_hold {
+	CONFINE_MOUNTS_HELD,
 	CONFINE_MOUNTS_ABSENT,   /* it can be made: it does not exist yet */
 	CONFINE_MOUNTS_LINK,     /* a link on the way to it can be replaced */
 	CONFINE_MOUNTS_WRITABLE, /* it is writable by its own name, or contains such a path */
 	CONFINE_MOUNTS_NO_ROOM,
 };
 
-/* Call @fn for each path that should be read-only and can be changed at this moment. */
-void confine_mounts_each_open(const struct confine_mounts *m,
-			      void (*fn)(void *ctx, const char *path, enum confine_mounts_open why),
-			      void *ctx);
+/* Call @fn for each path that should be read-only, as it is at this moment. */
+void confine_mounts_each_readonly(const struct confine_mounts *m,
+				  void (*fn)(void *ctx, const char *path,
+					     enum confine_mounts_hold hold),
+				  void *ctx);
 
 /* Is /dev/shm a directory, not behind a link, and apart from all @writable? Then another one can
  * lie over it. */

@@ -128,7 +128,7 @@ const char *confine_visible(const struct confine *c)
 	return *c->hidden_option && m->unhidden ? m->visible : NULL;
 }
 
-static void report_changeable_path(void *ctx, const char *path, enum confine_mounts_open why)
+static void report_changeable_path(void *ctx, const char *path, enum confine_mounts_hold hold)
 {
 	static const char *const reasons[] = {
 		[CONFINE_MOUNTS_LINK] = "a part of it is a link, which commands can replace",
@@ -138,38 +138,52 @@ static void report_changeable_path(void *ctx, const char *path, enum confine_mou
 	};
 	char *text = ctx;
 
-	if (!*text && why != CONFINE_MOUNTS_ABSENT)
+	if (!*text && hold != CONFINE_MOUNTS_HELD && hold != CONFINE_MOUNTS_ABSENT)
 		snprintf(text, CONFINE_CHANGEABLE_SIZE, "%.256s can be changed: %s", path,
-			 reasons[why]);
+			 reasons[hold]);
 }
 
 bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SIZE])
 {
 	*text = '\0';
 	if (c->usable & BIT(CONFINE_MOUNT_NS))
-		confine_mounts_each_open(&c->mounts[0], report_changeable_path, text);
+		confine_mounts_each_readonly(&c->mounts[0], report_changeable_path, text);
 	return *text;
 }
 
-struct report_absent {
+struct report_held {
+	enum confine_mounts_hold hold;
 	void (*fn)(void *ctx, const char *path);
 	void *ctx;
 };
 
-static void report_absent_path(void *ctx, const char *path, enum confine_mounts_open why)
+static void report_path_of(void *ctx, const char *path, enum confine_mounts_hold hold)
 {
-	const struct report_absent *absent = ctx;
+	const struct report_held *wanted = ctx;
 
-	if (why == CONFINE_MOUNTS_ABSENT)
-		absent->fn(absent->ctx, path);
+	if (hold == wanted->hold)
+		wanted->fn(wanted->ctx, path);
+}
+
+static void report_each_path(const struct confine *c, enum confine_mounts_hold hold,
+			     void (*fn)(void *ctx, const char *path), void *ctx)
+{
+	struct report_held wanted = { hold, fn, ctx };
+
+	if (c->usable & BIT(CONFINE_MOUNT_NS) && c->options.profile != CONFINE_NONE)
+		confine_mounts_each_readonly(&c->mounts[0], report_path_of, &wanted);
+}
+
+void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
+			   void *ctx)
+{
+	report_each_path(c, CONFINE_MOUNTS_HELD, fn, ctx);
 }
 
 void confine_each_absent(const struct confine *c, void (*fn)(void *ctx, const char *path),
 			 void *ctx)
 {
-	struct report_absent absent = { fn, ctx };
-
-	confine_mounts_each_open(&c->mounts[0], report_absent_path, &absent);
+	report_each_path(c, CONFINE_MOUNTS_ABSENT, fn, ctx);
 }
 
 const char *confine_open(const struct confine *c)
@@ -255,16 +269,18 @@ struct report_gap {
 	void *ctx;
 };
 
-static void report_readonly_gap(void *ctx, const char *path, enum confine_mounts_open why)
+static void report_readonly_gap(void *ctx, const char *path, enum confine_mounts_hold hold)
 {
 	const struct report_gap *gap = ctx;
 	char text[CONFINE_CHANGEABLE_SIZE + 16] = "files: ";
 
-	if (why == CONFINE_MOUNTS_ABSENT)
+	if (hold == CONFINE_MOUNTS_HELD)
+		return;
+	if (hold == CONFINE_MOUNTS_ABSENT)
 		snprintf(text, sizeof(text), "files: %.256s does not exist yet: it is read-only "
 			 "for commands that start once it does", path);
 	else
-		report_changeable_path(text + strlen(text), path, why);
+		report_changeable_path(text + strlen(text), path, hold);
 	gap->fn(gap->ctx, text);
 }
 
@@ -275,7 +291,7 @@ static void report_readonly_gaps(const struct confine *c, bool mounts,
 	struct report_gap gap = { fn, ctx };
 
 	if (mounts)
-		confine_mounts_each_open(&c->mounts[0], report_readonly_gap, &gap);
+		confine_mounts_each_readonly(&c->mounts[0], report_readonly_gap, &gap);
 	else if (*c->readonly_option)
 		fn(ctx, "files: no path in a writable directory can be read-only, so commands can "
 			"change what sandbox.readonly names by default: git's hooks");
