@@ -143,6 +143,17 @@ void judge_add_rule(json_t *notice, const struct ruling *ruling)
 	json_object_set_new(notice, "rule", rule);
 }
 
+/* @ports: none are all. */
+static void judge_add_ports(json_t *notice, char *const *ports)
+{
+	json_t *list = *ports ? json_array() : NULL;
+
+	for (; *ports; ports++)
+		json_array_append_new(list, json_integer(strtol(*ports, NULL, 10)));
+	if (list)
+		json_object_set_new(notice, "network_ports", list);
+}
+
 /* Its own temporary directory aside. */
 void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params)
 {
@@ -164,6 +175,8 @@ void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params)
 	}
 	json_object_set_new(notice, "may_write", writable);
 	json_object_set_new(notice, "network", json_boolean(network));
+	if (network)
+		judge_add_ports(notice, config_names(c->config, CONFIG_SANDBOX_NETWORK));
 }
 
 /* Why @ruling blocks, and what to do instead. */

@@ -66,6 +66,7 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "Options", "options" },
 		{ "May write", "may_write" },
 		{ "Network", "network" },
+		{ "TCP ports only", "network_ports" },
 		{ "Rule that asks", "rule" },
 		{ "Reason given by the agent", "intent" },
 	};
