@@ -185,9 +185,9 @@ static int command_drop_capabilities(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
-static int command_enter_landlock(struct command *c)
+static int command_enter_landlock(struct command *c, int ruleset)
 {
-	long result = sys2(__NR_landlock_restrict_self, c->plan->landlock_fd, 0);
+	long result = sys2(__NR_landlock_restrict_self, ruleset, 0);
 
 	return result < 0 ? command_failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
 }
@@ -215,7 +215,7 @@ static int command_enter_layers(struct command *c)
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
 	}
-	if (c->plan->landlock_fd >= 0 && command_enter_landlock(c))
+	if (c->plan->landlock_fd >= 0 && command_enter_landlock(c, c->plan->landlock_fd))
 		return 1;
 	return flags & SHIM_SECCOMP ? command_install_filter(c) : 0;
 }
@@ -243,6 +243,8 @@ static int command_run(void *command)
 	result = sys0(__NR_setsid);
 	if (c->await) {
 		sys1(__NR_set_tid_address, &command_shares_memory);
+		if (c->ruleset >= 0 && command_enter_landlock(c, c->ruleset))
+			return 1;
 		c->came = !c->await(c);
 		if (!c->came)
 			return 1;

@@ -127,8 +127,10 @@ static int pooled_take_strings(struct command *c, unsigned long size)
 	return 0;
 }
 
-void pooled_reserve(void)
+void pooled_reserve(struct command *c)
 {
+	if (c->plan->landlock_fd >= 0)
+		c->ruleset = (int)sys3(__NR_fcntl, c->plan->landlock_fd, F_DUPFD_CLOEXEC, ABOVE);
 	for (int i = 0; i < SHIM_EXTRA_FDS_MAX; i++)
 		sys3(__NR_dup3, SHIM_FD_CWD, SHIM_FD_EXTRA + i, O_CLOEXEC);
 }
@@ -168,6 +170,8 @@ static int pooled_send_ready(void)
 
 int pooled_prepare(struct command *c)
 {
+	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
+		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	if (command_cut_own_bounding_set(c) || pooled_take_filter(c))
 		return -1;
 	taint_remember((c->plan->flags & SHIM_IPC_NS) != 0);

@@ -10,9 +10,9 @@
 
 #include "os/shim/command.h"
 
-/* Occupy the descriptor numbers that the command's descriptors will take. Call it before the shim
- * opens any. */
-void pooled_reserve(void);
+/* Occupy the descriptor numbers that the command's descriptors will take, and move the ruleset of
+ * the first plan away from there. Call it before the shim opens any. */
+void pooled_reserve(struct command *c);
 
 /*
  * Cut the bounding set, install the filter of @c (with SHIM_NET_NS keep it for the commands) and,

@@ -108,7 +108,8 @@ struct shim_limits {
  * Sent as header, then filter_len instructions, then mounts_size bytes of entries,
  * then the program's path and its NUL, then the working directory's and its NUL.
  *
- * The plan of a pooled shim has no path and nothing else of a command. The second plan has
+ * The plan of a pooled shim has no path and nothing else of a command, but for the ruleset where
+ * the command is cloned ahead. The second plan has
  * neither filter nor mounts; behind its paths stand argc arguments and envc variables,
  * each with its NUL, and with it come the descriptors 0, 1, 2, SHIM_FD_CWD and those
  * from SHIM_FD_EXTRA on, in this order.
@@ -123,7 +124,7 @@ struct shim_plan {
 	uint32_t cwd_len;     /* without the NUL; 0: only the descriptor is used (no SHIM_MOUNTS) */
 	uint32_t argc, envc, strings_size; /* second plan: texts, and bytes of all of them */
 	uint32_t uid, gid;    /* SHIM_USER_NS: the maps; SHIM_CREDENTIALS: the command's */
-	int32_t landlock_fd;  /* ruleset, or -1 */
+	int32_t landlock_fd;  /* ruleset, or -1; in a second plan also when the first has it */
 	int32_t group_fd;     /* control group (v2) to clone the command into, or -1 */
 	int32_t forks_fd;     /* pids.max of its control group: "0" ends all forks; or -1 */
 	uint32_t join_count;  /* files of control groups to join otherwise: cgroup.procs, tasks */

@@ -71,7 +71,7 @@ static struct scheduling {
 	uint32_t priority;
 	uint64_t deadline[3];
 } usual; /* the server's; size 0: we have it always */
-static struct command command = { .plan = &plan, .bounding = ~0ULL };
+static struct command command = { .plan = &plan, .bounding = ~0ULL, .ruleset = -1 };
 static int command_pid;   /* 0 when reaped */
 static int signal_fd;
 static int announced;
@@ -754,7 +754,7 @@ _Noreturn void shim_main(long *stack)
 		shim_offer_to_oom_killer();
 	shim_enter_namespaces();
 	if (plan.flags & SHIM_POOLED)
-		pooled_reserve();
+		pooled_reserve(&command);
 	shim_prepare();
 	if (plan.flags & SHIM_POOLED)
 		shim_run_commands(child_stack);

@@ -66,6 +66,7 @@ struct pool {
 	struct found *held;     /* at the plan's held paths, in order */
 	size_t held_count;
 	int mounts_fd;          /* mountinfo_watch() */
+	int ruleset;            /* of Landlock, which commands enter before their plan comes; -1 */
 	struct pool *apart;     /* for shims that serve one command, or have a network namespace;
 				 * NULL in that pool itself */
 };
@@ -237,15 +238,34 @@ static size_t pool_tail_of_plan(const struct shim_plan *plan)
 	return (size_t)plan->filter_len * 8 + plan->mounts_size;
 }
 
+/* Where the command's process is cloned ahead, it enters Landlock ahead. */
+static bool pool_wants_ruleset(const struct shim_plan *plan)
+{
+	return plan->flags & SHIM_PID_NS && plan->landlock_fd >= 0;
+}
+
+/* A generation has one ruleset for each set of clone_flags. */
 static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *a = s->plan, *b = request->plan;
 
 	return a && s->clone_flags == request->clone_flags &&
 	       s->generation == request->generation &&
+	       (s->ruleset >= 0) == pool_wants_ruleset(b) &&
 	       !((a->flags ^ b->flags) & ~(uint32_t)OWN_FLAGS) && a->uid == b->uid &&
 	       a->gid == b->gid && a->caps == b->caps && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
+}
+
+static void pool_set_ruleset(struct pool *s, const struct spawn_request *request)
+{
+	const struct shim_plan *plan = request->plan;
+
+	mem_cleanup_close(&s->ruleset);
+	if (pool_wants_ruleset(plan))
+		s->ruleset = fcntl(request->fds[plan->landlock_fd - SHIM_FD_EXTRA],
+				   F_DUPFD_CLOEXEC, 0);
+	s->plan->landlock_fd = s->ruleset >= 0 ? SHIM_FD_EXTRA : -1;
 }
 
 /* Start shims with the plan of @request from now on. */
@@ -263,7 +283,8 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
 	s->plan->caps = plan->caps;
-	s->plan->landlock_fd = s->plan->group_fd = s->plan->forks_fd = -1;
+	s->plan->group_fd = s->plan->forks_fd = -1;
+	pool_set_ruleset(s, request);
 	s->plan->filter_len = plan->filter_len;
 	s->plan->mounts_size = plan->mounts_size;
 	memcpy(s->plan->tail, plan->tail, s->made_of);
@@ -297,6 +318,7 @@ static int pool_spawn(struct pool *s, const char *path, uint32_t flags, struct s
 		.path = path, .argv = argv, .envp = envp, .cwd_fd = root,
 		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
 		.plan = s->plan, .clone_flags = s->clone_flags,
+		.fds = &s->ruleset, .fd_count = s->ruleset >= 0,
 	};
 
 	*result = (struct spawn_result){ .control_fd = -1 };
@@ -336,7 +358,7 @@ static struct pool *pool_make(struct ev_loop *loop, struct reaper *reaper)
 
 	s->loop = loop;
 	s->reaper = reaper;
-	s->mounts_fd = -1;
+	s->mounts_fd = s->ruleset = -1;
 	ev_timer_init(&s->refill, pool_on_refill, 0., 0.);
 	ev_timer_init(&s->unused, pool_on_unused, 0., 0.);
 	s->refill.data = s->unused.data = s;
@@ -361,6 +383,7 @@ void pool_free(struct pool *s)
 	pool_discard_all(s);
 	pool_forget_held(s);
 	mem_cleanup_close(&s->mounts_fd);
+	mem_cleanup_close(&s->ruleset);
 	free(s->held);
 	free(s->plan);
 	free(s);
@@ -532,6 +555,8 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	if (other_plan)
 		pool_set_plan(s, request);
 	pool_check_stale(s, other_plan);
+	if (s->ruleset >= 0)
+		second.landlock_fd = -1;
 	if (reuse && !s->count)
 		pool_plan_refill(s, REFILL_MS);
 	acquired = !pool_acquire(s, &second, len, request, result);
