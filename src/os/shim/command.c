@@ -40,15 +40,11 @@ static int command_set_rlimits(struct command *c)
 	return 0;
 }
 
-/* Put the shim's pid and group into the rules that protect the shim (SHIM_OWN_PID). In a pooled
- * shim this runs in the shim itself, else in its child. */
-static void command_name_shim(const struct shim_plan *plan, struct sock_filter *filter,
-			      uint32_t len)
+void command_name_shim(const struct command *c, uint32_t shim)
 {
-	uint32_t shim = (uint32_t)(plan->flags & SHIM_POOLED ? sys0(__NR_getpid)
-							      : sys0(__NR_getppid));
+	struct sock_filter *filter = c->filter;
 
-	for (uint32_t i = 0; i < len; i++) {
+	for (uint32_t i = 0; i < c->filter_len; i++) {
 		uint32_t *k = &filter[i].k;
 
 		if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && *k == SHIM_OWN_PID)
@@ -98,7 +94,6 @@ int command_install_filter(struct command *c)
 	unsigned flags = listens ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
 	long result;
 
-	command_name_shim(c->plan, program.filter, program.len);
 	/* Kernels before 5.16 slow a filtered process down without SPEC_ALLOW; those before 4.17
 	 * reject the flag. */
 	result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
@@ -217,7 +212,10 @@ static int command_enter_layers(struct command *c)
 	}
 	if (c->plan->landlock_fd >= 0 && command_enter_landlock(c, c->plan->landlock_fd))
 		return 1;
-	return flags & SHIM_SECCOMP ? command_install_filter(c) : 0;
+	if (!(flags & SHIM_SECCOMP))
+		return 0;
+	command_name_shim(c, (uint32_t)sys0(__NR_getppid));
+	return command_install_filter(c);
 }
 
 /* In a new mount namespace SHIM_FD_CWD refers to a mount of the old one: open the directory by
@@ -243,11 +241,13 @@ static int command_run(void *command)
 	result = sys0(__NR_setsid);
 	if (c->await) {
 		sys1(__NR_set_tid_address, &command_shares_memory);
-		if (c->ruleset >= 0 && command_enter_landlock(c, c->ruleset))
+		if ((c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
+		    (c->filter_len && command_install_filter(c)))
 			return 1;
 		c->came = !c->await(c);
 		if (!c->came)
 			return 1;
+		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP;
 	}
 	if (result >= 0 && c->plan->flags & SHIM_TERMINAL)
 		result = sys3(__NR_ioctl, 1, TIOCSCTTY, 0);

@@ -28,6 +28,10 @@ struct command {
 	volatile int error; /* its errno */
 };
 
+/* Put the pid and group of the shim into the rules of the filter that protect it (SHIM_OWN_PID), if
+ * they are not in there yet. */
+void command_name_shim(const struct command *c, uint32_t shim);
+
 /* Install @c's filter in this process. 0, or 1 with the failure in @c. */
 int command_install_filter(struct command *c);
 

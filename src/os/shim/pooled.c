@@ -148,6 +148,7 @@ static int pooled_take_filter(struct command *c)
 {
 	const struct sock_filter *from = c->filter;
 
+	command_name_shim(c, (uint32_t)sys0(__NR_getpid));
 	if (c->plan->flags & SHIM_NET_NS) {
 		for (uint32_t i = 0; i < c->filter_len; i++)
 			kept_filter[i] = from[i];

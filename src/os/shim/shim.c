@@ -689,8 +689,6 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 	announced = over = 0;
 	rusage_start();
 	shim_lower_priority();
-	if (command.await)
-		sys0(__NR_sched_yield); /* the server has a report to answer first */
 	command_pid = command_start(&command, stack);
 	shim_raise_priority();
 	if (command_pid < 0)
@@ -733,7 +731,11 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
-		result = taint_none() ? pooled_renew(&command) : -1;
+		if (!taint_none())
+			break;
+		shim_lower_priority();
+		sys0(__NR_sched_yield); /* the server has our report to answer first */
+		result = pooled_renew(&command);
 	}
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
