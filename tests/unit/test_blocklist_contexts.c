@@ -64,8 +64,14 @@ static const struct context data[] = {
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct found {
-	int checked, wrong;
+	int rows, checked, wrong;
 };
+
+/* All contexts for each row; without STRESS every third one, and others for the next row. */
+static bool takes(const struct found *f, size_t context)
+{
+	return unit_stress() || context % 3 == (size_t)f->rows % 3;
+}
 
 static char *quote(const char *text)
 {
@@ -144,36 +150,42 @@ static bool keeps_sense(const struct context *c, const struct corpus_row *row)
 
 static void run_row(void *ctx, const struct corpus_row *row)
 {
+	struct found *f = ctx;
 	bool blocked = !strcmp(row->label, "block");
 
 	if ((!blocked && strcmp(row->label, "allow")) || !is_whole(row))
 		return;
+	f->rows++;
 	for (size_t i = 0; i < COUNT(runs); i++) {
 		char *text = put(&runs[i], row->command);
 
-		if (keeps_sense(&runs[i], row))
-			expect(ctx, text, blocked);
+		if (takes(f, i) && keeps_sense(&runs[i], row))
+			expect(f, text, blocked);
 		free(text);
 	}
 }
 
 static void data_row(void *ctx, const struct corpus_row *row)
 {
+	struct found *f = ctx;
+
+	f->rows++;
 	for (size_t i = 0; i < COUNT(data); i++) {
 		char *text = put(&data[i], row->command);
 
-		expect(ctx, text, false);
+		if (takes(f, i))
+			expect(f, text, false);
 		free(text);
 	}
 }
 
 static void check_all(corpus_fn *fn)
 {
-	struct found f = { 0, 0 };
+	struct found f = { 0, 0, 0 };
 
 	corpus_tricks(fn, &f);
 	printf("# %d texts, %d wrong\n", f.checked, f.wrong);
-	assert_true(f.checked > 20000);
+	assert_true(f.checked > (unit_stress() ? 20000 : 6000));
 	assert_int_equal(f.wrong, 0);
 }
 

@@ -46,13 +46,6 @@ static void judge_shape(const struct shape *shape, size_t size, bool everywhere)
 	free(text);
 }
 
-static bool long_form(void)
-{
-	const char *stress = getenv("STRESS");
-
-	return stress && !strcmp(stress, "1");
-}
-
 static void test_hostile_shapes(void **state)
 {
 	(void)state;
@@ -60,7 +53,7 @@ static void test_hostile_shapes(void **state)
 		judge_shape(&shapes[i], 10, true);
 		judge_shape(&shapes[i], 1000, true);
 		judge_shape(&shapes[i], 20000, true);
-		if (long_form()) {
+		if (unit_stress()) {
 			judge_shape(&shapes[i], 131071, true);
 			judge_shape(&shapes[i], 1u << 20, false);
 		}
@@ -94,7 +87,7 @@ static void prefixes_of(void *ctx, const struct corpus_row *row)
 	char *text = strdup(row->command);
 
 	(void)ctx;
-	for (size_t cut = len; cut > 0; cut -= 1 + (len > 40 && cut > 3 && !long_form() ? 3 : 0)) {
+	for (size_t cut = len; cut > 0; cut -= 1 + (len > 40 && cut > 3 && !unit_stress() ? 3 : 0)) {
 		struct blocklist_verdict v;
 
 		text[cut] = '\0';
@@ -145,7 +138,7 @@ static void mutants_of(void *ctx, const struct corpus_row *row)
 	char *text = malloc(room);
 
 	assert_non_null(text);
-	for (int i = long_form() ? 200 : 6; i > 0; i--) {
+	for (int i = unit_stress() ? 200 : 6; i > 0; i--) {
 		struct blocklist_verdict v;
 
 		strcpy(text, row->command);

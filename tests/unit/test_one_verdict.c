@@ -314,6 +314,12 @@ static bool agree(struct session *s, json_t *params)
 
 /* ---- the lists ---- */
 
+/* Every fourth row, and each in `make stress`. */
+static bool is_chosen(const struct corpus_row *row)
+{
+	return unit_stress() || row->line % 4 == 0;
+}
+
 static void string_row(void *ctx, const struct corpus_row *row)
 {
 	struct session *s = ctx;
@@ -330,7 +336,10 @@ static void string_row(void *ctx, const struct corpus_row *row)
 						   .shell_path = s->shell.path,
 						   .shell_family = s->shell.family }, &v);
 	assert_int_equal(blocked, v.blocked);
-	agree(s, json_pack("{s:o,s:b}", "command", command, "shell", false));
+	/* As the name of a program it is nothing special. */
+	if (is_chosen(row))
+		agree(s, json_pack("{s:O,s:b}", "command", command, "shell", false));
+	json_decref(command);
 }
 
 /* @both: some must be blocked and some not, or the list proves nothing. */
@@ -360,7 +369,14 @@ static void test_one_verdict_on_the_sample(void **state)
 		skip();
 	corpus_table(file, string_row, s);
 	fclose(file);
-	expect_rows(s, 800, true);
+	expect_rows(s, unit_stress() ? 800 : 500, true);
+}
+
+/* All that is peculiar stands in the other lists: of these a part is enough. */
+static void real_row(void *ctx, const struct corpus_row *row)
+{
+	if (is_chosen(row))
+		string_row(ctx, row);
 }
 
 static void test_one_verdict_on_real_commands(void **state)
@@ -370,9 +386,9 @@ static void test_one_verdict_on_real_commands(void **state)
 
 	if (!file)
 		skip();
-	corpus_lines(file, "real", string_row, s);
+	corpus_lines(file, "real", real_row, s);
 	fclose(file);
-	expect_rows(s, 10000, false);
+	expect_rows(s, unit_stress() ? 10000 : 2500, false);
 }
 
 /* Does its label say otherwise? What should be blocked need not be. */

@@ -1113,7 +1113,7 @@ static void test_pool_grows_old(void **state)
 	struct pool *s;
 
 	(void)state;
-	if (!getenv("STRESS")) {
+	if (!unit_stress()) {
 		print_message("SKIP: it waits for 70 seconds; STRESS=1 does\n");
 		skip();
 	}

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,14 @@ static inline const char *unit_corpora(void)
 	const char *dir = getenv("PROCPEN_CORPORA");
 
 	return dir ? dir : "../shared/corpora";
+}
+
+/* Is this `make stress`, which takes its time? */
+static inline bool unit_stress(void)
+{
+	const char *stress = getenv("STRESS");
+
+	return stress && !strcmp(stress, "1");
 }
 
 /* A small generator of pseudo-random numbers, the same in every run. */
