@@ -216,8 +216,8 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_MODE_SECOND] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_MODE_THIRD] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_OPEN_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
-	[FILTER_TCP_ONLY] = "of INET and INET6 other than SOCK_STREAM with protocol 0 or TCP; of a "
-			    "family other than these, UNIX, NETLINK",
+	[FILTER_TCP_ONLY] = ("of INET and INET6 other than SOCK_STREAM with protocol 0 or TCP; "
+			     "of a family other than these, UNIX, NETLINK"),
 	[FILTER_FASTOPEN_THIRD] = "with MSG_FASTOPEN",
 	[FILTER_FASTOPEN_FOURTH] = "with MSG_FASTOPEN",
 	[FILTER_TCP_OPTION] = "TCP_FASTOPEN_CONNECT",
