@@ -324,6 +324,8 @@ def test_leftovers_overwrite_the_end():
     open(os.path.join(server.workspace, "go"), "w").close()
     eventually(lambda: os.path.exists(os.path.join(server.workspace, "done")), WAIT,
                "the daemon does not write")
+    eventually(lambda: server.logs(p)["stdout_size"] == 3200003, WAIT,
+               "the server does not read it all")
     late = follows.begin(p, encoding="base64")
     follows.ended([late])
     equal(follows[late].exited["stdout_size"], 3200003, "a follow that begins later")
