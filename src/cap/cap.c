@@ -649,8 +649,8 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	if (p->replaced)
 		return;
 	follow_on_event(&c->follows, p, events);
-	if (events & PROC_EVENT_SETTLED && p->background &&
-	    config_bool(c->config, CONFIG_SERVER_EXIT_EVENTS))
+	if ((events & PROC_EVENT_SETTLED || (events & PROC_EVENT_FAILED && p->announced)) &&
+	    p->background && config_bool(c->config, CONFIG_SERVER_EXIT_EVENTS))
 		follow_report_exit(c, p);
 	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
 		(c->name_outcome ? c->name_outcome : cap_name_outcome)(p, outcome, sizeof(outcome));

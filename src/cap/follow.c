@@ -130,7 +130,7 @@ static void follow_write_exit(struct jsonw *w, const struct follow_exit *x)
 }
 
 /* The run was answered as running, and then its command could not be executed. */
-static void follow_write_failure(struct jsonw *w, const struct follow *f)
+static void follow_write_failure(struct jsonw *w, const char *type, const char *message)
 {
 	static const char *const unknown[] = { "exit_code", "signal", "state", "reason" };
 
@@ -139,8 +139,8 @@ static void follow_write_failure(struct jsonw *w, const struct follow *f)
 	jsonw_int(w, "stdout_size", 0);
 	jsonw_int(w, "stderr_size", 0);
 	jsonw_object(w, "error");
-	jsonw_str(w, "type", f->failure_type);
-	jsonw_str(w, "message", f->failure);
+	jsonw_str(w, "type", type);
+	jsonw_str(w, "message", message);
 	jsonw_end_object(w);
 }
 
@@ -149,7 +149,7 @@ static bool follow_send_exited(struct follows *all, struct follow *f)
 	struct jsonw w = follow_begin(all, f, "exited");
 
 	if (f->failure)
-		follow_write_failure(&w, f);
+		follow_write_failure(&w, f->failure_type, f->failure);
 	else
 		follow_write_exit(&w, &f->exit);
 	f->exited = true;
@@ -426,7 +426,10 @@ void follow_report_exit(struct cap *c, const struct proc *p)
 	rpc_open_notification(&w, &line, "process.event");
 	follow_write_head(&w, p->id, "exited");
 	follow_read_exit(&x, p);
-	follow_write_exit(&w, &x);
+	if (p->failure)
+		follow_write_failure(&w, err_rows[p->failure->type].name, p->failure->message);
+	else
+		follow_write_exit(&w, &x);
 	rpc_close_notification(&w);
 	outq_push(reqtab_outq(c->reqs), line.data, line.len);
 	buf_release(&line);

@@ -68,7 +68,8 @@ void follow_hurry(struct follows *all);
 /* End all; nothing more is sent. */
 void follow_release(struct follows *all);
 
-/* Send the event `exited` of @p, which has settled, to a client that need not follow it. */
+/* Send the event `exited` of @p, which has settled or failed, to a client that need not follow
+ * it. */
 void follow_report_exit(struct cap *c, const struct proc *p);
 
 #endif

@@ -336,6 +336,7 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 			repeat_note(&c->repeat, r->params, proc_exit_code(p));
 	t->result_options.lost_records = c->lost_records;
 	c->lost_records = 0;
+	p->announced = true;
 	w = req_result(r);
 	run_result_write(w, c, p, &t->result_options);
 	if (*t->follow_id)

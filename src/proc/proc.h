@@ -191,6 +191,8 @@ struct proc {
 	bool supervisor_lost;         /* its shim died first: its end, or even its start, is
 				       * unknown */
 	bool never_began;             /* with failure: its shim died before it took the command */
+	bool announced;               /* with failure: a client was told that it runs; set by the
+				       * one that told it */
 	bool replaced;                /* ... and another run does its work; set by the hook */
 	bool out_of_memory;           /* when it failed, the kernel had killed a process for the
 				       * server's own memory limit */

@@ -4,11 +4,12 @@ import base64
 import hashlib
 import os
 import random
+import shutil
 import signal
 import time
 
 import client
-from client import WAIT, check, equal, eventually, status_kib
+from client import STRESS, WAIT, Skip, check, equal, eventually, status_kib
 from followed import Server
 from output import pattern, whole
 from suite import Suite
@@ -473,6 +474,30 @@ def test_a_run_that_is_killed_from_outside():
     equal((exited["state"], exited["reason"], exited["signal"], exited["exit_code"]),
           ("killed", "signaled", "SIGKILL", None), "the end")
     equal(follows[id].stdout.whole(""), "a\n", "output")
+    server.stop()
+
+
+@suite.test()
+def test_a_start_that_fails_late():
+    """A background run whose program loads slowly is answered as running after 5 s; if it then cannot
+    be executed, the client is told that there is no run."""
+    if not STRESS:
+        raise Skip("5 seconds: make stress")
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    server = Server("--set", "server.exit_events=true", start=False)
+    slow = os.path.join(server.workspace, "slow")
+    shutil.copy(shutil.which("true"), slow)
+    server.wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", slow, "-e", "trace=execve",
+                      "-e", "inject=execve:error=EIO:delay_enter=5500000"]
+    server.start()
+    run = server.run(slow, [], background=True)
+    equal((run["state"], run["pid"]), ("running", None), "the answer while nothing runs")
+    event = server.receive()
+    while event.get("method") != "process.event":
+        event = server.receive()
+    equal((event["params"]["process_id"], event["params"]["type"],
+           event["params"]["error"]["type"]), (run["process_id"], "exited", "SpawnFailed"), "event")
     server.stop()
 
 
