@@ -380,14 +380,6 @@ static const struct schema_field *schema_find(const struct schema *s, const char
 	return NULL;
 }
 
-static int schema_not_supported(const char *name, struct err *e)
-{
-	err_set(e, ERR_INVALID_PARAMS, "%s is not supported yet", name);
-	err_hint(e, "Leave %s out.", name);
-	err_detail(e, "parameter", json_string(name));
-	return -1;
-}
-
 /* All there are, for a name that is near to none. */
 static void schema_hint_all(const struct schema *s, struct err *e)
 {
@@ -417,9 +409,6 @@ static int schema_bad_name(const struct schema *s, const char *name, struct err 
 	size_t shown = utf8_cut(name, strlen(name), SHOWN_MAX);
 	const char *nearest = schema_suggest(s, name);
 
-	for (const char *const *u = s->unsupported; u && *u; u++)
-		if (!strcmp(*u, name))
-			return schema_not_supported(name, e);
 	err_set(e, ERR_INVALID_PARAMS, "unknown parameter \"%.*s\"%s%s%s", (int)shown, name,
 		nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
 	if (nearest)
@@ -510,9 +499,7 @@ static void schema_drop_nulls(const struct schema *s, json_t *params)
 	json_object_foreach_safe(params, next, name, value) {
 		const struct schema_field *f = json_is_null(value) ? schema_find(s, name) : NULL;
 
-		if (f ? !f->required
-		      : json_is_null(value) && s->unsupported &&
-				str_is_listed(name, s->unsupported))
+		if (f && !f->required)
 			json_object_del(params, name);
 	}
 }

@@ -53,7 +53,6 @@ struct schema_field {
 
 struct schema {
 	const struct schema_field *fields; /* ended by name == NULL */
-	const char *const *unsupported; /* refused as "not supported yet"; NULL-terminated */
 };
 
 /*

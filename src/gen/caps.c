@@ -270,8 +270,6 @@ static void gen_caps_input_table(struct buf *out, const json_t *cap, const char 
 		snprintf(table, sizeof(table), "%s_%s", c_name, name);
 		gen_caps_field_tables(out, field, table);
 	}
-	snprintf(table, sizeof(table), "%s_unsupported", c_name);
-	gen_caps_string_list(out, table, json_object_get(cap, "unsupported"));
 	buf_addf(out, "static const struct schema_field %s_fields[] = {\n", c_name);
 	json_object_foreach(properties, name, field) {
 		snprintf(table, sizeof(table), "%s_%s", c_name, name);
@@ -282,8 +280,8 @@ static void gen_caps_input_table(struct buf *out, const json_t *cap, const char 
 		buf_adds(out, "\t},\n");
 	}
 	buf_addf(out, "\t{ .name = NULL }\n};\n\n"
-		 "static const struct schema %s_input = { %s_fields, %s_unsupported };\n\n",
-		 c_name, c_name, c_name);
+		 "static const struct schema %s_input = { %s_fields };\n\n",
+		 c_name, c_name);
 }
 
 static void gen_caps_row_flags(struct buf *out, const json_t *cap)

@@ -489,7 +489,6 @@ static void gen_check_lists(const struct gen *g, const struct gen_at *at, const 
 	static const char *const flags[] = {
 		"command", "starts", "long", "ends", "plain", "unlisted", NULL
 	};
-	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
 	json_t *value;
 	size_t i;
 
@@ -501,10 +500,6 @@ static void gen_check_lists(const struct gen *g, const struct gen_at *at, const 
 		if (!gen_is_error(g, json_string_value(value)))
 			gen_fail(at, "\"errors\": no error \"%s\" in errors.json",
 				 json_string_value(value));
-	json_array_foreach(json_object_get(cap, "unsupported"), i, value)
-		if (!json_is_string(value) ||
-		    gen_check_has_parameter(properties, json_string_value(value)))
-			gen_fail(at, "\"unsupported\": element %zu is no name, or is supported", i);
 }
 
 static void gen_check_annotations(const struct gen_at *at, json_t *annotations)
@@ -532,7 +527,7 @@ void gen_check_cap(const struct gen *g, const char *file, json_t *cap)
 {
 	static const char *const known[] = {
 		"name", "title", "description", "version", "order", "tier", "flags", "inputSchema",
-		"outputSchema", "annotations", "errors", "examples", "unsupported", NULL
+		"outputSchema", "annotations", "errors", "examples", NULL
 	};
 	struct gen_at at = { .file = file }, below;
 	const char *name;

@@ -190,8 +190,6 @@ static void gen_docs_capability(struct buf *out, const json_t *cap)
 	gen_docs_parameters(out, json_object_get(cap, "inputSchema"));
 	gen_docs_results(out, json_object_get(cap, "outputSchema"));
 	gen_docs_name_list(out, "Errors:", json_object_get(cap, "errors"));
-	gen_docs_name_list(out, "Not supported yet, refused by name:",
-			   json_object_get(cap, "unsupported"));
 	buf_adds(out, "Examples:\n\n");
 	json_array_foreach(json_object_get(cap, "examples"), i, example) {
 		char *params = json_dumps(json_object_get(example, "params"), JSON_COMPACT);

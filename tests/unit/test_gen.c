@@ -205,8 +205,6 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "process.monitor.json: inputSchema: \"required\": no property \"process\"" },
 		{ "process.monitor.json", "{\"process_id\": \"$process_id\"}", "{\"pid\": 1}",
 		  "process.monitor.json: examples: no parameter \"pid\"" },
-		{ "process.monitor.json", "\"unsupported\": []", "\"unsupported\": [\"wait_ms\"]",
-		  "process.monitor.json: \"unsupported\": element 0" },
 		{ "process.monitor.json", "\"order\": 2", "\"order\": 1", "order is taken by" },
 		{ "process.monitor.json", "\"name\": \"process.monitor\"", "\"name\": \"process.watch\"",
 		  "process.monitor.json: the file must be called process.watch.json" },

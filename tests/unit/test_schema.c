@@ -5,7 +5,6 @@
 
 static const char *const colors[] = { "red", "green", NULL };
 static const char *const brief[] = { "brief", "count", NULL };
-static const char *const later[] = { "tty", NULL };
 static const struct schema_field word = { .name = "", .type = SCHEMA_STRING, .max_bytes = 8 };
 static const struct schema_field whole = { .name = "", .type = SCHEMA_INTEGER };
 static const struct schema_field fields[] = {
@@ -26,7 +25,7 @@ static const struct schema_field fields[] = {
 	{ .name = "signal", .type = SCHEMA_STRING | SCHEMA_INTEGER, .has_max = true, .max = 64 },
 	{ .name = NULL }
 };
-static const struct schema schema = { fields, later };
+static const struct schema schema = { fields };
 
 /* What is left of @text after the check, compact and sorted; or its error. */
 static struct err error;
@@ -223,7 +222,6 @@ static void test_schema_names(void **state)
 	assert_null(json_object_get(error.details, "nearest"));
 	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
 					"flag, words, numbers, map, signal.");
-	assert_refused("{\"text\":\"a\",\"tty\":true}", "tty is not supported yet");
 	assert_refused("{}", "text is required");
 	assert_string_equal(error.hint,
 			    "Give text: a string of 1 to 10 bytes.");
@@ -235,7 +233,7 @@ static void test_schema_null_is_not_given(void **state)
 {
 	(void)state;
 	assert_result("{\"text\":\"a\",\"count\":null,\"timeout\":null,\"timeout_ms\":null,"
-		      "\"directory\":\"d\",\"dir\":null,\"words\":null,\"tty\":null}",
+		      "\"directory\":\"d\",\"dir\":null,\"words\":null}",
 		      "{\"text\":\"a\",\"directory\":\"d\"" REST);
 	assert_refused("{\"text\":null}", "text must be a string of 1 to 10 bytes, not null");
 	assert_refused("{\"text\":\"a\",\"words\":[null]}",
