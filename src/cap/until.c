@@ -13,7 +13,7 @@
 
 #define OPEN_LINE_MS 20
 #define PORT_MS 50       /* between two looks, or ... */
-#define PORT_SHARE 10    /* ... so many times what a look at all ports takes */
+#define PORT_SHARE 10    /* ... so many times what a look takes */
 #define GROUPS_MAX 32
 
 enum until_kind { EXIT, OUTPUT, PATTERN, PORT, IDLE };
@@ -21,7 +21,17 @@ enum until_kind { EXIT, OUTPUT, PATTERN, PORT, IDLE };
 static const char *const kinds[] = { "exit", "output", "pattern", "port", "idle" };
 static const char *const streams[] = { "stdout", "stderr" };
 
-static unsigned until_ports; /* calls that wait for a port */
+/* The calls that wait for a port: one look serves them all. */
+static struct {
+	struct until *first; /* those of one run are neighbours */
+	struct until *next;  /* to look for, in the look that has begun; NULL: none has */
+	uint64_t run;        /* the one that the look is at; 0: none yet */
+	bool joined;         /* some came after the last look began: read all tables for them */
+	unsigned tables;     /* of the last look; each but the first of a call reads one kind */
+	int64_t spent_us;    /* by the look */
+	struct slices_job job;
+	ev_timer timer;
+} until_ports;
 
 /* A stream that is searched, or watched for output. */
 struct until_stream {
@@ -45,7 +55,8 @@ struct until {
 	struct pattern *pattern;
 	struct line line;       /* the match, or where the pattern stopped ... */
 	size_t at;              /* ... and where in the line */
-	unsigned port, tables;  /* of ports to read at the next look */
+	unsigned port;
+	struct until *port_next, **port_at; /* in until_ports; port_at NULL: it is not there */
 	int64_t idle_ms;
 	enum until_found found;
 	enum until_look how;
@@ -91,6 +102,7 @@ static int until_check_arguments(const json_t *params, enum until_kind kind, str
 }
 
 static void until_on_timer(struct ev_loop *loop, ev_timer *timer, int events);
+static void until_leave_ports(struct until *u);
 static bool until_work(void *until, int64_t until_us);
 
 struct until *until_new(const struct req *r, struct err *e)
@@ -115,7 +127,6 @@ struct until *until_new(const struct req *r, struct err *e)
 	u->kind = kind;
 	u->pattern = pattern;
 	u->port = (unsigned)json_get_int(params, "port", 0);
-	u->tables = PORTS_IPV4 | PORTS_IPV6;
 	u->idle_ms = json_get_int(params, "idle_ms", 0);
 	u->stream[0].wanted = strcmp(stream, streams[1]) != 0;
 	u->stream[1].wanted = strcmp(stream, streams[0]) != 0;
@@ -130,7 +141,7 @@ void until_free(struct until *u)
 {
 	if (!u)
 		return;
-	until_ports -= u->c && u->kind == PORT;
+	until_leave_ports(u);
 	slices_drop(&u->job);
 	if (u->c)
 		loop_timer_stop(u->c->loop, &u->timer);
@@ -150,7 +161,6 @@ void until_begin(struct until *u, struct cap *c, struct req *r, const struct pro
 	u->r = r;
 	u->seq = p->seq;
 	u->on_change = on_change;
-	until_ports += u->kind == PORT;
 	u->stream[0].from = u->kind == OUTPUT && !has_from ? p->out.total : from;
 	u->stream[1].from = u->kind == OUTPUT && !has_from ? p->err.total : from;
 }
@@ -273,19 +283,121 @@ static bool until_work_search(struct until *u, const struct proc *p, int64_t unt
 
 /* ---- ports ---- */
 
-/* Look, at one table after the first time, and plan the next look. Many calls that wait for ports
- * look less often. */
-static void until_look_at_port(struct until *u, const struct proc *p)
+/* Does @p listen on the port? In a look that has begun. */
+static bool until_finds_port(struct until *u, const struct proc *p)
 {
-	int64_t began = clock_mono_us(), ms;
-
-	if (proc_listens(p, u->port, u->tables)) {
+	if (until_ports.run != p->seq)
+		proc_look_at_ports(p);
+	until_ports.run = p->seq;
+	if (ports_listens(u->port))
 		u->found = UNTIL_MET;
+	return u->found == UNTIL_MET;
+}
+
+static void until_begin_look(unsigned tables)
+{
+	ports_begin(tables);
+	until_ports.run = 0;
+	until_ports.spent_us = 0;
+}
+
+/* All have been looked for: plan the next look, so that looking takes a tenth of a processor. */
+static void until_end_look(struct ev_loop *loop)
+{
+	int64_t ms = until_ports.spent_us * PORT_SHARE / 1000;
+
+	ports_end();
+	if (until_ports.first)
+		loop_timer_start(loop, &until_ports.timer,
+				 until_ports.joined ? 0 : (double)(ms > PORT_MS ? ms : PORT_MS));
+}
+
+/* A turn of a look: one call after the other, until the time is over. */
+static bool until_look_at_ports(void *cap, int64_t until_us)
+{
+	struct cap *c = cap;
+	int64_t began_us = clock_mono_us(), now = began_us;
+
+	while (until_ports.next && now < until_us) {
+		struct until *u = until_ports.next;
+		const struct proc *p = proctab_get(c->procs, u->seq);
+
+		until_ports.next = u->port_next;
+		if (!p || until_finds_port(u, p))
+			u->on_change(c, u->r);
+		now = clock_mono_us();
+	}
+	until_ports.spent_us += now - began_us;
+	if (until_ports.next)
+		return true;
+	until_end_look(c->loop);
+	return false;
+}
+
+static void until_on_port_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct cap *c = timer->data;
+	bool other = until_ports.tables == PORTS_IPV4;
+
+	(void)events;
+	until_ports.tables = other ? PORTS_IPV6 : PORTS_IPV4;
+	until_begin_look(until_ports.joined ? PORTS_IPV4 | PORTS_IPV6 : until_ports.tables);
+	until_ports.joined = false;
+	until_ports.next = until_ports.first;
+	slices_add(&c->slices, loop, &until_ports.job);
+}
+
+/* Wait with the others, next to those of the same run. */
+static void until_join_ports(struct until *u)
+{
+	struct until **at = &until_ports.first;
+
+	if (!until_ports.first) {
+		until_ports.job = (struct slices_job){ .work = until_look_at_ports, .data = u->c };
+		ev_timer_init(&until_ports.timer, until_on_port_timer, 0., 0.);
+		until_ports.timer.data = u->c;
+	}
+	while (*at && (*at)->seq != u->seq)
+		at = &(*at)->port_next;
+	u->port_next = *at;
+	u->port_at = at;
+	if (u->port_next)
+		u->port_next->port_at = &u->port_next;
+	*at = u;
+	until_ports.joined = true;
+	if (!until_ports.job.queue)
+		loop_timer_start(u->c->loop, &until_ports.timer, 0);
+}
+
+static void until_leave_ports(struct until *u)
+{
+	if (!u->port_at)
+		return;
+	*u->port_at = u->port_next;
+	if (u->port_next)
+		u->port_next->port_at = u->port_at;
+	if (until_ports.next == u)
+		until_ports.next = u->port_next;
+	u->port_at = NULL;
+	if (until_ports.first)
+		return;
+	slices_drop(&until_ports.job);
+	loop_timer_stop(u->c->loop, &until_ports.timer);
+}
+
+/* The calls that wait are looked for together; the others here. */
+static void until_look_at_port(struct until *u, const struct proc *p, enum until_look how)
+{
+	if (u->port_at || p->phase == PROC_SETTLED)
+		return;
+	if (how == UNTIL_GO_ON) {
+		until_join_ports(u);
 		return;
 	}
-	u->tables = u->tables == PORTS_IPV4 ? PORTS_IPV6 : PORTS_IPV4;
-	ms = (clock_mono_us() - began) * PORT_SHARE * until_ports / 1000;
-	loop_timer_start(u->c->loop, &u->timer, (double)(ms > PORT_MS ? ms : PORT_MS));
+	until_begin_look(PORTS_IPV4 | PORTS_IPV6);
+	(void)until_finds_port(u, p);
+	if (!until_ports.next) /* else the look of the others goes on with what was read here */
+		ports_end();
 }
 
 /* ---- turns and timers ---- */
@@ -295,12 +407,9 @@ static bool until_work(void *until, int64_t until_us)
 	struct until *u = until;
 	const struct proc *p = proctab_get(u->c->procs, u->seq);
 
-	if (p && u->kind == PATTERN)
-		return until_work_search(u, p, until_us);
 	if (p)
-		until_look_at_port(u, p);
-	if (!p || u->found != UNTIL_OPEN)
-		u->on_change(u->c, u->r);
+		return until_work_search(u, p, until_us);
+	u->on_change(u->c, u->r);
 	return false;
 }
 
@@ -365,8 +474,8 @@ enum until_found until_look(struct until *u, const struct proc *p, enum until_lo
 		until_look_at_output(u, p);
 	else if (u->kind == IDLE)
 		until_look_at_idle(u, p);
-	else if (!ev_is_active(&u->timer) && !u->job.queue && p->phase != PROC_SETTLED)
-		until_look_at_port(u, p);
+	else
+		until_look_at_port(u, p, how);
 	if (u->found == UNTIL_OPEN && u->how != UNTIL_GO_ON)
 		u->found = UNTIL_UNMET;
 	return u->found;

@@ -5,7 +5,7 @@
  * A search for a pattern works in turns (cap/slices.h) and holds no line between two of them. It
  * begins at `from`, and takes each line once, when it is complete. A line without newline, as a
  * prompt is, is taken as it stands when it is OPEN_LINE_MS old, and again when more of it has come.
- * Ports are polled while a call waits for one, so seldom that all such calls together take a
+ * Ports are polled while calls wait for some: one look serves all such calls, and takes at most a
  * tenth of a processor.
  *
  * Ownership: part of the request's task; until_free() ends its job and its timer.

@@ -5,24 +5,41 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 
 #define STATE_LISTEN 0x0A /* TCP_LISTEN in the column st */
 #define NAMESPACES_MAX 8  /* of one run */
 
-struct ports {
+/* A socket that listens on a local address. */
+struct listener {
+	ino_t socket;
 	unsigned port;
-	unsigned tables;
-	ino_t sockets[PORTS_DESCRIPTORS]; /* of the processes */
+};
+
+/* The listeners of a network namespace. */
+struct table {
+	ino_t namespace;
+	struct listener *list;
+	int count;
+};
+
+static struct {
+	unsigned kinds;
+	struct table tables[PORTS_TABLES];
+	unsigned table_count; /* read; the newest PORTS_TABLES are there */
+
+	/* of the processes that are looked at */
+	ino_t sockets[PORTS_DESCRIPTORS];
 	int socket_count;
 	int descriptors; /* left to look at */
-	ino_t namespaces[NAMESPACES_MAX]; /* already read */
-	int namespace_count;
-	bool found;
-};
+	const struct table *in[NAMESPACES_MAX];
+	int in_count;
+} ports_look;
 
 /* The kernel prints each word of an address as a number of this machine. */
 static bool ports_is_local4(uint32_t word)
@@ -49,16 +66,10 @@ static bool ports_is_local(const char *address)
 	return sscanf(address, "%8" SCNx32, &word[0]) == 1 && ports_is_local4(word[0]);
 }
 
-static bool ports_holds(const struct ports *s, ino_t socket)
-{
-	for (int i = 0; i < s->socket_count; i++)
-		if (s->sockets[i] == socket)
-			return true;
-	return false;
-}
+/* ---- tables ---- */
 
-/* Take a line of the table. Returns false behind the listening sockets, which come first. */
-static bool ports_take_line(struct ports *s, const char *line)
+/* Take a line of a table. Returns false behind the listening sockets, which come first. */
+static bool ports_take_line(struct table *t, const char *line)
 {
 	char address[33];
 	unsigned port, state;
@@ -69,11 +80,15 @@ static bool ports_take_line(struct ports *s, const char *line)
 		return true; /* the heading */
 	if (state != STATE_LISTEN)
 		return false;
-	s->found = port == s->port && ports_is_local(address) && ports_holds(s, socket);
-	return !s->found;
+	if (!ports_is_local(address))
+		return true;
+	if (t->count % 64 == 0)
+		t->list = mem_realloc(t->list, ((size_t)t->count + 64) * sizeof(*t->list));
+	t->list[t->count++] = (struct listener){ socket, port };
+	return true;
 }
 
-static void ports_read_table(struct ports *s, pid_t pid, const char *name)
+static void ports_read_file(struct table *t, pid_t pid, const char *name)
 {
 	char path[64], line[512];
 	FILE *f;
@@ -83,42 +98,73 @@ static void ports_read_table(struct ports *s, pid_t pid, const char *name)
 	if (!f)
 		return;
 	for (int i = 0; i <= PORTS_SOCKETS && fgets(line, sizeof(line), f); i++)
-		if (!ports_take_line(s, line))
+		if (!ports_take_line(t, line))
 			break;
 	fclose(f);
 }
 
-/* Read the tables of @pid, unless they are those of another process. */
-static void ports_read_namespace(struct ports *s, pid_t pid)
+static struct table *ports_find_table(ino_t namespace)
 {
-	struct stat st = { .st_ino = 0 }; /* one that cannot be known is read once */
-	char path[64];
+	unsigned count = ports_look.table_count;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
-	(void)stat(path, &st);
-	for (int i = 0; i < s->namespace_count; i++)
-		if (s->namespaces[i] == st.st_ino)
-			return;
-	if (s->namespace_count == NAMESPACES_MAX)
-		return;
-	s->namespaces[s->namespace_count++] = st.st_ino;
-	if (s->tables & PORTS_IPV4)
-		ports_read_table(s, pid, "tcp");
-	if (s->tables & PORTS_IPV6 && !s->found)
-		ports_read_table(s, pid, "tcp6");
+	for (unsigned i = 0; namespace && i < count && i < PORTS_TABLES; i++)
+		if (ports_look.tables[i].namespace == namespace)
+			return &ports_look.tables[i];
+	return NULL;
 }
 
-static void ports_take_descriptor(struct ports *s, int directory, const char *name)
+/* The table of @namespace, which @pid is in; read now if it is the first to ask. One that cannot be
+ * known (0) is read for each process. */
+static const struct table *ports_table(ino_t namespace, pid_t pid)
+{
+	struct table *t = ports_find_table(namespace);
+
+	if (t)
+		return t;
+	t = &ports_look.tables[ports_look.table_count++ % PORTS_TABLES];
+	free(t->list);
+	*t = (struct table){ .namespace = namespace };
+	if (ports_look.kinds & PORTS_IPV4)
+		ports_read_file(t, pid, "tcp");
+	if (ports_look.kinds & PORTS_IPV6)
+		ports_read_file(t, pid, "tcp6");
+	return t;
+}
+
+void ports_begin(unsigned tables)
+{
+	ports_end();
+	ports_look.kinds = tables;
+}
+
+void ports_end(void)
+{
+	for (int i = 0; i < PORTS_TABLES; i++)
+		free(ports_look.tables[i].list);
+	memset(&ports_look, 0, sizeof(ports_look));
+}
+
+/* ---- processes ---- */
+
+static bool ports_holds(ino_t socket)
+{
+	for (int i = 0; i < ports_look.socket_count; i++)
+		if (ports_look.sockets[i] == socket)
+			return true;
+	return false;
+}
+
+static void ports_take_descriptor(int directory, const char *name)
 {
 	char target[64] = "";
 	unsigned long socket;
 
 	if (readlinkat(directory, name, target, sizeof(target) - 1) > 0 &&
-	    sscanf(target, "socket:[%lu]", &socket) == 1 && !ports_holds(s, socket))
-		s->sockets[s->socket_count++] = socket;
+	    sscanf(target, "socket:[%lu]", &socket) == 1 && !ports_holds(socket))
+		ports_look.sockets[ports_look.socket_count++] = socket;
 }
 
-static void ports_read_descriptors(struct ports *s, pid_t pid)
+static void ports_read_descriptors(pid_t pid)
 {
 	const struct dirent *entry;
 	char path[64];
@@ -128,22 +174,46 @@ static void ports_read_descriptors(struct ports *s, pid_t pid)
 	d = opendir(path);
 	if (!d)
 		return;
-	while (s->descriptors > 0 && (entry = readdir(d))) {
-		s->descriptors--;
-		ports_take_descriptor(s, dirfd(d), entry->d_name);
+	while (ports_look.descriptors > 0 && (entry = readdir(d))) {
+		ports_look.descriptors--;
+		ports_take_descriptor(dirfd(d), entry->d_name);
 	}
 	closedir(d);
 }
 
-bool ports_listens(const struct procfs_process *processes, int count, unsigned port,
-		   unsigned tables)
+static void ports_enter(pid_t pid)
 {
-	static struct ports s;
+	struct stat st = { .st_ino = 0 };
+	const struct table *t;
+	char path[64];
 
-	s = (struct ports){ .port = port, .tables = tables, .descriptors = PORTS_DESCRIPTORS };
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
+	(void)stat(path, &st);
+	for (int i = 0; i < ports_look.in_count; i++)
+		if (ports_look.in[i]->namespace == st.st_ino)
+			return;
+	if (ports_look.in_count == NAMESPACES_MAX)
+		return;
+	t = ports_table(st.st_ino, pid);
+	ports_look.in[ports_look.in_count++] = t;
+}
+
+void ports_look_at(const struct procfs_process *processes, int count)
+{
+	ports_look.socket_count = ports_look.in_count = 0;
+	ports_look.descriptors = PORTS_DESCRIPTORS;
 	for (int i = 0; i < count; i++)
-		ports_read_descriptors(&s, processes[i].pid);
-	for (int i = 0; s.socket_count && !s.found && i < count; i++)
-		ports_read_namespace(&s, processes[i].pid);
-	return s.found;
+		ports_read_descriptors(processes[i].pid);
+	for (int i = 0; ports_look.socket_count && i < count; i++)
+		ports_enter(processes[i].pid);
+}
+
+bool ports_listens(unsigned port)
+{
+	for (int i = 0; i < ports_look.in_count; i++)
+		for (int k = 0; k < ports_look.in[i]->count; k++)
+			if (ports_look.in[i]->list[k].port == port &&
+			    ports_holds(ports_look.in[i]->list[k].socket))
+				return true;
+	return false;
 }

@@ -6,10 +6,13 @@
  * its user or is undumpable.
  *
  * On a machine with much memory the kernel takes milliseconds for a table, however few sockets it
- * has, because it looks for connections too. So none is read for processes without sockets.
+ * has, because it looks for connections too. So none is read for processes without sockets, and a
+ * look reads each one once, for however many processes and ports it is asked.
  *
  * Refuses to: read without bound. It looks at PORTS_SOCKETS listening sockets of a table and
- * PORTS_DESCRIPTORS descriptors.
+ * PORTS_DESCRIPTORS descriptors of the processes, and remembers PORTS_TABLES tables.
+ *
+ * Ownership: there is one look at a time; it owns what it has read until ports_end().
  */
 #ifndef PROCPEN_OS_PORTS_H
 #define PROCPEN_OS_PORTS_H
@@ -20,12 +23,18 @@
 
 #define PORTS_SOCKETS 4096
 #define PORTS_DESCRIPTORS 2048
+#define PORTS_TABLES 32
 
 enum { PORTS_IPV4 = 1, PORTS_IPV6 = 2 };
 
-/* Does one of the @count @processes listen on @port of 127.0.0.1, ::1 or any address, in
- * whatever network namespace it is? Reads @tables only. */
-bool ports_listens(const struct procfs_process *processes, int count, unsigned port,
-		   unsigned tables);
+/* Begin a look that reads these kinds of tables. What an earlier look has read is forgotten. */
+void ports_begin(unsigned tables);
+void ports_end(void);
+
+/* From now on the look is at the @count @processes, in whatever network namespaces they are. */
+void ports_look_at(const struct procfs_process *processes, int count);
+
+/* Does one of them listen on @port of 127.0.0.1, ::1 or any address? */
+bool ports_listens(unsigned port);
 
 #endif

@@ -663,13 +663,14 @@ int64_t proc_tasks_refused(struct proc *p)
 	return p->proof.tasks_refused;
 }
 
-bool proc_listens(const struct proc *p, unsigned port, unsigned tables)
+void proc_look_at_ports(const struct proc *p)
 {
 	struct procfs_process tree[PROC_PORTS_MAX];
+	int count = 0;
 
-	return p->tree_alive && p->live->tree.shim_pid > 0 &&
-	       ports_listens(tree, procfs_tree(p->live->tree.shim_pid, tree, PROC_PORTS_MAX),
-			     port, tables);
+	if (p->tree_alive && p->live->tree.shim_pid > 0)
+		count = procfs_tree(p->live->tree.shim_pid, tree, PROC_PORTS_MAX);
+	ports_look_at(tree, count);
 }
 
 void proc_kill_tree(struct proc *p, enum proc_reason reason)

@@ -287,9 +287,9 @@ const struct usage *proc_usage(struct proc *p);
 /* How many new processes and threads its control group has refused; read now while it lives. */
 int64_t proc_tasks_refused(struct proc *p);
 
-/* Does a process of this run, of the first PROC_PORTS_MAX, listen on TCP @port (os/ports.h)? */
+/* Let the look of os/ports.h be at this run, at the first PROC_PORTS_MAX of its processes. */
 #define PROC_PORTS_MAX 256
-bool proc_listens(const struct proc *p, unsigned port, unsigned tables);
+void proc_look_at_ports(const struct proc *p);
 
 /*
  * SIGKILL for the whole tree because of @reason (TIMEOUT, IDLE, KILLED_BY_REQUEST,

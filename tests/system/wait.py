@@ -180,6 +180,23 @@ def test_port_of_another_process():
 # ---- output
 
 @suite.test()
+def test_many_waits_for_ports():
+    """One look serves all of them: a table costs the kernel milliseconds, and each wait that read its
+    own would take so long that all come minutes late."""
+    server = Server("--set", "limits.requests=300")
+    ids, ports = zip(*[listener(server, "127.0.0.1", "late") for _ in range(4)])
+    calls = [server.request("process.monitor", {"process_id": ids[i % 4], "until": "port",
+                                                "port": ports[i % 4], "wait_ms": 20000})
+             for i in range(250)]
+    server.ping()
+    with open(os.path.join(server.workspace, "go"), "w", encoding="ascii"):
+        pass
+    for i, call in enumerate(calls):
+        equal(server.answer(call)["result"]["match"], {"port": ports[i % 4]}, "match")
+    server.stop()
+
+
+@suite.test()
 def test_line_behind_a_flood():
     """The search keeps up or says what it has not seen; the end of the output is always found."""
     server = Server("--set", "log.tail_bytes=1M")

@@ -8,12 +8,23 @@
 
 #include "os/ports.h"
 
+static bool look(const struct procfs_process *pids, int count, unsigned port, unsigned tables)
+{
+	bool found;
+
+	ports_begin(tables);
+	ports_look_at(pids, count);
+	found = ports_listens(port);
+	ports_end();
+	return found;
+}
+
 static bool listens(const struct procfs_process *pids, int count, unsigned port)
 {
-	bool in4 = ports_listens(pids, count, port, PORTS_IPV4);
-	bool in6 = ports_listens(pids, count, port, PORTS_IPV6);
+	bool in4 = look(pids, count, port, PORTS_IPV4);
+	bool in6 = look(pids, count, port, PORTS_IPV6);
 
-	assert_int_equal(ports_listens(pids, count, port, PORTS_IPV4 | PORTS_IPV6), in4 || in6);
+	assert_int_equal(look(pids, count, port, PORTS_IPV4 | PORTS_IPV6), in4 || in6);
 	return in4 || in6;
 }
 
@@ -89,7 +100,7 @@ static void test_ports_of_others(void **state)
 		_exit(read(hold[0], &byte, 1) != 0);
 	}
 	close(hold[0]);
-	for (int i = 0; i < 1000 && ports_listens(&child, 1, port, PORTS_IPV4); i++)
+	for (int i = 0; i < 1000 && look(&child, 1, port, PORTS_IPV4); i++)
 		usleep(10000); /* until it has closed its copy */
 	assert_false(listens(&child, 1, port));
 	assert_true(listens((struct procfs_process[]){ child, self }, 2, port));
@@ -111,11 +122,38 @@ static void test_ports_of_others(void **state)
 	assert_false(listens(&self, 0, port));
 }
 
+/* A look reads each table once, however often it is asked. */
+static void test_ports_read_once_in_a_look(void **state)
+{
+	struct procfs_process self = { .pid = getpid() };
+	unsigned port = 0;
+	int fd = bind_to("127.0.0.1", &port);
+
+	(void)state;
+	assert_true(fd >= 0);
+	ports_begin(PORTS_IPV4);
+	ports_look_at(&self, 1);
+	assert_int_equal(listen(fd, 1), 0);
+	ports_look_at(&self, 1);
+	assert_false(ports_listens(port));
+	ports_begin(PORTS_IPV4);
+	ports_look_at(&self, 1);
+	assert_true(ports_listens(port));
+	ports_look_at(&self, 0);
+	assert_false(ports_listens(port)); /* of no process */
+	ports_look_at(&self, 1);
+	assert_true(ports_listens(port));
+	ports_end();
+	assert_false(ports_listens(port));
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ports_of_local_addresses),
 		cmocka_unit_test(test_ports_of_others),
+		cmocka_unit_test(test_ports_read_once_in_a_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
