@@ -25,6 +25,8 @@ static const struct reader {
 	{ " cd chdir pushd ", read_cd },
 	{ " source . ", read_source },
 	{ " trap ", read_trap },
+	{ " mapfile readarray ", read_mapfile },
+	{ " bind ", read_bind },
 	{ " eval ", read_eval },
 	{ " find gfind bfs ", effects_find },
 	{ " fd fdfind ", effects_fd },

@@ -25,6 +25,8 @@ void read_git_clean(const struct command *cmd, struct action_list *out);
 
 void read_source(const struct command *cmd, struct action_list *out);
 void read_trap(const struct command *cmd, struct action_list *out);
+void read_mapfile(const struct command *cmd, struct action_list *out);
+void read_bind(const struct command *cmd, struct action_list *out);
 void read_eval(const struct command *cmd, struct action_list *out);
 void read_startup_file(const struct command *cmd, struct action_list *out);
 
