@@ -92,13 +92,18 @@ static void screen_blank_range(struct screen *s, struct screen_row *r, size_t fr
 	s->work += to - from;
 }
 
+static void screen_reserve(struct screen_row *r, size_t len)
+{
+	if (len <= r->room)
+		return;
+	r->room = len < 2 * r->room ? 2 * r->room : (uint32_t)(len + 40);
+	r->cells = mem_realloc(r->cells, r->room * sizeof(*r->cells));
+}
+
 /* Give the row blanks up to @len. */
 static void screen_extend(struct screen *s, struct screen_row *r, size_t len)
 {
-	if (len > r->room) {
-		r->room = len < 2 * r->room ? 2 * r->room : (uint32_t)(len + 40);
-		r->cells = mem_realloc(r->cells, r->room * sizeof(*r->cells));
-	}
+	screen_reserve(r, len);
 	if (len > r->len + 8)
 		s->work += len - r->len;
 	while (r->len < len) {
@@ -364,6 +369,40 @@ bool screen_put(struct screen *s, const struct cell *c)
 		screen_set(s, r, i, &rest);
 	screen_show(s, r);
 	s->col = end;
+	return true;
+}
+
+size_t screen_put_run(struct screen *s, size_t at, size_t n)
+{
+	struct screen_row *r = screen_row(s);
+	size_t done = 0;
+
+	if (s->cols && n > s->cols - s->col)
+		n = s->cols - s->col;
+	if (!r->drawn || s->col > r->len || !screen_has_room(s, 2 * n))
+		return 0;
+	screen_reserve(r, s->col + n);
+	for (struct cell *c = r->cells + s->col; done < n; c++, done++) {
+		bool old = s->col + done < r->len;
+
+		if (old && (c->width != 1 || (s->col + done + 1 < r->len && !c[1].width)))
+			break;
+		s->json -= old ? screen_cost(s, c) : 0;
+		*c = (struct cell){ .at = (uint32_t)(at + done), .len = 1, .width = 1 };
+		s->json += screen_cost(s, c);
+		r->len += !old;
+	}
+	s->col += done;
+	return done;
+}
+
+bool screen_repeat(struct screen *s, const struct cell *c, size_t n)
+{
+	if (!screen_has_room(s, n * (screen_cost(s, c) + NEWLINE)))
+		return false;
+	s->work += n;
+	while (n--)
+		screen_put(s, c);
 	return true;
 }
 

@@ -26,7 +26,7 @@
 
 #include "base/buf.h"
 
-#define SCREEN_WORK (1u << 20) /* cells and rows made, moved or erased beside those drawn */
+#define SCREEN_WORK (1u << 18) /* cells and rows made, moved or erased beside those drawn */
 
 /* Of a terminal; 0: not known, lines have no width and the cursor reaches back 1,000 rows. */
 struct screen_size {
@@ -73,6 +73,13 @@ void screen_end(struct screen *s);
 
 /* Draw @c at the cursor, which moves behind it. False: there is no room. */
 bool screen_put(struct screen *s, const struct cell *c);
+
+/* Draw the @n ASCII characters at @at in the text, in a row that has some already. Returns how
+ * many: the next one is for screen_put(). */
+size_t screen_put_run(struct screen *s, size_t at, size_t n);
+
+/* Draw @c @n times more. False: there is no room. */
+bool screen_repeat(struct screen *s, const struct cell *c, size_t n);
 
 /* Make the character before the cursor longer by @len bytes, which follow it in the text at @at (a
  * combining character). False if they do not. */

@@ -10,6 +10,7 @@
 #define DEL 0x7f
 #define REPLACEMENT 0xfffd
 #define NUMBERS 4
+#define RUN_MAX 256 /* characters drawn at once: a row may take fewer */
 #define NUMBER_MAX 9999
 
 /* ---- where sequences end ---- */
@@ -158,15 +159,7 @@ static void term_change(struct screen *s, const struct csi *c)
 /* REP: the last character @n times more. */
 static bool term_repeat(struct term *t, size_t n)
 {
-	struct screen *s = &t->screen;
-
-	if (!t->last.width)
-		return true;
-	if (s->json + n * (t->last.len + 4u) > s->json_max)
-		return false;
-	while (n--)
-		screen_put(s, &t->last);
-	return true;
+	return !t->last.width || screen_repeat(&t->screen, &t->last, n);
 }
 
 static bool term_do_csi(struct term *t, const char *text, size_t len, size_t at)
@@ -309,6 +302,21 @@ static size_t term_unit(const char *text, size_t len, size_t at, enum utf8_kind 
 	return *kind == UTF8_PARTIAL ? 0 : used;
 }
 
+/* Draw ASCII characters, most of all text, at once as far as that goes. Returns how many. */
+static size_t term_draw_plain(struct term *t, const char *text, size_t len, size_t at)
+{
+	size_t n = 0;
+
+	if (t->lines[t->shifted])
+		return 0;
+	while (n < len && n < RUN_MAX && text[at + n] >= ' ' && text[at + n] <= '~')
+		n++;
+	n = n ? screen_put_run(&t->screen, at, n) : 0;
+	if (n)
+		t->last = (struct cell){ .at = (uint32_t)(at + n - 1), .len = 1, .width = 1 };
+	return n;
+}
+
 /* Draw the character or sequence of @len bytes at @at. False: there is no room. */
 static bool term_draw_unit(struct term *t, const char *text, size_t at, size_t len,
 			   enum utf8_kind kind)
@@ -340,6 +348,9 @@ size_t term_draw(struct term *t, const char *text, size_t len, size_t stop, size
 
 	t->screen.text = text;
 	for (; at < len && at < stop && !t->full; at += unit) {
+		unit = term_draw_plain(t, text, (stop < len ? stop : len) - at, at);
+		if (unit)
+			continue;
 		unit = term_unit(text, len, at, &kind);
 		if (!unit) {
 			if (len - at <= hold)

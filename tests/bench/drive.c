@@ -23,6 +23,7 @@
 #define TICK_BYTES 24 /* of a line of `floor tick` */
 
 static const char run_true[] = "{\"command\":\"true\",\"args\":[]}";
+static const char run_tty[] = "{\"command\":\"true\",\"args\":[],\"tty\":true}";
 static const char run_shell[] = "{\"command\":\"true\"}";
 static const char run_echo[] = "{\"command\":\"echo\",\"args\":[\"one line of output\"]}";
 
@@ -48,11 +49,12 @@ void drive_runs(struct client *c, const char *params, size_t n, size_t window, d
 	}
 }
 
-/* run argv|shell|PARAMS N WINDOW */
+/* run argv|shell|tty|PARAMS N WINDOW */
 static void run_mode(char **args, char **server)
 {
 	size_t n = strtoul(args[1], NULL, 10), window = strtoul(args[2], NULL, 10);
 	const char *params = *args[0] == '{'		? args[0]
+			     : !strcmp(args[0], "tty")	? run_tty
 			     : strcmp(args[0], "shell") ? run_true
 							: run_shell;
 	double *took = calloc(n, sizeof(*took)), begin, cpu;
@@ -316,7 +318,7 @@ static const struct mode {
 	{ "request", 2, request_mode },
 	{ "idle", 2, idle_mode },
 	{ "flood", 6, drive_flood },
-	{ "follow", 3, drive_follow },
+	{ "follow", 4, drive_follow },
 	{ "output", 2, drive_output },
 	{ "logs", 3, drive_logs },
 	{ "exact", 2, drive_exact },

@@ -283,7 +283,8 @@ static double follow_once(struct client *c, const char *id, struct reader *r, un
 	return stats_now_us() - begin;
 }
 
-/* follow BYTES ROUNDS WRITER: what one run wrote, as events */
+/* follow BYTES ROUNDS WRITER pipe|tty: what one run wrote, as events; on a terminal that leaves each
+ * byte as it is */
 void drive_follow(char **args, char **server)
 {
 	uint64_t bytes = strtoull(args[0], NULL, 10);
@@ -295,6 +296,10 @@ void drive_follow(char **args, char **server)
 
 	client_start(&c, server);
 	writer_params(params, sizeof(params), args[2], bytes, 3);
+	if (!strcmp(args[3], "tty"))
+		snprintf(params, sizeof(params),
+			 "{\"command\":\"stty -opost; exec %s %s 3\",\"tty\":true,\"timeout\":100}",
+			 args[2], args[0]);
 	reader_init(&r, client_call(&c, "process.run", params));
 	follow_once(&c, r.id, &r, 3);
 	if (r.offset != bytes)

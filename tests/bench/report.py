@@ -194,6 +194,7 @@ ROWS = [
     Row("  network: false", "kinds", "p50_us", "us", base="floor", arm="network off", limit=1.5),
     Row("  memory_limit", "kinds", "p50_us", "us", base="floor", arm="memory limit"),
     Row("  after a pause of 0.3 s", "idle", "p50_us", "us", base="bare"),
+    Row("  on a terminal, beside pipes", "tty", "p50_us", "us", base="pipe", limit=1.3),
     Row("run true through sh, one at a time: p50", "shell", "p50_us", "us", base="floor"),
     Row("runs, 64 outstanding", "many", "rate", "/s", base="bare", limit=0.65, at_least=True),
     Row("  without namespaces", "many", "rate", "/s", base="bare", arm="no namespaces", limit=0.78,
@@ -240,6 +241,7 @@ ROWS = [
         at_least=True, inverse=True),
     Row("process.follow of 8 MiB", "follow", "p50_us", "us", base="cat", limit=0.5, at_least=True,
         inverse=True),
+    Row("  of what was written on a terminal", "follow tty", "p50_us", "us", base="pipe", limit=1.2),
     Row("64 runs of 1 MiB at once, bytes exact", "exact", "exact", "runs", limit=64, at_least=True),
     Row("timeout: late by", "timeout plain", "late_p50_ms", "ms", limit=5),
     Row("  with a child of its own session", "timeout setsid", "late_p50_ms", "ms", limit=5),
@@ -364,8 +366,12 @@ def experiments_of(programs, server, scratch):
         Experiment("request 4", (2, 5), request((1 << 22) - 4096, "10")),
         Experiment("logs", (2, 6), procpen("logs", str(LOG_BYTES), "3", writer, floors={
             "cat": [floor, "cat", "3", page_file]})),
-        Experiment("follow", (2, 6), procpen("follow", str(LOG_BYTES), "3", writer, floors={
+        Experiment("follow", (2, 6), procpen("follow", str(LOG_BYTES), "3", writer, "pipe", floors={
             "cat": [floor, "cat", "3", page_file]})),
+        Experiment("follow tty", (2, 6), procpen("follow", str(LOG_BYTES), "3", writer, "tty", floors={
+            "pipe": [drive, "follow", str(LOG_BYTES), "3", writer, "pipe", "--", *sandboxed()]})),
+        Experiment("tty", (3, 10), procpen("run", "tty", n, "1", floors={
+            "pipe": [drive, "run", "argv", n, "1", "--", *sandboxed()]})),
         Experiment("exact", (1, 2), procpen("exact", "1", writer)),
         Experiment("timeout plain", (1, 3), procpen("timeout", "plain", "10")),
         Experiment("timeout setsid", (1, 3), procpen("timeout", "setsid", "10")),
