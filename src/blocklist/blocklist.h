@@ -34,6 +34,7 @@ struct blocklist_run {
 	bool is_direct;   /* a shell runs it as it stands, so it may be a builtin */
 	bool is_function; /* a function of the text may hide the program */
 	bool is_idle;     /* it stands in a definition; each call is reported too */
+	bool sets_variables; /* its text does, by more than assignments (shell/script.h) */
 	bool is_test;     /* the words of [[ ]] */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
 	bool is_fed;      /* a pipe or a redirection is its standard input */

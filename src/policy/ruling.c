@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "blocklist/path.h"
+#include "shell/words.h"
 
 struct ruling_state {
 	const struct ruling_request *request;
@@ -102,15 +103,21 @@ static bool ruling_has_moved(const struct ruling_state *s, const struct blocklis
 	       strcmp(here, s->request->place);
 }
 
-/* Builtins of every shell that change nothing but the directory. */
+/* Does the shell itself run @run, whatever program of the name is installed? */
 static bool ruling_is_builtin(const struct ruling_state *s, const struct blocklist_run *run)
+{
+	bool shell = !s->in->no_shell && (!s->in->args || s->in->shell);
+
+	return shell && run->is_direct && shell_words_is_builtin(run->words[0].text.s);
+}
+
+/* Of these only that change nothing but the directory. */
+static bool ruling_is_plain_builtin(const struct blocklist_run *run)
 {
 	static const char *const names[] = { ":", "true", "false", "cd", "echo", "pwd", "exit",
 					     NULL };
 
-	bool shell = !s->in->no_shell && (!s->in->args || s->in->shell);
-
-	return shell && run->is_direct && str_is_listed(run->words[0].text.s, names);
+	return str_is_listed(run->words[0].text.s, names);
 }
 
 /* Is what runs the program that @r names? NULL, or why not. */
@@ -123,7 +130,7 @@ static const char *ruling_lacks_program(const struct ruling_state *s, const stru
 	if (!s->request->installed)
 		return "where commands may write is not known here";
 	if (ruling_is_builtin(s, run))
-		return NULL;
+		return ruling_is_plain_builtin(run) ? NULL : "a command of the shell has its name";
 	lacks = installed_lacks(s->request->installed, written, &path);
 	if (lacks || str_is_listed(path, (const char *const *)r->programs))
 		return lacks;
@@ -145,6 +152,8 @@ static const char *ruling_lacks(const struct ruling_state *s, const struct rule 
 		return "the rule names no program";
 	if (run->is_function || run->is_idle || run->is_inner || run->is_test)
 		return "it is part of a function, a substitution or a test";
+	if (run->sets_variables)
+		return "its text sets variables by a loop, arithmetic or ${...}";
 	if (!ruling_covers_environment(s, r, run))
 		return "a variable is set that the rule does not name";
 	if ((s->request->has_input || run->is_fed) && !r->input)

@@ -118,6 +118,7 @@ struct ast_redirect {
 	uint8_t op;              /* enum shell_redirect_op */
 	bool strip, raw;         /* <<-; a quoted delimiter */
 	bool ampersand;          /* >& <&: a number or a file */
+	bool named;              /* {name}>: the variable gets the number */
 	int fd;
 };
 

@@ -149,8 +149,10 @@ static void eval_redirects(struct expander *e, const struct ast_redirect *list, 
 	expand_charge(e, WORK_COMMAND * count);
 	count = 0;
 	e->parent = command;
-	for (const struct ast_redirect *r = list; r && !expand_failed(e); r = r->next)
+	for (const struct ast_redirect *r = list; r && !expand_failed(e); r = r->next) {
+		e->script->sets_variables |= r->named;
 		eval_redirect(e, r, &redirects[count++]);
+	}
 	e->parent = parent;
 	struct shell_command *c = &e->script->commands[command];
 
@@ -1026,12 +1028,15 @@ static enum status eval_compound(struct expander *e, const struct ast_node *n)
 	case AST_IF:
 		return eval_if(e, n);
 	case AST_WHILE:
+		e->script->sets_variables |= n->words != NULL; /* for ((...)) */
 		return eval_while(e, n);
 	case AST_FOR:
+		e->script->sets_variables = true;
 		return eval_for(e, n);
 	case AST_CASE:
 		return eval_case(e, n);
 	case AST_ARITH:
+		e->script->sets_variables = true;
 		return n->words ? eval_arith(e, n) : STATUS_UNKNOWN;
 	case AST_TEST:
 		return eval_test(e, n);

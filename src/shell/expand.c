@@ -132,6 +132,12 @@ static bool expand_has_dollar(const struct chars *c)
 	return false;
 }
 
+/* More than $x: it may assign, or compute something that does. */
+static bool expand_has_operator(const struct ast_param *p)
+{
+	return p->op != PARAM_PLAIN || p->index || p->indirect;
+}
+
 void expand_parts(struct expander *e, const struct ast_part *parts, struct chars *out,
 		  enum expand_mode mode)
 {
@@ -141,12 +147,14 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct chars
 			expand_text_part(e, p, out);
 			break;
 		case PART_PARAM:
+			e->script->sets_variables |= expand_has_operator(p->param);
 			expand_param_part(e, p, out, mode);
 			break;
 		case PART_COMMAND:
 			expand_command_part(e, p, out);
 			break;
 		case PART_ARITH:
+			e->script->sets_variables = true;
 			expand_arith_part(e, p, out);
 			break;
 		default:

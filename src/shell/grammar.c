@@ -229,6 +229,7 @@ static bool grammar_redirect(struct lex_reader *r, struct ast_redirect ***tail)
 
 	n->op = (uint8_t)o->op;
 	n->fd = fd;
+	n->named = c == '{';
 	n->strip = strcmp(o->text, "<<-") == 0;
 	n->ampersand = o->op == SHELL_DUP;
 	/* <&FILE never writes. */

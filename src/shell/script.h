@@ -149,6 +149,8 @@ struct shell_script {
 	struct shell_function *functions;
 	size_t function_count;
 	enum shell_trouble trouble; /* not SHELL_FINE: commands has those before it only */
+	bool sets_variables; /* by more than assignments and builtins: a loop over words,
+			      * arithmetic, an operator in ${...}, {name}> */
 	const char *trouble_text;   /* static: "an unclosed double quote" */
 	uint32_t trouble_at;
 	void *memory; /* private */

@@ -233,6 +233,11 @@ static bool words_skip_assignments(struct words_reader *r)
 	return words_more(r);
 }
 
+bool shell_words_is_builtin(const char *name)
+{
+	return str_is_listed(name, builtin_words);
+}
+
 /* Is r->word the name of a program to every shell? */
 static bool words_is_program(const struct words_reader *r)
 {
@@ -241,7 +246,7 @@ static bool words_is_program(const struct words_reader *r)
 	if (strchr(r->word.data, '/'))
 		return true;
 	return (r->quoted || !strchr(r->word.data, '{')) &&
-	       !str_is_listed(r->word.data, builtin_words);
+	       !shell_words_is_builtin(r->word.data);
 }
 
 char *shell_words_program(const char *text)

@@ -28,4 +28,7 @@ void shell_words_free(char **words);
  */
 char *shell_words_program(const char *text);
 
+/* Is @name a builtin of dash, bash or busybox? */
+bool shell_words_is_builtin(const char *name);
+
 #endif

@@ -208,7 +208,8 @@ static const char ls_allowed[] =
 	"[{\"id\":\"ls\",\"program\":\"ls\",\"decision\":\"allow\"},"
 	"{\"id\":\"git\",\"program\":\"git\",\"words\":[\"status\",\"-s\",\"-b\"],\"decision\":\"allow\"},"
 	"{\"id\":\"more\",\"program\":\"true\",\"words\":[\"a\",\"*\"],\"decision\":\"allow\"},"
-	"{\"id\":\"rest\",\"program\":[\"cd\",\"echo\",\"env\",\"timeout\"],\"decision\":\"allow\"},"
+	"{\"id\":\"rest\",\"program\":[\"cd\",\"echo\",\"env\",\"timeout\",\"printf\"],"
+	"\"decision\":\"allow\"},"
 	"{\"id\":\"cat\",\"program\":\"cat\",\"environment\":[\"CI\",\"MY_*\"],\"stdin\":true,"
 	"\"user\":\"me\",\"decision\":\"allow\"}]";
 
@@ -247,6 +248,20 @@ static void test_ruling_exception_covers_what_it_names(void **state)
 		{ "env -S 'PATH=. ls'", "confirm", NULL },
 		{ "PATH=.:$PATH; ls", "confirm", NULL },
 		{ "export PATH=.; ls", "confirm", NULL },
+		{ "for PATH in .; do ls; done", "confirm", NULL },
+		{ "select HOME in .; do ls; done", "confirm", NULL },
+		{ "ls $((PATH=1)); ls", "confirm", NULL },
+		{ "if ((HOME=1)); then ls; fi", "confirm", NULL },
+		{ "for ((TERM=1; ; )); do ls; done", "confirm", NULL },
+		{ "ls ${TZ:=x}; ls", "confirm", NULL },
+		{ "ls ${x[PATH=1]}", "confirm", NULL },
+		{ "ls {PATH}>/dev/null; ls", "confirm", NULL },
+		{ "coproc PATH { ls; }; ls", "confirm", NULL },
+		{ "printf -v HOME . ; ls", "confirm", NULL },
+		{ "echo x | while ls; do true; done", "confirm", NULL },
+		{ "if ls -l; then ls; else true a; fi", "allow", "ls" },
+		{ "case $1 in a) ls;; esac", "allow", "ls" },
+		{ "(ls; ls -l) && { ls; }", "allow", "ls" },
 		{ "PATH=. ; ls", "confirm", NULL },
 		{ "printf -v PATH . ; ls", "confirm", NULL },
 		{ "hash -p ./x ls; ls", "confirm", NULL },
