@@ -164,11 +164,23 @@ static int config_text_add_rule(void *ctx, json_t *rule, struct jsonc_place at, 
 	return ruleset_add_tested(&t->config->rules, rule, origin, RULE_OF_OPERATOR, e);
 }
 
+/* The place @len bytes behind @at, where @text is: the way from the start is gone only once. */
+static struct jsonc_place config_text_go_on(struct jsonc_place at, const char *text, size_t len)
+{
+	struct jsonc_place more = jsonc_place(text, len);
+
+	if (more.line == 1)
+		more.column += at.column - 1;
+	more.line += at.line - 1;
+	return more;
+}
+
 int config_text_elements(const struct config_text_member *m, config_text_element_fn take, void *ctx,
 			 struct err *e)
 {
 	const char *element;
-	size_t pos = 0, len;
+	size_t pos = 0, len, before = 0;
+	struct jsonc_place at = { 1, 1 };
 
 	if (!json_is_array(m->value)) {
 		err_set(e, ERR_INVALID_PARAMS, "\"%s\" takes an array, not %s", m->name,
@@ -176,7 +188,11 @@ int config_text_elements(const struct config_text_member *m, config_text_element
 		return err_hint(e, "Write \"%s\": [{...}]", m->name);
 	}
 	for (size_t i = 0; (element = json_raw_element(m->raw, m->raw_len, &pos, &len)); i++) {
-		*m->fault = jsonc_place(m->text, m->raw_at + (size_t)(element - m->raw));
+		size_t here = m->raw_at + (size_t)(element - m->raw);
+
+		at = config_text_go_on(at, m->text + before, here - before);
+		before = here;
+		*m->fault = at;
 		if (take(ctx, json_array_get(m->value, i), *m->fault, e))
 			return -1;
 	}

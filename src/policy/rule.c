@@ -264,6 +264,10 @@ static int rule_check_paths(const struct rule *r, struct err *e)
 static void rule_read_values(struct rule *r)
 {
 	r->programs = rule_strings(r, "program");
+	r->names = rule_strings(r, "program");
+	for (size_t i = 0; r->names && r->names[i]; i++)
+		if (strrchr(r->names[i], '/'))
+			r->names[i] = strrchr(r->names[i], '/') + 1;
 	r->words = rule_strings(r, "words");
 	r->without = rule_strings(r, "without");
 	r->environment = rule_strings(r, "environment");
@@ -293,6 +297,7 @@ int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_sour
 void rule_release(struct rule *r)
 {
 	free(r->programs);
+	free(r->names);
 	free(r->words);
 	free(r->without);
 	free(r->environment);
@@ -306,7 +311,7 @@ void rule_release(struct rule *r)
 
 bool rule_is_over(const struct rule *r)
 {
-	time_t now = time(NULL);
+	time_t now = r->until ? time(NULL) : 0;
 	char today[16];
 	struct tm day;
 

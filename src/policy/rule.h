@@ -30,6 +30,7 @@ struct rule {
 	json_t *source;
 	const char *id;
 	const char **programs;    /* NULL: any */
+	const char **names;       /* of these, without their folders; parts of them */
 	const char **words;       /* each must occur; alternatives with | between them */
 	const char **without;     /* none may occur */
 	const char *directory;    /* absolute, or NULL: anywhere */

@@ -81,6 +81,12 @@ static bool rule_fits_reach_byte(struct rule_reach *r, char c)
 	return any;
 }
 
+/* Most words and programs are others, as the first letter tells. */
+static bool rule_fits_letter(const struct rule_part *p, const char *name)
+{
+	return !p->len || *name == '*' || *name == *p->s || !rule_fits_part_known_at(p, 0);
+}
+
 /* Can @p be a text that fits the first @len bytes of @pattern? */
 static bool rule_fits_pattern(const struct rule_part *p, const char *pattern, size_t len,
 			      uint64_t *steps)
@@ -89,8 +95,7 @@ static bool rule_fits_pattern(const struct rule_part *p, const char *pattern, si
 	bool any = true;
 
 	*steps += WORK_WORD;
-	if (p->len && len && *pattern != '*' && rule_fits_part_known_at(p, 0) &&
-	    p->s[0] != *pattern)
+	if (len && !rule_fits_letter(p, pattern))
 		return false;
 	r = (struct rule_reach){ .reached = { true }, .pattern = pattern, .len = len };
 	rule_fits_reach_stars(&r);
@@ -275,13 +280,6 @@ static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *r
 
 /* ---- program ---- */
 
-static const char *rule_fits_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The name of the program is not known at all. */
 static bool rule_fits_program_is_unknown(const struct blocklist_run *run)
 {
@@ -306,15 +304,14 @@ static bool rule_fits_program(const struct rule *r, const struct blocklist_run *
 	const struct rule_part p = { .s = run->program.s, .kind = run->program_kind,
 				     .len = run->program.len };
 
+	++*steps;
 	if (!r->programs)
 		return true;
-	for (size_t i = 0; r->programs[i]; i++) {
-		const char *base = rule_fits_base(r->programs[i]);
-
-		if (!rule_fits_is_other_path(r->programs[i], run) &&
-		    rule_fits_pattern(&p, base, strlen(base), steps))
+	for (size_t i = 0; r->names[i]; i++)
+		if (rule_fits_letter(&p, r->names[i]) &&
+		    rule_fits_pattern(&p, r->names[i], strlen(r->names[i]), steps) &&
+		    !rule_fits_is_other_path(r->programs[i], run))
 			return true;
-	}
 	return false;
 }
 
@@ -353,11 +350,12 @@ static enum rule_fit rule_fits_directory(const struct rule *r, const struct bloc
 
 enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, uint64_t *steps)
 {
-	bool unknown = rule_fits_program_is_unknown(run);
 	enum rule_fit where;
+	bool unknown;
 
 	if (!run->count || !rule_fits_program(r, run, steps))
 		return RULE_OTHER_PROGRAM;
+	unknown = rule_fits_program_is_unknown(run);
 	/* $X status: some part of it must be known; and a definition alone runs nothing. */
 	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, steps))
 		return RULE_OTHER_WORDS;
