@@ -275,6 +275,7 @@ static void rule_read_values(struct rule *r)
 	r->examples = rule_strings(r, "examples");
 	r->counterexamples = rule_strings(r, "counterexamples");
 	r->directory = rule_string(r, "directory");
+	r->real_directory = r->directory ? realpath(r->directory, NULL) : NULL;
 	r->reason = rule_string(r, "reason");
 	r->suggestion = rule_string(r, "suggestion");
 	r->until = rule_string(r, "until");
@@ -305,6 +306,7 @@ void rule_release(struct rule *r)
 	free(r->examples);
 	free(r->counterexamples);
 	free(r->origin);
+	free(r->real_directory);
 	json_decref(r->source);
 	*r = (struct rule){ .source = NULL };
 }

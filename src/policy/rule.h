@@ -34,6 +34,7 @@ struct rule {
 	const char **words;       /* each must occur; alternatives with | between them */
 	const char **without;     /* none may occur */
 	const char *directory;    /* absolute, or NULL: anywhere */
+	char *real_directory;     /* without links, as it was at the start, or NULL; owned */
 	unsigned capabilities;    /* enum rule_capability */
 	enum tier decision;       /* TIER_AUTONOMOUS: allow */
 	const char *reason, *suggestion; /* or NULL */

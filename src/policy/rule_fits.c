@@ -4,13 +4,17 @@
  */
 #include "policy/rule.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "blocklist/path.h"
 #include "shell/parse.h"
 
 /* Steps of the budget for a word that is compared, besides those for its bytes. */
 #define WORK_WORD 2u
+/* And for system calls that follow a path. */
+#define WORK_REALPATH 3000u
 
 /* Part of a word: [s, s + len), with what each byte is (NULL: all known). */
 struct rule_part {
@@ -335,15 +339,28 @@ static bool rule_fits_is_below(const char *directory, const char *path)
 	return !strncmp(directory, path, len) && (len == 1 || !path[len] || path[len] == '/');
 }
 
-static enum rule_fit rule_fits_directory(const struct rule *r, const struct blocklist_run *run)
+static bool rule_fits_is_in(const struct rule *r, const char *path)
 {
+	return rule_fits_is_below(r->directory, path) ||
+	       (r->real_directory && rule_fits_is_below(r->real_directory, path));
+}
+
+/* By its name, and where links lead. */
+static enum rule_fit rule_fits_directory(const struct rule *r, const struct blocklist_run *run,
+					 uint64_t *steps)
+{
+	AUTO_FREE char *real = NULL;
 	char path[512];
 
 	if (!r->directory)
 		return RULE_FITS;
 	if (!path_dir_text(run->directory, path, sizeof(path)))
 		return RULE_MAY_FIT;
-	return rule_fits_is_below(r->directory, path) ? RULE_FITS : RULE_OTHER_DIRECTORY;
+	if (rule_fits_is_in(r, path))
+		return RULE_FITS;
+	*steps += WORK_REALPATH;
+	real = realpath(path, NULL);
+	return real && rule_fits_is_in(r, real) ? RULE_MAY_FIT : RULE_OTHER_DIRECTORY;
 }
 
 /* ---- all ---- */
@@ -361,7 +378,7 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, u
 		return RULE_OTHER_WORDS;
 	if (unknown && r->programs && run->is_idle)
 		return RULE_OTHER_PROGRAM;
-	where = rule_fits_directory(r, run);
+	where = rule_fits_directory(r, run, steps);
 	if (where != RULE_FITS)
 		return where;
 	return rule_fits_program_is_sure(run) && rule_fits_words_occur(r, run, true, steps) &&

@@ -172,6 +172,29 @@ static void test_ruling_matches_members(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* Links lead into the directory of a rule, or are its name. */
+static void test_ruling_follows_links_of_directories(void **state)
+{
+	char real[160], link[160], command[256], rules[512];
+	const char *const names[] = { real, link };
+
+	(void)state;
+	snprintf(real, sizeof(real), "%s/real", tmp.dir);
+	snprintf(link, sizeof(link), "%s/link", tmp.dir);
+	assert_int_equal(mkdir(real, 0700), 0);
+	assert_int_equal(symlink(real, link), 0);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(rules, sizeof(rules), "[{\"id\":\"a\",\"program\":\"x\",\"directory\":\"%s\","
+			 "\"decision\":\"deny\"}]", names[i]);
+		load(rules, "");
+		for (size_t k = 0; k < 2; k++) {
+			snprintf(command, sizeof(command), "cd %s && x", names[k]);
+			expect_rows(TIER_NOTIFY, &(struct row){ command, "deny", "a" }, 1);
+		}
+		expect_rows(TIER_NOTIFY, &(struct row){ "x", "notify", NULL }, 1);
+	}
+}
+
 /* Own rules before packs, packs before the tier; the strictest of all commands. */
 static void test_ruling_order(void **state)
 {
@@ -455,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
+		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_order),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
