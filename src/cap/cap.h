@@ -159,6 +159,7 @@ struct cap {
 	struct starts starts; /* slow starts; zeroed at first */
 	struct repeat repeat; /* of process.run; all zero at first */
 	struct run_keys run_keys; /* likewise */
+	struct installed installed; /* of cap/judge; likewise */
 	struct metrics metrics;
 	unsigned lost_records; /* of the audit log, since a result last told of them */
 	bool passes_output; /* output of runs goes to our own stdout and stderr uncounted */

@@ -45,20 +45,19 @@ static bool judge_has_input(const json_t *params)
 	       !strcmp(json_get_str(params, "stdin_mode", ""), "pipe");
 }
 
-/* What the rules are asked. It borrows from the request and its gate, and must not move. */
+/* What the rules are asked. It borrows from the request and its gate. */
 struct judge_request {
 	struct ruling_request ruling;
-	struct installed installed;
 	char *place;
 };
 
-static void judge_request_read(struct judge_request *jr, const struct cap *c, enum tier tier,
+static void judge_request_read(struct judge_request *jr, struct cap *c, enum tier tier,
 			       const json_t *params)
 {
 	bool rules = rulebook_count(c->book) != 0;
 
-	jr->installed = (struct installed){ .can_write = judge_can_write,
-					    .ctx = (void *)(uintptr_t)c };
+	c->installed.can_write = judge_can_write;
+	c->installed.ctx = c;
 	jr->place = rules ? judge_place(c, params) : NULL;
 	jr->ruling = (struct ruling_request){
 		.book = c->book,
@@ -67,11 +66,11 @@ static void judge_request_read(struct judge_request *jr, const struct cap *c, en
 		.place = jr->place,
 		.user = json_get_str(params, "user", NULL),
 		.has_input = judge_has_input(params),
-		.installed = c->confine && scope_workspace(c->scope) ? &jr->installed : NULL,
+		.installed = c->confine && scope_workspace(c->scope) ? &c->installed : NULL,
 	};
 }
 
-void judge_command(const struct cap *c, enum tier tier, const json_t *params,
+void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		   const struct blocklist_input *in, const struct ruling_watch *watch,
 		   struct blocklist_verdict *v, struct ruling *ruling)
 {
@@ -155,7 +154,7 @@ static void judge_add_ports(json_t *notice, char *const *ports)
 }
 
 /* Its own temporary directory aside. */
-void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params)
+void judge_add_reach(json_t *notice, struct cap *c, const json_t *params)
 {
 	const char *profile = config_choice(c->config, CONFIG_SANDBOX_PROFILE);
 	bool strict = !strcmp(profile, "strict") ||
@@ -165,7 +164,7 @@ void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params)
 	char *const *more = config_names(c->config, CONFIG_SANDBOX_WRITABLE);
 	json_t *writable = json_array();
 
-	if (judge_can_write((void *)(uintptr_t)c, "/")) {
+	if (judge_can_write(c, "/")) {
 		json_array_append_new(writable, json_string("/"));
 	} else {
 		for (const char *const *one = scope_directories(c->scope); *one; one++)

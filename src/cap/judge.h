@@ -11,7 +11,7 @@
 
 /* Judge @in, the command of a process.run of the tier @tier with the checked @params. @watch: or
  * NULL. */
-void judge_command(const struct cap *c, enum tier tier, const json_t *params,
+void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		   const struct blocklist_input *in, const struct ruling_watch *watch,
 		   struct blocklist_verdict *v, struct ruling *ruling);
 
@@ -28,7 +28,7 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 
 /* Add to @notice (cap/notice.h) which rule decided, and what a run with @params can reach. */
 void judge_add_rule(json_t *notice, const struct ruling *ruling);
-void judge_add_reach(json_t *notice, const struct cap *c, const json_t *params);
+void judge_add_reach(json_t *notice, struct cap *c, const json_t *params);
 
 /* The members of is_blocked's result, into the open object. */
 void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling);

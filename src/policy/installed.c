@@ -13,9 +13,11 @@
 struct installed_look {
 	const struct installed *in;
 	bool writable;
+	char *last; /* what was visited last, if it is no link; owned */
 };
 
-/* A dir_visit_fn. A link is replaced in its directory; what it leads to is visited next. */
+/* A dir_visit_fn. A link is replaced in its directory; what it leads to is visited next. Other
+ * directories need no look: what is writable is so with all that is below. */
 static void installed_visit(void *ctx, int dir, const char *name, int fd)
 {
 	struct installed_look *look = ctx;
@@ -24,12 +26,16 @@ static void installed_visit(void *ctx, int dir, const char *name, int fd)
 	struct stat st;
 
 	(void)dir;
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) || !slash) {
 		look->writable = true;
-	else if (S_ISLNK(st.st_mode) && slash)
+	} else if (S_ISLNK(st.st_mode)) {
 		slash[slash == path] = '\0';
-	if (!look->writable)
-		look->writable = look->in->can_write(look->in->ctx, path);
+		look->writable |= look->in->can_write(look->in->ctx, path);
+	} else {
+		free(look->last);
+		look->last = path;
+		path = NULL;
+	}
 }
 
 /* Can a run change what @path leads to? Of a path that is not there, could it make it? */
@@ -39,6 +45,8 @@ static bool installed_is_open(const struct installed *in, const char *path)
 	AUTO_CLOSE int end = dir_walk(AT_FDCWD, path, installed_visit, &look);
 
 	(void)end;
+	look.writable |= !look.last || in->can_write(in->ctx, look.last);
+	free(look.last);
 	return look.writable;
 }
 
@@ -53,9 +61,9 @@ static const char *installed_check(const struct installed *in, const char *path)
 }
 
 /* The first directory of PATH that has @name, as execvp(3) finds it. */
-static const char *installed_search(const struct installed *in, const char *name, char **path)
+static const char *installed_search(struct installed *in, const char *name, char **path)
 {
-	const char *dir = env_base_path();
+	const char *start = env_base_path(), *dir = start;
 
 	for (size_t len; ; dir += len + 1) {
 		AUTO_FREE char *folder = mem_strndup(dir, len = strcspn(dir, ":"));
@@ -63,8 +71,10 @@ static const char *installed_search(const struct installed *in, const char *name
 
 		if (folder[0] != '/')
 			return "PATH has a relative directory before it";
-		if (installed_is_open(in, folder))
+		if (dir >= start + in->closed && installed_is_open(in, folder))
 			return "PATH has a directory, at or before it, where commands may write";
+		if (dir >= start + in->closed)
+			in->closed = (size_t)(dir - start) + len + 1;
 		stpcpy(stpcpy(stpcpy(candidate, folder), "/"), name);
 		if (!access(candidate, X_OK)) {
 			*path = candidate;
@@ -76,7 +86,7 @@ static const char *installed_search(const struct installed *in, const char *name
 	}
 }
 
-const char *installed_lacks(const struct installed *in, const char *name, char **path)
+const char *installed_lacks(struct installed *in, const char *name, char **path)
 {
 	*path = NULL;
 	if (name[0] != '/' && strchr(name, '/'))

@@ -10,14 +10,17 @@
 #define PROCPEN_POLICY_INSTALLED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+/* All zero but the first two. What is found about PATH is kept: no run can change it. */
 struct installed {
 	bool (*can_write)(void *ctx, const char *path); /* can a run write at or below @path? */
 	void *ctx;
+	size_t closed; /* bytes of PATH with directories where no run writes */
 };
 
 /* NULL: @name, a bare name or an absolute path, is such a program, and *@path (heap) is where it is
  * found. Else the reason why not, static. */
-const char *installed_lacks(const struct installed *in, const char *name, char **path);
+const char *installed_lacks(struct installed *in, const char *name, char **path);
 
 #endif

@@ -9,12 +9,24 @@
 #include "blocklist/path.h"
 #include "shell/words.h"
 
+/* Programs of one text that are looked up; each takes some hundred system calls. */
+#define PROGRAMS_MAX 16
+#define WORK_PROGRAM 2000u
+
+/* What installed_lacks() says of a program. */
+struct ruling_program {
+	char *name, *path;
+	const char *lacks;
+};
+
 struct ruling_state {
 	const struct ruling_request *request;
 	const struct blocklist_input *in;
 	struct ruling *out;
 	bool any; /* a command was reported */
 	uint64_t steps;
+	struct ruling_program programs[PROGRAMS_MAX];
+	size_t program_count;
 };
 
 /* What decides on one simple command. */
@@ -120,30 +132,56 @@ static bool ruling_is_plain_builtin(const struct blocklist_run *run)
 	return str_is_listed(run->words[0].text.s, names);
 }
 
+/* The same answer for the whole text. NULL: there are too many. */
+static const struct ruling_program *ruling_find_program(struct ruling_state *s, const char *name)
+{
+	struct ruling_program *p = s->programs, *end = s->programs + s->program_count;
+
+	while (p < end && strcmp(p->name, name))
+		p++;
+	if (p < end || s->program_count == PROGRAMS_MAX)
+		return p < end ? p : NULL;
+	s->program_count++;
+	s->steps += WORK_PROGRAM;
+	p->name = mem_strdup(name);
+	p->lacks = installed_lacks(s->request->installed, name, &p->path);
+	return p;
+}
+
+static void ruling_release_programs(struct ruling_state *s)
+{
+	for (size_t i = 0; i < s->program_count; i++) {
+		free(s->programs[i].name);
+		free(s->programs[i].path);
+	}
+}
+
 /* Is what runs the program that @r names? NULL, or why not. */
-static const char *ruling_lacks_program(const struct ruling_state *s, const struct rule *r,
+static const char *ruling_lacks_program(struct ruling_state *s, const struct rule *r,
 					const struct blocklist_run *run)
 {
-	const char *written = run->words[0].text.s, *lacks;
-	AUTO_FREE char *path = NULL, *named = NULL;
+	const char *written = run->words[0].text.s;
+	const struct ruling_program *found, *named;
 
 	if (!s->request->installed)
 		return "where commands may write is not known here";
 	if (ruling_is_builtin(s, run))
 		return ruling_is_plain_builtin(run) ? NULL : "a command of the shell has its name";
-	lacks = installed_lacks(s->request->installed, written, &path);
-	if (lacks || str_is_listed(path, (const char *const *)r->programs))
-		return lacks;
+	found = ruling_find_program(s, written);
+	named = found && *written == '/' ? ruling_find_program(s, run->program.s) : found;
+	if (!named)
+		return "its text has too many programs";
+	if (found->lacks || str_is_listed(found->path, (const char *const *)r->programs))
+		return found->lacks;
 	if (!str_is_listed(run->program.s, (const char *const *)r->programs))
 		return "the rule names another path";
-	if (written[0] != '/')
-		return NULL;
-	lacks = installed_lacks(s->request->installed, run->program.s, &named);
-	return lacks || !strcmp(named, written) ? lacks : "PATH finds another program of the name";
+	if (named->lacks || !strcmp(named->path, found->path))
+		return named->lacks;
+	return "PATH finds another program of the name";
 }
 
 /* Why @r is no exception for @run, which it fits as @fit says; NULL: it is one. */
-static const char *ruling_lacks(const struct ruling_state *s, const struct rule *r,
+static const char *ruling_lacks(struct ruling_state *s, const struct rule *r,
 				const struct blocklist_run *run, enum rule_fit fit)
 {
 	if (fit < RULE_FITS)
@@ -275,6 +313,7 @@ void ruling_judge(const struct ruling_request *rq, const struct blocklist_input 
 		watched.place = rq->place;
 	}
 	blocklist_judge(&watched, v);
+	ruling_release_programs(&s);
 	if (rq->tier == TIER_DENY) /* whatever a watched rule says */
 		*out = (struct ruling){ .tier = TIER_DENY };
 }

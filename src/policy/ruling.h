@@ -48,7 +48,7 @@ struct ruling_request {
 	const char *place;           /* working directory, absolute; NULL: not known */
 	const char *user;            /* that the request names, or NULL */
 	bool has_input;              /* the request gives standard input, or keeps it open */
-	const struct installed *installed; /* NULL: no exceptions */
+	struct installed *installed; /* NULL: no exceptions */
 	uint32_t from;               /* commands that begin before this place of the text count no
 				      * more */
 	const struct ruling_watch *watch; /* or NULL */

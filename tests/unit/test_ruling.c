@@ -18,7 +18,6 @@ static bool can_write(void *ctx, const char *path)
 	(void)ctx;
 	return !strncmp(path, tmp.dir, strlen(tmp.dir));
 }
-static const struct installed installed = { .can_write = can_write };
 
 /* Ask for @command under @tier. */
 struct question {
@@ -31,6 +30,7 @@ struct question {
 
 static const char *decide(const struct question *q, struct ruling *ruling)
 {
+	struct installed installed = { .can_write = can_write };
 	const struct ruling_request rq = {
 		.book = &book, .tier = q->tier, .capability = RULE_RUN, .place = "/srv/work",
 		.user = q->user, .has_input = q->input, .installed = q->no_machine ? NULL : &installed,
