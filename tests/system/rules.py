@@ -161,6 +161,10 @@ def test_the_example_of_the_documentation():
     equal(status, 0, out)
     for part in ("ok    deny     site.prod", "2 + 1", "ok    confirm  git.push_force", " 0 failed"):
         check(part in out, "%r in %s" % (part, out))
+    command, shown = re.search(r"\$ procpen policy explain '(.*)'\n((?:    .*\n)+)", text).groups()
+    out = cli(server, "policy", "explain", "--config", path, command)[1].replace(path, "config.json")
+    equal([line.strip() for line in out.splitlines()[:-1]],
+          [line.strip() for line in shown.splitlines()[:-1]], "what explain shows")
     table = dict(re.findall(r"^\| `(\w+)`(?:, `\w+`)* \| (.*) \|$", text, re.M))
     members = json.loads(cli(server, "config", "schema")[1])["properties"]["rules"]["items"]["properties"]
     documented = set(itertools.chain(*(re.findall(r"`(\w+)`", line.split("|")[1])
