@@ -204,8 +204,9 @@ static enum proc_stdin process_run_stdin_mode(const json_t *params, const struct
 	return strcmp(mode, "data") ? PROC_STDIN_NULL : PROC_STDIN_DATA;
 }
 
-static int process_run_read_terminal(const json_t *params, struct run_task *t, struct err *e)
+static int process_run_read_terminal(const struct req *r, struct run_task *t, struct err *e)
 {
+	const json_t *params = r->params;
 	const char *size = json_object_get(params, "cols") ? "cols"
 			   : json_object_get(params, "rows") ? "rows" : NULL;
 
@@ -213,6 +214,8 @@ static int process_run_read_terminal(const json_t *params, struct run_task *t, s
 	if (t->confine.terminal) {
 		t->terminal.cols = (unsigned)json_get_int(params, "cols", TERMINAL_COLS);
 		t->terminal.rows = (unsigned)json_get_int(params, "rows", TERMINAL_ROWS);
+		t->terminal.take = r->dialect->take_terminal;
+		t->terminal.take_ctx = r->dialect->ctx;
 	} else if (size) {
 		err_set(e, ERR_INVALID_PARAMS, "%s is the size of a terminal, and there is no "
 			"tty: true", size);
@@ -263,7 +266,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	struct run_task *t = process_run_task_new(call->r);
 
 	if ((t->follow && process_run_check_follow(call, e)) ||
-	    process_run_read_terminal(params, t, e) || run_log_check(params, e) ||
+	    process_run_read_terminal(call->r, t, e) || run_log_check(params, e) ||
 	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    process_run_read_time(call->r, t, e) ||
 	    command_read(&t->command, params, e))
@@ -290,7 +293,8 @@ static struct run_env process_run_env(const struct cap_call *call)
 		.config = call->c->config, .shell = call->c->shell->path,
 		.confine = call->c->confine, .request = &t->confine, .user = &t->user,
 		.environment = json_object_get(call->r->params, "environment"),
-		.terminal = t->confine.terminal,
+		/* What the operator relays to is the terminal that TERM says. */
+		.terminal = t->confine.terminal && !t->terminal.take,
 	};
 }
 
@@ -498,7 +502,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	p = proctab_start(c->procs, &spec, call->e);
 	if (p)
 		t->log_file = NULL;
-	if (p && t->stdin_mode == PROC_STDIN_PIPE)
+	if (p && t->stdin_mode == PROC_STDIN_PIPE && !t->terminal.take)
 		proc_attach(p, process_run_new_stream(call), process_run_free_stream);
 	return p;
 }

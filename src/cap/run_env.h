@@ -25,7 +25,7 @@ struct run_env {
 	const struct confine_request *request;
 	const struct user *user;   /* name NULL: the server's own */
 	const json_t *environment; /* of the request, or NULL */
-	bool terminal;             /* the run has one, of the kind xterm-256color */
+	bool terminal;             /* the run has one, and TERM does not say which */
 };
 
 /* Build all but the sandbox's variables. Has no effect outside. *@envp: "NAME=value" strings, heap,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cli/answer.h"
+#include "cli/relay.h"
 #include "cli/run_args.h"
 #include "cli/say.h"
 #include "os/stdio.h"
@@ -38,8 +40,16 @@ struct terminal {
 	struct cap cap;
 	struct dialect dialect;
 	ev_signal signals[4];
+	struct relay *relay; /* with --tty; else NULL */
 	bool json;
 	bool interrupted;
+	struct err failure;  /* to be said at the end, when stderr is no raw terminal */
+	struct cli_run_end {
+		unsigned survivors;
+		bool timed_out;
+		int64_t ms;
+		char *changes; /* of git's settings, owned; or NULL */
+	} end;
 	int status;
 };
 
@@ -127,39 +137,44 @@ static const char *cli_run_hint(const struct err *e)
 	}
 }
 
-/* Report @e; returns the exit status. */
-static int cli_run_say(const struct terminal *t, const struct err *e)
+/* Keep what is to be said of @e, and the exit status. */
+static void cli_run_note_failure(struct terminal *t, const struct err *e)
 {
 	const struct cli_option *option = cli_run_option_in(t->command, e->message);
-	struct err said = { .type = e->type };
 
-	snprintf(said.message, sizeof(said.message), "%s%s", option ? option->name : "",
+	t->failure.type = e->type;
+	snprintf(t->failure.message, sizeof(t->failure.message), "%s%s", option ? option->name : "",
 		 e->message + (option ? strlen(option->parameter) : 0));
-	snprintf(said.hint, sizeof(said.hint), "%s", cli_run_hint(e));
-	say_error(t->command, &said);
-	return cli_run_status_of_error(e);
+	snprintf(t->failure.hint, sizeof(t->failure.hint), "%s", cli_run_hint(e));
+	t->status = cli_run_status_of_error(e);
 }
 
-static void cli_run_say_end(const struct terminal *t, const struct proc *p)
+static void cli_run_say_end(const struct cli_run_end *end)
 {
-	AUTO_FREE char *changes = git_config_changes(t->cap.git_config, p->started_wall_ms);
-	int64_t ms = proc_duration_ms(p);
 	char after[32];
 
-	if (ms < 1000)
-		snprintf(after, sizeof(after), "%d ms", (int)ms);
+	if (end->ms < 1000)
+		snprintf(after, sizeof(after), "%d ms", (int)end->ms);
 	else
-		snprintf(after, sizeof(after), "%.1f s", (double)ms / 1000);
-	if (p->survivors)
+		snprintf(after, sizeof(after), "%.1f s", (double)end->ms / 1000);
+	if (end->survivors)
 		fprintf(stderr, "procpen run: %u processes of the command could not be killed\n",
-			p->survivors);
-	if (p->state == PROC_STATE_TIMED_OUT)
+			end->survivors);
+	if (end->timed_out)
 		fprintf(stderr,
 			"procpen run: timed out after %s, killed with all that it started\n",
 			after);
-	if (changes && !t->json)
+	if (end->changes)
 		fprintf(stderr, "procpen run: git settings changed that name what git executes, "
-			"outside of the sandbox too: %s\n", changes);
+			"outside of the sandbox too: %s\n", end->changes);
+}
+
+static void cli_run_say(struct terminal *t)
+{
+	if (t->failure.type)
+		say_error(t->command, &t->failure);
+	cli_run_say_end(&t->end);
+	free(t->end.changes);
 }
 
 /* ---- the dialect ---- */
@@ -195,7 +210,7 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 	(void)line;
 	if (t->json)
 		cli_run_print_error(e, partial);
-	t->status = cli_run_say(t, e);
+	cli_run_note_failure(t, e);
 }
 
 /* Only the user of the command line could confirm, who has typed the command already. */
@@ -218,8 +233,14 @@ static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 	if (events & PROC_EVENT_SETTLED)
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	if (events & PROC_EVENT_EMPTY) {
-		cli_run_say_end(t, p);
+		t->end = (struct cli_run_end){
+			p->survivors, p->state == PROC_STATE_TIMED_OUT, proc_duration_ms(p),
+			t->json ? NULL
+				: git_config_changes(t->cap.git_config, p->started_wall_ms),
+		};
 		t->status = cli_run_status_of_run(p);
+		if (t->relay && p->state != PROC_STATE_COMPLETED)
+			relay_hurry(t->relay);
 	}
 }
 
@@ -239,24 +260,36 @@ static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	}
 	err_release(&ignored);
 	proctab_shutdown(t->procs);
+	if (t->relay)
+		relay_hurry(t->relay);
 }
 
-/* Call it before the start: a signal may arrive as soon as the command runs. What is ignored stays
- * ignored: nohup(1) starts programs so, and shells the background jobs of a script. */
+/* A terminal that is gone ends the run as SIGHUP does, which comes only to the session's leader. */
+static void cli_run_on_hang_up(void *ctx)
+{
+	struct terminal *t = ctx;
+
+	proctab_shutdown(t->procs);
+}
+
+/* Call it before the start: a signal may arrive as soon as the command runs. */
 static void cli_run_watch_signals(struct terminal *t)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 	_Static_assert(COUNT_OF(numbers) == COUNT_OF(t->signals), "one watcher for each");
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-		struct sigaction before;
-
-		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_IGN)
-			continue;
 		ev_signal_init(&t->signals[i], cli_run_on_signal, numbers[i]);
 		t->signals[i].data = t;
-		ev_signal_start(t->context.loop, &t->signals[i]);
+		loop_signal_start(t->context.loop, &t->signals[i]);
 	}
+}
+
+static void cli_run_take_terminal(void *ctx, int fd)
+{
+	const struct terminal *t = ctx;
+
+	relay_start(t->relay, fd);
 }
 
 static void cli_run_build(struct terminal *t)
@@ -280,6 +313,7 @@ static void cli_run_build(struct terminal *t)
 	t->dialect.ctx = t;
 	t->dialect.from_operator = true;
 	t->dialect.shares_stdio = !t->json;
+	t->dialect.take_terminal = t->relay ? cli_run_take_terminal : NULL;
 	t->dialect.ok = cli_run_on_result;
 	t->dialect.fail = cli_run_on_error;
 	t->dialect.notify = NULL;
@@ -294,23 +328,23 @@ static void cli_run_tear_down(struct terminal *t)
 }
 
 /* @e: there is no request yet that it could answer. */
-static int cli_run_fail(const struct terminal *t, const struct err *e)
+static void cli_run_fail(struct terminal *t, const struct err *e)
 {
 	if (t->json)
 		cli_run_print_error(e, NULL);
-	return cli_run_say(t, e);
+	cli_run_note_failure(t, e);
 }
 
 /* @e: this machine cannot do what the options require. */
-static int cli_run_refuse(struct terminal *t, const json_t *params, const struct err *e)
+static void cli_run_refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
 	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
 		       strlen(REQUEST_ID), e->type);
-	return cli_run_fail(t, e);
+	cli_run_fail(t, e);
 }
 
 /* Ask the gate for @params, and stay until nothing of the run is left. */
-static int cli_run_call(struct terminal *t, json_t *params)
+static void cli_run_call(struct terminal *t, json_t *params)
 {
 	struct err ignored = ERR_INIT;
 	struct req *r = req_new(t->reqs, &t->dialect, REQUEST_ID, strlen(REQUEST_ID),
@@ -322,7 +356,36 @@ static int cli_run_call(struct terminal *t, json_t *params)
 	cap_call(&t->cap, r);
 	while (reqtab_count(t->reqs) || proctab_trees(t->procs))
 		ev_run(t->context.loop, EVRUN_ONCE);
-	return t->status;
+	if (t->relay)
+		relay_end(t->relay);
+	while (t->relay && relay_is_busy(t->relay))
+		ev_run(t->context.loop, EVRUN_ONCE);
+}
+
+/* The size goes with the request, so that the command finds it at its start. A terminal that knows
+ * none (0) gets that of process.run. */
+static int cli_run_open_relay(struct run_args *args, struct terminal *t, struct err *e)
+{
+	struct winsize size;
+
+	t->relay = mem_zalloc(sizeof(*t->relay));
+	t->relay->on_hang_up = cli_run_on_hang_up;
+	t->relay->ctx = t;
+	if (relay_open(t->relay, &size, e))
+		return -1;
+	if (size.ws_col && size.ws_row) {
+		json_object_set_new(args->params, "cols", json_integer(size.ws_col));
+		json_object_set_new(args->params, "rows", json_integer(size.ws_row));
+	}
+	return 0;
+}
+
+static void cli_run_close_relay(struct terminal *t)
+{
+	if (t->relay)
+		relay_close(t->relay);
+	free(t->relay);
+	t->relay = NULL;
 }
 
 /* A descriptor of a directory would give access to the mounts outside the sandbox. */
@@ -336,26 +399,41 @@ static bool cli_run_passes_directory(void)
 	return false;
 }
 
+/* The relay comes before the context, whose reaper spares the children that it finds. */
+static int cli_run_set_up(struct run_args *args, struct terminal *t, struct err *e)
+{
+	if (context_set_up_process(&t->context, &args->options.context, e) || stdio_guard(e) ||
+	    (args->tty && cli_run_open_relay(args, t, e)) ||
+	    context_open(&t->context, &args->options.context, e))
+		return -1;
+	return t->relay ? relay_prepare(t->relay, t->context.loop, e) : 0;
+}
+
 static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 {
 	struct err e = ERR_INIT;
-	int status;
+	const char *missing;
 
 	if (cli_run_passes_directory())
 		return say_mistake(t->command, "a directory as standard input or output leads out "
 					       "of the sandbox");
-	if (context_set_up_process(&t->context, &args->options.context, &e) ||
-	    stdio_guard(&e) ||
-	    context_open(&t->context, &args->options.context, &e)) {
-		status = cli_run_fail(t, &e);
+	if (args->tty && !relay_is_possible(&missing))
+		return say_mistake(t->command, "--tty relays a terminal, and %s is none: leave it "
+					       "out, or connect one (`script`, `ssh -t`)", missing);
+	if (cli_run_set_up(args, t, &e)) {
+		cli_run_fail(t, &e);
 	} else {
 		cli_run_build(t);
-		status = context_check(&t->context, &e) ? cli_run_refuse(t, args->params, &e)
-							: cli_run_call(t, args->params);
+		if (context_check(&t->context, &e))
+			cli_run_refuse(t, args->params, &e);
+		else
+			cli_run_call(t, args->params);
 		cli_run_tear_down(t);
 	}
+	cli_run_close_relay(t);
+	cli_run_say(t);
 	err_release(&e);
-	return status;
+	return t->status;
 }
 
 int cli_run(const struct cli_command *command, char **argv)

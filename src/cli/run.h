@@ -4,7 +4,8 @@
  * The command line is its parameters, and an exit status its answer: the command's
  * own; 128 + n after signal n; 124 timeout; 125 procpen failed; 126 not executable;
  * 127 not found; 77 refused. Input, output and terminal of the command are the
- * caller's own, so output passes live and nothing is kept; with --json the output is
+ * caller's own, so output passes live and nothing is kept; with --tty the command has a
+ * terminal of its own (cli/relay); with --json the output is
  * kept and the result printed instead. When the command is over, or its time, the
  * processes that it leaves are killed.
  */

@@ -69,6 +69,9 @@ static int run_args_take(void *args, const struct cli_option *option,
 		return run_args_set(a, option, json_string("strict"));
 	case OPTION_NO_NETWORK:
 		return run_args_set(a, option, json_false());
+	case OPTION_TTY:
+		a->tty = true;
+		return run_args_set(a, option, json_true());
 	case OPTION_SHELL:
 		a->shell = true;
 		return CMDLINE_GO_ON;
@@ -110,6 +113,9 @@ int run_args_read(struct run_args *a, const struct cli_command *command, char **
 	a->params = json_object();
 	options_init(&a->options);
 	status = cmdline_read(&args, command, argv, run_args_take, a);
+	if (status == CMDLINE_GO_ON && a->tty && a->json)
+		return say_mistake(command, "--tty and --json exclude each other: one hands the "
+					    "output on, the other keeps it");
 	return status == CMDLINE_GO_ON ? run_args_take_command(a, args.words) : status;
 }
 

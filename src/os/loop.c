@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -74,6 +75,14 @@ void loop_close(struct ev_loop *loop, ev_io *io)
 
 	if (fd >= 0)
 		close(fd);
+}
+
+void loop_signal_start(struct ev_loop *loop, ev_signal *w)
+{
+	struct sigaction before;
+
+	if (sigaction(w->signum, NULL, &before) || before.sa_handler != SIG_IGN)
+		ev_signal_start(loop, w);
 }
 
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms)

@@ -26,6 +26,10 @@ int loop_detach(struct ev_loop *loop, ev_io *io);
 /* Like loop_detach(), and close the descriptor. */
 void loop_close(struct ev_loop *loop, ev_io *io);
 
+/* Start @w, unless its signal is ignored: what is ignored stays so. nohup(1) starts programs so,
+ * and shells the background jobs of a script. */
+void loop_signal_start(struct ev_loop *loop, ev_signal *w);
+
 /* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. */
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms);
 void loop_timer_stop(struct ev_loop *loop, ev_timer *timer);

@@ -80,6 +80,9 @@ enum proc_stdin {
 /* A pseudo-terminal for a run: its controlling one, and what it writes both streams to. */
 struct proc_terminal {
 	unsigned cols, rows; /* 0: the run has none */
+	/* Gets our end of it, which it owns: the run keeps nothing and takes no input. Or NULL. */
+	void (*take)(void *ctx, int fd);
+	void *take_ctx;
 };
 
 /* What a run is made of. Everything is borrowed for the call. */

@@ -85,8 +85,9 @@ static int proc_start_open_terminal(struct start *s, const struct proc_spec *spe
 	s->err_write = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
 	if (spec->stdin_mode != PROC_STDIN_NULL) {
 		s->in_read = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
-		s->in_write = fcntl(s->out_read, F_DUPFD_CLOEXEC, 0);
-		if (s->in_read < 0 || s->in_write < 0)
+		if (!spec->terminal.take)
+			s->in_write = fcntl(s->out_read, F_DUPFD_CLOEXEC, 0);
+		if (s->in_read < 0 || (!spec->terminal.take && s->in_write < 0))
 			return -1;
 	}
 	return s->out_write < 0 || s->err_write < 0 ? -1 : 0;
@@ -104,7 +105,7 @@ static int proc_start_open_pipes(struct start *s, const struct proc_spec *spec)
 
 static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, struct err *e)
 {
-	if (spec->shares_stdio)
+	if (spec->shares_stdio && !spec->terminal.cols)
 		return proc_start_share_stdio(s, spec->path, e);
 	if (spec->terminal.cols ? proc_start_open_terminal(s, spec)
 				: proc_start_open_pipes(s, spec))
@@ -222,7 +223,9 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 	p->out.screen = (struct screen_size){ (uint16_t)spec->terminal.cols,
 					      (uint16_t)spec->terminal.rows };
 	p->live->terminal_fd = s->terminal;
-	if (!spec->shares_stdio)
+	if (spec->terminal.take)
+		spec->terminal.take(spec->terminal.take_ctx, s->out_read);
+	else if (s->out_read >= 0)
 		pump_start(&p->live->out, loop, s->out_read, &p->out);
 	if (s->err_read >= 0)
 		pump_start(&p->live->err, loop, s->err_read, &p->err);

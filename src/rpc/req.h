@@ -61,6 +61,9 @@ struct dialect {
 			      * parser, and started without a notice */
 	bool events;         /* its client understands notifications about runs and the server */
 	bool shares_stdio;   /* a command has our standard descriptors, and nothing is kept */
+	/* Gets our end of the terminal of a run, and relays it; nothing is kept. NULL: the run
+	 * keeps what comes. @ctx is that of the dialect. */
+	void (*take_terminal)(void *ctx, int fd);
 
 	/* Shape one answer as one line (no newline) into @line. ok() may take the bytes of @result.
 	 * @partial: the result of a call that failed and still has one; or NULL. */
