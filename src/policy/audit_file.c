@@ -174,6 +174,24 @@ static void audit_file_count(struct audit_file *f, const struct buf *line)
 	SHA256Data((const uint8_t *)line->data, line->len - 1, f->chain.prev);
 }
 
+/* A line is one write(2). After a part of it the next write says what is in the way: space
+ * (ENOSPC), a quota (EDQUOT) or a limit (EFBIG). 0, or -1 with errno. */
+static int audit_file_write(const struct audit_file *f, const struct buf *line)
+{
+	size_t done = 0;
+
+	while (done < line->len) {
+		ssize_t n = write(f->fd, line->data + done, line->len - done);
+
+		if (!n)
+			errno = ENOSPC;
+		if (n <= 0 && errno != EINTR)
+			return -1;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
 int audit_file_append(struct audit_file *f, const struct buf *line, struct err *e)
 {
 	if (f->fd < 0 && audit_file_open(f, e) != 0)
@@ -182,18 +200,13 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 		return audit_file_fail(f, f->path, errno, "cannot repair", e);
 	if (audit_file_is_tampered(f))
 		return audit_file_fail(f, f->path, ESTALE, "another process removed or changed", e);
-	ssize_t n;
-
-	do {
-		n = write(f->fd, line->data, line->len);
-	} while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)line->len) {
-		f->length += n;
+	if (!audit_file_write(f, line)) {
+		f->length += (off_t)line->len;
 		audit_file_count(f, line);
 		audit_file_reserve(f);
 		return 0;
 	}
-	int sys = n < 0 ? errno : ENOSPC;
+	int sys = errno;
 
 	f->torn = true;
 	audit_file_mend(f);

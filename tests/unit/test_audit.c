@@ -502,7 +502,7 @@ static void test_audit_survives_a_full_disk(void **state)
 		low = (struct rlimit){ (rlim_t)st.st_size + (rlim_t)room, old.rlim_max };
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
 		write_refused(f->audit, audit_path(f->audit));
-		write_refused(f->audit, audit_path(f->audit));
+		write_refused(f->audit, "EFBIG");
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 		assert_lines(f->audit, 1);
 	}
