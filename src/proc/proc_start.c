@@ -113,7 +113,7 @@ static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, 
 	if (spec->stdin_mode == PROC_STDIN_NULL) {
 		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (s->in_read < 0)
-			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
+			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
 	}
 	proc_start_chown_pipes(s, &spec->confine);
 	return 0;

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 
 from client import ROOT, WAIT, Server, Skip, check, equal, server_path
@@ -269,6 +270,21 @@ def test_a_start_leaves_nothing():
     check('"result"' in out, "answer")
     equal((os.path.exists(server.state), os.listdir(server.workspace), os.listdir(server.home)),
           (False, [], []), "files left behind")
+
+
+@suite.test()
+def test_no_descriptor_for_stdin():
+    """What was not started is the command, whichever descriptor is missing."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    server = Server(start=False)
+    wrapper = ["strace", "-qq", "-o", "/dev/null", "-P", "/dev/null", "-e", "trace=openat",
+               "-e", "inject=openat:error=EMFILE:when=2..3"]  # the first fills gaps in 0, 1, 2
+    done = subprocess.run(wrapper + [server_path(), "run", "--json", "true"], capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=WAIT, cwd=server.workspace,
+                          env=dict(server.env, ASAN_OPTIONS="detect_leaks=0"))
+    equal(done.returncode, 125, "exit status: %s" % done.stderr)
+    check(b"/true was not started" in done.stderr and b"EMFILE" in done.stderr, str(done.stderr))
 
 
 if __name__ == "__main__":
