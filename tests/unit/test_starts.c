@@ -147,7 +147,7 @@ static void test_starts_slow_ones_queue(void **state)
 /* While a burst arrives the input comes first, but not for ever. */
 static void test_starts_wait_while_more_arrive(void **state)
 {
-	char id[8];
+	char id[16];
 	int i;
 
 	(void)state;
