@@ -2,7 +2,7 @@
 #
 #   make VARIANT=asan     the same with the sanitizers, in build/asan
 #   make LINK=shared      the C library, libev, libseccomp, jansson, libmd and PCRE2 as shared ones
-#   make CC=aarch64-linux-gnu-gcc EMULATOR='qemu-aarch64-static -L /usr/aarch64-linux-gnu'
+#   make CROSS=aarch64-linux-gnu  the same for another machine, in build/aarch64
 #   make install          program, man pages, completions, docs, into PREFIX=/usr/local below DESTDIR
 #   make uninstall        removes just these
 #   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
@@ -18,7 +18,6 @@ VARIANT ?= release
 LINK ?= static
 CC ?= cc
 HOSTCC ?= cc
-EMULATOR ?=
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 PREFIX ?= /usr/local
@@ -34,6 +33,22 @@ quiet := $(findstring s,$(firstword -$(MAKEFLAGS)))
 say = $(if $(filter 1,$(V))$(quiet),@:,@echo '  $(1)  $@')
 
 B := build
+# For another machine, below build/MACHINE: Debian's cross compiler, its libraries for that machine, and
+# an emulator for what the build has to run.
+ifneq ($(CROSS),)
+CROSS_MACHINE := $(firstword $(subst -, ,$(CROSS)))
+CROSS_ROOT := build/cross/$(CROSS_MACHINE)
+CC := $(CROSS)-gcc --sysroot=$(CROSS_ROOT) -B$(CROSS_ROOT)/usr/lib/$(CROSS)
+B := build/$(CROSS_MACHINE)
+EMULATOR ?= $(notdir $(shell command -v qemu-$(CROSS_MACHINE)-static))
+export PKG_CONFIG_SYSROOT_DIR := $(CURDIR)/$(CROSS_ROOT)
+export PKG_CONFIG_LIBDIR := $(CURDIR)/$(CROSS_ROOT)/usr/lib/$(CROSS)/pkgconfig
+# Empty, and there when all is: make starts anew then, and tries out the compiler with these.
+include $(CROSS_ROOT)/complete
+$(CROSS_ROOT)/complete:
+	@CROSS=$(CROSS) $(PYTHON) packaging/package.py cross-libraries
+endif
+EMULATOR ?=
 O := $(B)/$(VARIANT)
 
 # --- flags ------------------------------------------------------------------
@@ -400,15 +415,16 @@ stage: all
 	@$(MAKE) --no-print-directory -s install DESTDIR=$(B)/stage PREFIX=/usr > $(B)/stage.log
 
 $(PACKAGES): stage
-	$(Q)B=$(B) $(PYTHON) packaging/package.py $@
+	$(Q)B=$(B) OUT=$(OUT) CROSS=$(CROSS) $(PYTHON) packaging/package.py $@
 
 dist:
 	$(Q)B=$(B) $(PYTHON) packaging/package.py $@
 
 # Every package, the same bytes from the same commit; VERSION= says that you mean this version, and
-# WITHOUT=oci-debian leaves a kind out.
+# WITHOUT=oci-debian leaves a kind out. MACHINES=aarch64-linux-gnu adds packages for others.
 release: stage
-	$(Q)B=$(B) VERSION=$(VERSION) WITHOUT='$(WITHOUT)' $(PYTHON) packaging/package.py $@
+	$(Q)B=$(B) VERSION=$(VERSION) WITHOUT='$(WITHOUT)' MACHINES='$(MACHINES)' \
+		$(PYTHON) packaging/package.py $@
 
 clean:
 	rm -rf $(B)

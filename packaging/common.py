@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / os.environ.get("B", "build")
 STAGE = BUILD / "stage"  # `make install` with PREFIX=/usr, see the Makefile
-PACKAGES = ROOT / os.environ.get("PACKAGES", BUILD / "packages")
+PACKAGES = ROOT / (os.environ.get("OUT") or BUILD / "packages")
+CROSS = os.environ.get("CROSS", "")  # the compiler's name of another machine
 IDENTITY = json.loads((ROOT / "packaging" / "identity.json").read_text())
 SUMMARY = "Run shell commands for LLM agents, confined, bounded and on record"
 PROGRAM = STAGE / "usr" / "bin" / "procpen"
@@ -71,8 +72,9 @@ def machine():
 
 
 def run(*argv, **more):
-    """A program that must succeed."""
-    env = dict(os.environ, SOURCE_DATE_EPOCH=str(epoch()), LC_ALL="C.UTF-8")
+    """A program that must succeed. A make is none of the one that started us."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    env.update(SOURCE_DATE_EPOCH=str(epoch()), LC_ALL="C.UTF-8")
     subprocess.run([str(word) for word in argv], env=env, check=True, **more)
 
 

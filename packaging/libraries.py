@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from common import Failed
+from common import BUILD, CROSS, Failed
 
 # Debian's package of the library as it is linked, and its licence as an SPDX expression, for the
 # parts that end up in the program.
@@ -18,21 +18,31 @@ LIBRARIES = {
 }
 
 
+def shown(*command):
+    """What a program of dpkg says of packages: (package, source package, its version)."""
+    if not shutil.which(command[0]):
+        raise Failed("which libraries are in the program is only known on Debian: %s is not "
+                     "installed" % command[0])
+    return [line.split() for line in subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                                                    check=True).stdout.splitlines()]
+
+
 def sources():
-    """{package: (source package, its version)} of this machine."""
-    if not shutil.which("dpkg-query"):
-        raise Failed("which libraries are in the program is only known on Debian: dpkg-query is "
-                     "not installed")
-    listed = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${source:Package} ${source:Version}\\n", *LIBRARIES],
-        stdout=subprocess.PIPE, text=True, check=True).stdout
-    rows = dict((package, (source, version))
-                for package, source, version in map(str.split, listed.splitlines()))
-    return {package: rows[package] for package in LIBRARIES}
+    """{package: (source package, its version)} of this machine, or of CROSS."""
+    form = "${Package} ${source:Package} ${source:Version}\\n"
+    if not CROSS:
+        rows = shown("dpkg-query", "-W", "-f", form, *LIBRARIES)
+    else:
+        rows = []
+        for package in sorted((BUILD.parent / "cross" / "apt").glob("*.deb")):
+            rows += shown("dpkg-deb", "-W", "--showformat", form, package)
+    found = {package: (source, version) for package, source, version in rows}
+    return {package: found[package] for package in LIBRARIES}
 
 
 def notices():
-    """The copyright notices and licences of all of them, as Debian has them."""
+    """The copyright notices and licences of all of them, as Debian has them: the same for every
+    machine."""
     parts = ["procpen is linked statically with these libraries, so they are part of its program.\n"
              "Their sources are those of the Debian source packages named here.\n"]
     for package, (source, version) in sources().items():

@@ -8,6 +8,8 @@ import common
 import dist
 
 KINDS = ["dist", "static", "deb", "npm", "mcpb", "oci", "oci-debian", "server-json", "sbom", "notices"]
+# What is for one machine, and needs no system of that machine.
+OTHERS = ["static", "deb", "npm", "mcpb", "oci", "sbom"]
 
 
 def check():
@@ -30,6 +32,10 @@ def make():
     shutil.rmtree(common.PACKAGES, ignore_errors=True)
     for kind in kinds:
         importlib.import_module(kind.replace("-", "_")).make()
+    for cross in os.environ.get("MACHINES", "").split():
+        common.run("make", "--no-print-directory", "-j%d" % os.cpu_count(), "CROSS=" + cross,
+                   "OUT=" + str(common.PACKAGES.relative_to(common.ROOT)),
+                   *(kind for kind in OTHERS if kind not in without))
     names = sorted(path for path in common.PACKAGES.rglob("*") if path.is_file())
     common.write("SHA256SUMS", "".join(
         "%s  %s\n" % (common.sha256(path.read_bytes()), path.relative_to(common.PACKAGES))

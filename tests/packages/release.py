@@ -38,18 +38,37 @@ def make(folder, *arguments, **more):
 @functools.lru_cache
 def kinds():
     """What a release consists of."""
+    return names("KINDS")
+
+
+def names(variable):
+    """A list of packaging/release.py."""
     text = (ROOT / "packaging/release.py").read_text()
-    return re.findall(r'"([\w-]+)"', re.search(r"^KINDS = \[(.+?)\]", text, re.M | re.S).group(1))
+    return re.findall(r'"([\w-]+)"', re.search(r"^%s = \[(.+?)\]" % variable, text,
+                                               re.M | re.S).group(1))
+
+
+def machines():
+    """Other machines, whose libraries are here: tests/packages/aarch64.py gets them."""
+    there = (ROOT / "build/cross/aarch64/complete").exists()
+    return "aarch64-linux-gnu" if there and shutil.which("aarch64-linux-gnu-gcc") else ""
 
 
 def without():
     return "WITHOUT=" + ("" if "oci-debian" in kinds() else "oci-debian")
 
 
-def use_base(folder):
-    cache = debian_base().parent
+def inputs(folder):
+    """What comes from outside of the sources, made before: the base of the image, where a network gives
+    one, and the libraries for other machines."""
     (folder / "build").mkdir()
-    (folder / "build" / "cache").symlink_to(cache)
+    try:
+        (folder / "build" / "cache").symlink_to(debian_base().parent)
+    except Skip:
+        if "oci-debian" in kinds():
+            kinds().remove("oci-debian")
+    if machines():
+        (folder / "build" / "cross").symlink_to(ROOT / "build" / "cross")
 
 
 @functools.lru_cache
@@ -58,12 +77,8 @@ def release():
     need("git", "dpkg-deb")
     clone = base() / "clone"
     command("git", "clone", "--quiet", ROOT, clone)
-    # The image's base is an input: with a network it is made before.
-    try:
-        use_base(clone)
-    except Skip:
-        kinds().remove("oci-debian")
-    make(clone, "release", "VERSION=" + VERSION, without())
+    inputs(clone)
+    make(clone, "release", "VERSION=" + VERSION, without(), "MACHINES=" + machines())
     return clone / "build" / "packages"
 
 
@@ -74,9 +89,10 @@ def unpacked():
     place.mkdir(parents=True)
     command("tar", "-xzf", release() / ("procpen-%s.tar.gz" % VERSION), "-C", place)
     folder = place / ("procpen-" + VERSION)
-    if "oci-debian" in kinds():
-        use_base(folder)
+    inputs(folder)
     make(folder, *(kind for kind in kinds() if kind != "dist"), umask=0o077)
+    if machines():
+        make(folder, "CROSS=" + machines(), "OUT=build/packages", *names("OTHERS"))
     return folder
 
 
@@ -105,7 +121,7 @@ def test_the_archive_gives_the_same_bytes():
 def test_another_clone_gives_the_same_archive():
     release()
     clone = base() / "another"
-    command("git", "clone", "--quiet", ROOT, clone)
+    command("git", "clone", "--quiet", base() / "clone", clone)
     make(clone, "dist", umask=0o077)
     name = "procpen-%s.tar.gz" % VERSION
     equal((clone / "build" / "packages" / name).read_bytes() == (release() / name).read_bytes(), True,
