@@ -11,7 +11,7 @@ def name():
 
 
 def description():
-    """package.json, see https://docs.npmjs.com/cli/configuring-npm/package-json"""
+    """package.json, see package-json(5) of npm."""
     return {
         "name": name(),
         "version": common.version(),

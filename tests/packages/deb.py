@@ -28,9 +28,9 @@ def test_it_installs_works_and_goes_away():
         root.inside("dpkg", "--path-include=/usr/share/*", "-i", "/package.deb")
         equal(root.inside("dpkg", "--verify", "procpen"), "", "dpkg --verify")
         root.procpen_works("procpen")
-        for folder in ("work", "state"):
+        for folder in ("project", "state"):
             (root.path / folder).chmod(0o777)
-        equal(root.inside(*PLAIN_USER, "procpen", "run", "--workspace", "/work", "--state-dir",
+        equal(root.inside(*PLAIN_USER, "procpen", "run", "--workspace", "/project", "--state-dir",
                           "/tmp/state", "echo", "plain"), "plain\n", "run as an ordinary user")
         completion = "/usr/share/bash-completion/completions/procpen"
         equal(root.inside("bash", "-c", "source %s && complete -p procpen" % completion).split()[-1],

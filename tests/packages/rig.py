@@ -65,7 +65,7 @@ class Root:
 
     def __init__(self, path):
         self.path = path
-        for folder in ("proc", "dev", "tmp", "root", "work"):
+        for folder in ("proc", "dev", "tmp", "root", "project"):
             (path / folder).mkdir(exist_ok=True, parents=True)
         (path / "dev" / "null").touch()
 
@@ -77,7 +77,7 @@ class Root:
                        self.ENTER, self.path, shutil.which("chroot", path=os.environ["PATH"] +
                                                            ":/usr/sbin:/sbin"), *argv, **more)
 
-    def procpen_works(self, program, place="/work"):
+    def procpen_works(self, program, place="/project"):
         """Every way of asking it for a command gets that command's words."""
         where = ["--workspace", place, "--state-dir", "/state"]
         check(self.inside(program, "--version").startswith("procpen "), "--version")

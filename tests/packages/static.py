@@ -32,7 +32,7 @@ def test_it_runs_beside_busybox_alone():
         for name in ("sh", "echo", "env"):
             (folder / "bin" / name).symlink_to("busybox")
         root.procpen_works("/procpen")
-        equal(root.inside("/procpen", "run", "--workspace", "/work", "true", status=[127]), "",
+        equal(root.inside("/procpen", "run", "--workspace", "/project", "true", status=[127]), "",
               "a program that is not there")
 
 
