@@ -18,7 +18,7 @@ suite = Suite()
 VERSION = re.search(r'PROCPEN_VERSION "(.+)"', (ROOT / "src/base/version.h").read_text()).group(1)
 # Another umask, other names of places, and no cache of compilers.
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8"}
-LIMIT = 1800
+LIMIT = 3600
 
 
 @functools.lru_cache

@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("system", "conforman
 from client import WAIT, Skip, check, equal  # noqa: E402
 from packages import Missing, Packages  # noqa: E402
 
-LIMIT = 900  # seconds, for one program: a guard against hanging
+LIMIT = 1800  # seconds, for one program: a guard against hanging
 REQUEST = '{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"command":"echo served"}}\n'
 
 
