@@ -38,6 +38,7 @@ struct blocklist_run {
 	bool is_test;     /* the words of [[ ]] */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
 	bool is_fed;      /* a pipe or a redirection is its standard input */
+	const struct shell_word *input; /* text that is known to stand there, or NULL */
 	bool writes;      /* a redirection writes a file other than /dev/null */
 };
 

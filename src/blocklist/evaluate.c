@@ -413,7 +413,8 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 	const struct shell_command *c = place_command(at);
 	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
 				     .directory = &e->here, .assigns = at->assigns,
-				     .assign_count = at->assign_count, .is_fed = at->input };
+				     .assign_count = at->assign_count, .is_fed = at->input,
+				     .input = at->input };
 	bool foreign;
 
 	if (!e->on_run)

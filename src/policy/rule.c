@@ -18,6 +18,10 @@ const struct rule_member rule_members[] = {
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
 	  "stands for any text." },
 	{ "without", RULE_STRINGS, false, "None of these is among the words of the command." },
+	{ "text", RULE_STRINGS, false,
+	  "Each is somewhere in a word of the command or in its standard input, as far as these "
+	  "are known; upper and lower case and the amount of white space do not matter." },
+	{ "without_text", RULE_STRINGS, false, "None of these is there." },
 	{ "directory", RULE_STRING, true, "The command runs in this directory, or below it." },
 	{ "capability", RULE_STRINGS, true, "process.run, process.input; without it both." },
 	{ "decision", RULE_STRING, true, "allow, notify, confirm or deny." },
@@ -96,7 +100,7 @@ static int rule_check_strings(const struct rule *r, const struct rule_member *m,
 		if (!rule_is_text(one, max))
 			return rule_fail(r, e, m->name,
 					 max == RULE_WORD_MAX
-						 ? "takes strings of 1 to 256 printable bytes"
+						 ? "takes strings of 1 to 1024 printable bytes"
 						 : "takes strings of 1 to 512 printable bytes");
 	return json_array_size(value) ? 0 : rule_fail(r, e, m->name, "is empty");
 }
@@ -111,8 +115,8 @@ static int rule_check_member(const struct rule *r, const struct rule_member *m,
 	if (rule_is_text(value, m->type == RULE_STRINGS ? RULE_WORD_MAX : RULE_TEXT_MAX))
 		return 0;
 	return rule_fail(r, e, m->name,
-			 m->type == RULE_STRINGS ? "is a string of 1 to 256 printable bytes, or an "
-						   "array of them"
+			 m->type == RULE_STRINGS ? "is a string of 1 to 1024 printable bytes, or "
+						   "an array of them"
 						 : "is a string of 1 to 512 printable bytes");
 }
 
@@ -245,10 +249,37 @@ static int rule_check_strict(const struct rule *r, struct err *e)
 {
 	if (r->environment || r->users || json_object_get(r->source, "stdin"))
 		return rule_fail(r, e, "environment, stdin and user", "are for an allow only");
-	if (!r->programs && !r->words && !r->directory)
-		return rule_fail(r, e, "program, words and directory",
+	if (!r->programs && !r->words && !r->text && !r->directory)
+		return rule_fail(r, e, "program, words, text and directory",
 				 "are missing: it would match every command");
 	return 0;
+}
+
+/* An alternative is matched in a buffer of bounded size. */
+static int rule_check_alternatives(const struct rule *r, const char *name, const char **list,
+				   struct err *e)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		for (const char *text = list[i]; *text; text += *text == '|') {
+			size_t len = strcspn(text, "|");
+
+			if (!len || len > RULE_ONE_MAX || (text[len] && !text[len + 1]))
+				return rule_fail(r, e, name,
+						 "has an alternative that is empty, or longer than "
+						 "256 bytes");
+			text += len;
+		}
+	return 0;
+}
+
+static int rule_check_words(const struct rule *r, struct err *e)
+{
+	return rule_check_alternatives(r, "program", r->programs, e) ||
+			       rule_check_alternatives(r, "words", r->words, e) ||
+			       rule_check_alternatives(r, "without", r->without, e) ||
+			       rule_check_alternatives(r, "text", r->text, e) ||
+			       rule_check_alternatives(r, "without_text", r->without_text, e)
+		       ? -1 : 0;
 }
 
 static int rule_check_paths(const struct rule *r, struct err *e)
@@ -270,6 +301,8 @@ static void rule_read_values(struct rule *r)
 			r->names[i] = strrchr(r->names[i], '/') + 1;
 	r->words = rule_strings(r, "words");
 	r->without = rule_strings(r, "without");
+	r->text = rule_strings(r, "text");
+	r->without_text = rule_strings(r, "without_text");
 	r->environment = rule_strings(r, "environment");
 	r->users = rule_strings(r, "user");
 	r->examples = rule_strings(r, "examples");
@@ -289,8 +322,9 @@ int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_sour
 	if (rule_read_id(r, from, e) || rule_check_members(r, from, e))
 		return -1;
 	rule_read_values(r);
+	r->guesses = from != RULE_OF_PACK;
 	if (rule_read_decision(r, from, decision, e) || rule_read_capabilities(r, e) ||
-	    rule_check_until(r, e) || rule_check_paths(r, e))
+	    rule_check_until(r, e) || rule_check_words(r, e) || rule_check_paths(r, e))
 		return -1;
 	return r->decision == TIER_AUTONOMOUS ? rule_check_allow(r, e) : rule_check_strict(r, e);
 }
@@ -301,6 +335,8 @@ void rule_release(struct rule *r)
 	free(r->names);
 	free(r->words);
 	free(r->without);
+	free(r->text);
+	free(r->without_text);
 	free(r->environment);
 	free(r->users);
 	free(r->examples);

@@ -19,7 +19,8 @@
 
 #define RULE_ID_MAX 64
 #define RULE_TEXT_MAX 512  /* reason, suggestion, why, an example, a directory */
-#define RULE_WORD_MAX 256  /* a program or a word, with its alternatives */
+#define RULE_WORD_MAX 1024 /* a program, or a word or text with its alternatives */
+#define RULE_ONE_MAX 256   /* each of them */
 #define RULE_LIST_MAX 64   /* elements of a list */
 #define RULE_PROJECT "project:" /* begins the id of a project's rule */
 
@@ -33,6 +34,9 @@ struct rule {
 	const char **names;       /* of these, without their folders; parts of them */
 	const char **words;       /* each must occur; alternatives with | between them */
 	const char **without;     /* none may occur */
+	const char **text;        /* each must occur in a word or the known standard input */
+	const char **without_text; /* none may occur there */
+	bool guesses;             /* what is not known before a command runs may be what it names */
 	const char *directory;    /* absolute, or NULL: anywhere */
 	char *real_directory;     /* without links, as it was at the start, or NULL; owned */
 	unsigned capabilities;    /* enum rule_capability */

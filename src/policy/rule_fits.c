@@ -22,6 +22,7 @@ struct rule_part {
 	const uint8_t *kind;
 	size_t len;
 	size_t gone_from, gone_to; /* may be missing */
+	bool guess; /* bytes that are not known may be any; else they fit a * only */
 };
 
 static bool rule_fits_part_known_at(const struct rule_part *p, size_t i)
@@ -37,16 +38,17 @@ static bool rule_fits_part_known(const struct rule_part *p)
 	return true;
 }
 
-static struct rule_part rule_fits_part_of(const struct shell_word *w)
+static struct rule_part rule_fits_part_of(const struct rule *r, const struct shell_word *w)
 {
-	return (struct rule_part){ w->text.s, w->kind, w->text.len, w->gone_from, w->gone_to };
+	return (struct rule_part){ w->text.s, w->kind, w->text.len, w->gone_from, w->gone_to,
+				   r->guesses };
 }
 
 /* ---- patterns ---- */
 
 /* The places of a pattern of @len bytes that a text has reached: reached[i] is before byte i. */
 struct rule_reach {
-	bool reached[RULE_WORD_MAX + 1];
+	bool reached[RULE_ONE_MAX + 1];
 	const char *pattern;
 	size_t len;
 };
@@ -58,6 +60,9 @@ static void rule_fits_reach_stars(struct rule_reach *r)
 		if (r->reached[i] && r->pattern[i] == '*')
 			r->reached[i + 1] = true;
 }
+
+/* Any byte that a * stands for. */
+#define ANY_OF_STAR '\0'
 
 /* Any text: every place behind the first one that is reached. */
 static bool rule_fits_reach_any(struct rule_reach *r)
@@ -105,8 +110,11 @@ static bool rule_fits_pattern(const struct rule_part *p, const char *pattern, si
 	rule_fits_reach_stars(&r);
 	for (size_t i = 0; i < p->len && any; i++) {
 		*steps += len / 4 + 1;
-		any = rule_fits_part_known_at(p, i) ? rule_fits_reach_byte(&r, p->s[i])
-						    : rule_fits_reach_any(&r);
+		if (rule_fits_part_known_at(p, i))
+			any = rule_fits_reach_byte(&r, p->s[i]);
+		else
+			any = p->guess ? rule_fits_reach_any(&r)
+				       : rule_fits_reach_byte(&r, ANY_OF_STAR);
 	}
 	return any && r.reached[len];
 }
@@ -136,7 +144,7 @@ static bool rule_fits_is_short_option(const char *pattern, size_t len)
 static bool rule_fits_cluster_has(const struct rule_part *p, char letter, bool sure)
 {
 	for (size_t i = 1; i < p->len; i++)
-		if (rule_fits_part_known_at(p, i) ? p->s[i] == letter : !sure)
+		if (rule_fits_part_known_at(p, i) ? p->s[i] == letter : !sure && p->guess)
 			return true;
 	return false;
 }
@@ -189,13 +197,14 @@ static bool rule_fits_part_is_fields(const struct rule_part *p)
 enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 
 /* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's. */
-static enum rule_fits_occurs rule_fits_occurs(const struct blocklist_run *run, const char *text,
+static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
+					      const struct blocklist_run *run, const char *text,
 					      bool sure, uint64_t *steps)
 {
 	enum rule_fits_occurs best = OCCURS_NOT;
 
 	for (size_t i = 1; i < run->count && best < OCCURS; i++) {
-		struct rule_part p = rule_fits_part_of(&run->words[i]);
+		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
 
 		if (rule_fits_word(&p, text, sure, steps))
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
@@ -204,12 +213,12 @@ static enum rule_fits_occurs rule_fits_occurs(const struct blocklist_run *run, c
 	return best;
 }
 
-static size_t rule_fits_count_unknown(const struct blocklist_run *run)
+static size_t rule_fits_count_unknown(const struct rule *r, const struct blocklist_run *run)
 {
 	size_t count = 0;
 
 	for (size_t i = 1; i < run->count; i++) {
-		struct rule_part p = rule_fits_part_of(&run->words[i]);
+		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
 
 		count += !rule_fits_part_known(&p);
 	}
@@ -222,17 +231,118 @@ static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_r
 	size_t once = 0;
 
 	for (size_t i = 0; r->words && r->words[i]; i++) {
-		enum rule_fits_occurs occurs = rule_fits_occurs(run, r->words[i], sure, steps);
+		enum rule_fits_occurs occurs = rule_fits_occurs(r, run, r->words[i], sure, steps);
 
 		if (!occurs)
 			return false;
 		once += occurs == OCCURS_ONCE;
 	}
-	if (once > 1 && once > rule_fits_count_unknown(run))
+	if (once > 1 && once > rule_fits_count_unknown(r, run))
 		return false;
-	/* A command without the word may have it, so only a known one excludes. */
+	/* A command without the word may have it, so only a known one excludes, if we guess. */
 	for (size_t i = 0; r->without && r->without[i]; i++)
-		if (rule_fits_occurs(run, r->without[i], !sure, steps))
+		if (rule_fits_occurs(r, run, r->without[i], !sure && r->guesses, steps))
+			return false;
+	return true;
+}
+
+/* ---- text ---- */
+
+/* Of a long input only so much is searched: the rest is data more often than statements. */
+#define TEXT_MAX (64u << 10)
+
+static bool rule_fits_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static char rule_fits_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Does @phrase, of @len bytes, stand in @p from byte @at on? A blank is any white space; a * is any
+ * text up to the end of the statement. */
+static bool rule_fits_phrase_at(const struct rule_part *p, size_t at, const char *phrase,
+				size_t len)
+{
+	size_t star = len, resume = 0, i = 0;
+
+	while (i < len) {
+		bool known = at < p->len && rule_fits_part_known_at(p, at);
+
+		if (phrase[i] == '*') {
+			star = ++i;
+			resume = at;
+		} else if (known && phrase[i] == ' ' && rule_fits_is_blank(p->s[at])) {
+			while (at < p->len && rule_fits_is_blank(p->s[at]))
+				at++;
+			i++;
+		} else if (known && rule_fits_lower(p->s[at]) == rule_fits_lower(phrase[i])) {
+			at++;
+			i++;
+		} else if (star < len && resume < p->len && p->s[resume] != ';') {
+			i = star;
+			at = ++resume;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool rule_fits_part_says(const struct rule_part *p, const char *phrase, size_t len,
+				uint64_t *steps)
+{
+	size_t end = p->len < TEXT_MAX ? p->len : TEXT_MAX;
+	char first = rule_fits_lower(*phrase);
+
+	*steps += WORK_WORD + end / 16;
+	for (size_t at = 0; at < end; at++)
+		if (rule_fits_lower(p->s[at]) == first && rule_fits_phrase_at(p, at, phrase, len))
+			return true;
+	return false;
+}
+
+static bool rule_fits_run_says(const struct rule *r, const struct blocklist_run *run,
+			       const char *phrase, size_t len, uint64_t *steps)
+{
+	struct rule_part p;
+
+	for (size_t i = 1; i < run->count; i++) {
+		p = rule_fits_part_of(r, &run->words[i]);
+		if (rule_fits_part_says(&p, phrase, len, steps))
+			return true;
+	}
+	if (!run->input)
+		return false;
+	p = rule_fits_part_of(r, run->input);
+	return rule_fits_part_says(&p, phrase, len, steps);
+}
+
+/* One of the alternatives @text. */
+static bool rule_fits_says(const struct rule *r, const struct blocklist_run *run, const char *text,
+			   uint64_t *steps)
+{
+	for (const char *end; ; text = end + 1) {
+		size_t len = strcspn(text, "|");
+
+		end = text + len;
+		if (rule_fits_run_says(r, run, text, len, steps))
+			return true;
+		if (!*end)
+			return false;
+	}
+}
+
+static bool rule_fits_text_occurs(const struct rule *r, const struct blocklist_run *run,
+				  uint64_t *steps)
+{
+	for (size_t i = 0; r->text && r->text[i]; i++)
+		if (!rule_fits_says(r, run, r->text[i], steps))
+			return false;
+	for (size_t i = 0; r->without_text && r->without_text[i]; i++)
+		if (rule_fits_says(r, run, r->without_text[i], steps))
 			return false;
 	return true;
 }
@@ -273,7 +383,7 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run, uint64_t *steps)
 {
 	for (size_t i = 1; i < run->count; i++) {
-		struct rule_part p = rule_fits_part_of(&run->words[i]);
+		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
 
 		*steps += p.len;
 		if (!rule_fits_part_known(&p) || (r->words && !rule_fits_names_word(r, &p, steps)))
@@ -306,7 +416,7 @@ static bool rule_fits_program(const struct rule *r, const struct blocklist_run *
 			      uint64_t *steps)
 {
 	const struct rule_part p = { .s = run->program.s, .kind = run->program_kind,
-				     .len = run->program.len };
+				     .len = run->program.len, .guess = r->guesses };
 
 	++*steps;
 	if (!r->programs)
@@ -374,9 +484,10 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, u
 		return RULE_OTHER_PROGRAM;
 	unknown = rule_fits_program_is_unknown(run);
 	/* $X status: some part of it must be known; and a definition alone runs nothing. */
-	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, steps))
+	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, steps) ||
+	    !rule_fits_text_occurs(r, run, steps))
 		return RULE_OTHER_WORDS;
-	if (unknown && r->programs && run->is_idle)
+	if (unknown && r->programs && (run->is_idle || !r->guesses))
 		return RULE_OTHER_PROGRAM;
 	where = rule_fits_directory(r, run, steps);
 	if (where != RULE_FITS)

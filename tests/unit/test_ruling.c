@@ -195,6 +195,53 @@ static void test_ruling_follows_links_of_directories(void **state)
 	}
 }
 
+/* Statements of another language, in a word or on standard input. */
+static void test_ruling_matches_text(void **state)
+{
+	static const struct row rows[] = {
+		{ "psql -c 'drop table t'", "deny", "drop" },
+		{ "psql -c 'DROP\n  TABLE t'", "deny", "drop" },
+		{ "echo 'Drop Table t;' | psql", "deny", "drop" },
+		{ "psql <<E\nselect 1;\ndrop table t;\nE", "deny", "drop" },
+		{ "psql <<<'drop table t'", "deny", "drop" },
+		{ "psql -c \"drop table $T\"", "deny", "drop" },
+		{ "sh -c 'psql -c \"drop table t\"'", "deny", "drop" },
+		{ "psql -c 'droptable t'", "notify", NULL },
+		{ "psql -c 'select 1'", "notify", NULL },
+		{ "psql -c \"$SQL\"", "notify", NULL }, /* text that is not known says nothing */
+		{ "echo 'drop table t'", "notify", NULL },
+		{ "psql -c 'update t set a = 1'", "confirm", "all" },
+		{ "psql -c 'UPDATE t AS u SET a = 1'", "confirm", "all" },
+		{ "psql -c 'update t set a = 1 where b'", "notify", NULL },
+		{ "psql -c 'select 1 for update; set x = 1'", "notify", NULL },
+		{ "psql -c 'update t'", "notify", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"drop\",\"program\":\"psql\",\"text\":\"drop table|drop schema\","
+	     "\"decision\":\"deny\"},"
+	     "{\"id\":\"all\",\"program\":\"psql\",\"text\":\"update * set \","
+	     "\"without_text\":\"where \",\"decision\":\"confirm\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+/* A pack decides on what is written, and guesses nothing. */
+static void test_ruling_packs_do_not_guess(void **state)
+{
+	static const struct row rows[] = {
+		{ "git push -f", "confirm", "git.push_force" },
+		{ "git push \"+$B\"", "confirm", "git.push_force" },
+		{ "git push \"$A\"", "notify", NULL },
+		{ "git push -$A", "notify", NULL },
+		{ "$TOOL push -f", "notify", NULL },
+		{ "git restore \"$F\"", "confirm", "git.restore" },
+	};
+
+	(void)state;
+	load("[]", "git:confirm");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 /* Own rules before packs, packs before the tier; the strictest of all commands. */
 static void test_ruling_order(void **state)
 {
@@ -390,12 +437,14 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"programs\":\"x\",\"decision\":\"deny\"}", "the nearest is \"program\"" },
 		{ "{\"id\":\"a\",\"program\":1,\"decision\":\"deny\"}", "program is a string" },
 		{ "{\"id\":\"a\",\"program\":[],\"decision\":\"deny\"}", "is empty" },
-		{ "{\"id\":\"a\",\"program\":\"\",\"decision\":\"deny\"}", "1 to 256" },
+		{ "{\"id\":\"a\",\"program\":\"\",\"decision\":\"deny\"}", "1 to 1024" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"reason\":\"a\\u202eb\",\"decision\":\"deny\"}",
 		  "1 to 512" },
 		{ "{\"id\":\"a\",\"program\":\"bin/x\",\"decision\":\"deny\"}", "absolute" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"directory\":\"x\",\"decision\":\"deny\"}", "absolute" },
 		{ "{\"id\":\"a\",\"decision\":\"deny\"}", "every command" },
+		{ "{\"id\":\"a\",\"words\":\"x||y\",\"decision\":\"deny\"}", "is empty, or longer" },
+		{ "{\"id\":\"a\",\"words\":\"x|\",\"decision\":\"deny\"}", "is empty, or longer" },
 		{ "{\"id\":\"a\",\"words\":\"x\",\"decision\":\"allow\"}", "names its programs" },
 		{ "{\"id\":\"a\",\"program\":\"x*\",\"decision\":\"allow\"}", "whole" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"P*\",\"decision\":\"allow\"}", "PATH" },
@@ -479,6 +528,8 @@ int main(void)
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
+		cmocka_unit_test(test_ruling_matches_text),
+		cmocka_unit_test(test_ruling_packs_do_not_guess),
 		cmocka_unit_test(test_ruling_order),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
