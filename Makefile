@@ -165,7 +165,7 @@ $(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json schema/packs/*
 	@touch $@
 
 # The generator leaves a file alone that would not change: no needless compiling.
-GEN_DOCS := reference.md openrpc.json
+GEN_DOCS := reference.md packs.md openrpc.json
 GEN_COMPLETE := $(addprefix $(B)/gen/complete.,bash zsh fish)
 
 $(GEN_HEADERS) $(GEN_SOURCES) $(GEN_DOCS:%=$(B)/gen/%) $(GEN_COMPLETE): $(B)/gen/stamp

@@ -117,6 +117,7 @@ void gen_config_c(const struct gen *g, struct buf *out);
 void gen_blocklist_c(const struct gen *g, struct buf *out);
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out);
 void gen_packs_c(const struct gen *g, struct buf *out);
+void gen_packs_page(const struct gen *g, struct buf *out);
 void gen_caps_h(const struct gen *g, struct buf *out);
 void gen_caps_c(const struct gen *g, struct buf *out);
 void gen_openrpc_json(const struct gen *g, struct buf *out);

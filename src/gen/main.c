@@ -2,7 +2,7 @@
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
  * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, and in BUILD_DIR/gen:
  * {errors,config,caps,cli,blocklist,blocklist_examples,packs,openrpc}.c, openrpc.json,
- * reference.md, complete.{bash,zsh,fish} and the man pages in man/.
+ * reference.md, packs.md, complete.{bash,zsh,fish} and the man pages in man/.
  *
  * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
  * and cli. Every file in schema/packs is a set of rules.
@@ -38,6 +38,7 @@ static const struct output {
 	{ "gen/openrpc.c", gen_openrpc_c },
 	{ "gen/openrpc.json", gen_openrpc_json },
 	{ "gen/reference.md", gen_reference },
+	{ "gen/packs.md", gen_packs_page },
 	{ "gen/complete.bash", gen_complete_bash },
 	{ "gen/complete.zsh", gen_complete_zsh },
 	{ "gen/complete.fish", gen_complete_fish },

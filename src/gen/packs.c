@@ -49,3 +49,44 @@ void gen_packs_c(const struct gen *g, struct buf *out)
 	}
 	buf_adds(out, "\t{ NULL, NULL, NULL },\n};\n");
 }
+
+static void gen_packs_page_rule(const json_t *rule, struct buf *out)
+{
+	const json_t *examples = json_object_get(rule, "examples");
+	const char *c = json_string_value(json_array_get(examples, 0));
+
+	buf_addf(out, "| `%s` | %s | %s | `", gen_member(rule, "id"), gen_member(rule, "reason"),
+		 gen_member(rule, "suggestion"));
+	for (; c && *c; c++)
+		buf_addf(out, *c == '|' ? "\\|" : "%c", *c);
+	buf_adds(out, "` |\n");
+}
+
+static void gen_packs_page_section(const json_t *pack, struct buf *out)
+{
+	const json_t *rule;
+	size_t i;
+
+	buf_addf(out, "\n## %s\n\n%s.\n\n| rule | decides because | instead | such as |\n"
+		 "|---|---|---|---|\n", gen_member(pack, "name"), gen_member(pack, "text"));
+	json_array_foreach(json_object_get(pack, "rules"), i, rule)
+		gen_packs_page_rule(rule, out);
+}
+
+void gen_packs_page(const struct gen *g, struct buf *out)
+{
+	const json_t *pack;
+	size_t i;
+
+	buf_adds(out,
+		 "<!-- Generated from schema/packs; `make docs` writes it. -->\n\n# Packs\n\n"
+		 "Built-in sets of [rules](rules.md), all off until the operator turns them on, "
+		 "each with one decision:\n\n"
+		 "    procpen serve --set packs=git:confirm,db:deny\n\n"
+		 "They are there for mistakes, not against malice: a pack knows the usual "
+		 "commands of the usual tools.\nWhat is not known before a command runs "
+		 "(`git push $FLAGS`) is not decided.\n`procpen policy explain 'COMMAND'` shows "
+		 "which rules it was compared with.\n");
+	json_array_foreach(g->packs, i, pack)
+		gen_packs_page_section(pack, out);
+}
