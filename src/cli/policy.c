@@ -203,8 +203,8 @@ static void cli_policy_on_look(void *commands, const struct ruling_look *look)
 							  "rules"));
 		return;
 	}
-	row = json_pack("{s:s, s:s, s:s, s:b, s:s}", "rule", r->id, "from", r->origin, "decision",
-			rule_decision_name(r->decision), "counts",
+	row = json_pack("{s:s, s:s?, s:s, s:s, s:b, s:s}", "rule", r->id, "pack", look->pack,
+			"from", r->origin, "decision", rule_decision_name(r->decision), "counts",
 			look->fit >= RULE_MAY_FIT && !look->lacks, "why", cli_policy_fit(look));
 	json_array_append_new(json_object_get(json_array_get(commands, count - 1), "rules"), row);
 }
@@ -250,21 +250,40 @@ static void cli_policy_add_verdict(const struct blocklist_verdict *v, const stru
 
 /* ---- explain: the text ---- */
 
+static void cli_policy_print_rule(const json_t *row)
+{
+	printf("  %-8s %-24s ", json_get_str(row, "decision", ""), json_get_str(row, "rule", ""));
+	cli_policy_print_member("", row, "why");
+	cli_policy_print_member("  (", row, "from");
+	puts(")");
+}
+
+/* A pack has dozens of rules on one program: those that do not match are only counted. */
+static void cli_policy_print_rules(const json_t *rules)
+{
+	size_t i, others = 0;
+	json_t *row;
+
+	json_array_foreach(rules, i, row) {
+		if (json_get_str(row, "pack", NULL) && !json_get_bool(row, "counts", false))
+			others++;
+		else
+			cli_policy_print_rule(row);
+	}
+	if (others)
+		printf("  %zu other rule%s of packs on this program\n", others,
+		       others == 1 ? "" : "s");
+}
+
 static void cli_policy_print_commands(const json_t *document)
 {
-	json_t *command, *row;
-	size_t i, k;
+	json_t *command;
+	size_t i;
 
 	json_array_foreach(json_object_get(document, "commands"), i, command) {
 		cli_policy_print_member("", command, "command");
 		putchar('\n');
-		json_array_foreach(json_object_get(command, "rules"), k, row) {
-			printf("  %-8s %-24s ", json_get_str(row, "decision", ""),
-			       json_get_str(row, "rule", ""));
-			cli_policy_print_member("", row, "why");
-			cli_policy_print_member("  (", row, "from");
-			puts(")");
-		}
+		cli_policy_print_rules(json_object_get(command, "rules"));
 	}
 }
 
