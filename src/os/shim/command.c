@@ -229,6 +229,14 @@ static long command_enter_directory(const struct command *c)
 	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
 }
 
+/* From here on the server holds a run whose shim is killed for one that may have begun: it finds the
+ * plan taken. */
+static void command_take_plan(const struct command *c)
+{
+	if (c->await)
+		sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
+}
+
 static volatile int command_shares_memory; /* the child has not executed yet, nor ended */
 
 /* Entry of the child; the result is its exit status. */
@@ -259,6 +267,7 @@ static int command_run(void *command)
 	sys1(__NR_umask, c->plan->umask);
 	if (command_enter_layers(c))
 		return 1;
+	command_take_plan(c);
 	if (c->plan->flags & SHIM_TRIAL)
 		return 0;
 	if (c->plan->flags & SHIM_LOG) {

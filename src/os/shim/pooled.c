@@ -23,7 +23,7 @@ struct rights {
 	int fds[FDS_MAX];
 };
 
-static long pooled_receive(struct shim_plan *plan, struct rights *rights)
+static long pooled_receive(struct shim_plan *plan, struct rights *rights, int flags)
 {
 	struct message_part part = { plan, sizeof(*plan) };
 	struct message message = {
@@ -34,7 +34,7 @@ static long pooled_receive(struct shim_plan *plan, struct rights *rights)
 
 	rights->head.len = 0;
 	do
-		n = sys3(__NR_recvmsg, SHIM_FD_CONTROL, &message, MSG_CMSG_CLOEXEC_FLAG);
+		n = sys3(__NR_recvmsg, SHIM_FD_CONTROL, &message, MSG_CMSG_CLOEXEC_FLAG | flags);
 	while (n == -EINTR);
 	return n;
 }
@@ -180,14 +180,23 @@ int pooled_prepare(struct command *c)
 	return c->plan->flags & SHIM_QUEUED ? 0 : pooled_send_ready();
 }
 
+/* Where the command's process waits it leaves the plan in the socket: see command_take_plan(). */
+static long pooled_receive_plan(struct command *c, struct rights *rights)
+{
+	const int flags = c->await ? MSG_PEEK_FLAG : 0;
+	long n;
+
+	while ((n = pooled_receive(c->plan, rights, flags)) == (long)sizeof(struct shim_request))
+		if (flags) /* meant for the previous command */
+			sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
+	return n;
+}
+
 int pooled_wait(struct command *c)
 {
 	struct rights rights;
-	long n, count;
+	long n = pooled_receive_plan(c, &rights), count;
 
-	do
-		n = pooled_receive(c->plan, &rights);
-	while (n == (long)sizeof(struct shim_request)); /* meant for the previous command */
 	if (n <= 0)
 		return -1; /* the server closed the socket */
 	count = rights.head.len < sizeof(rights.head)
