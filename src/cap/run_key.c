@@ -16,7 +16,7 @@
 static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
-	{ "environment", "{}" }, { "limits", "{}" }, { "network", "true" },
+	{ "environment", "{}" }, { "limits", "{}" }, { "log_mode", "\"append\"" }, { "network", "true" },
 	{ "profile", "\"default\"" }, { "working_directory", "\".\"" },
 };
 

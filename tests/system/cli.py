@@ -122,7 +122,7 @@ def test_unknown_words():
     for args, near in ((["serv"], "mean serve?"), (["chekc"], "mean check?"), (["ls"], "procpen run ls"),
                        (["process_run"], "procpen call process.run"),
                        (["serve", "--worksapce", "/tmp"], "mean --workspace?"),
-                       (["--verison"], "mean --version?"), (["run", "--net", "ls"], "mean --no-network?"),
+                       (["--verison"], "mean --version?"), (["run", "--net", "ls"], "mean --no-network or --network?"),
                        (["check", "--line", "ls"], "mean --lines?"), (["serve", "extra"], "no word"),
                        (["--workspace", ".", "doctor"], "procpen doctor"), (["help", "run", "check"], "one")):
         status, out, err = run(*args)
