@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from client import WAIT, Server, Skip, check, equal
+from client import WAIT, Server, Skip, check, equal, eventually
 from suite import Suite
 
 suite = Suite()
@@ -179,8 +179,12 @@ def test_a_record_reads_each_file_once():
     """A wait for a line is answered with what the run does just then: each file that says so costs
     as much as the rest of the answer."""
     def start(server, params):
-        return dict(params, process_id=server.run("cat", [], stdin_mode="pipe",
-                                                  background=True)["process_id"])
+        run = server.run("cat", [], stdin_mode="pipe", background=True)
+        params = dict(params, process_id=run["process_id"])
+        # strace follows cat as well, and its start is long over when it waits.
+        eventually(lambda: server.call("process.monitor", params)["waits_for_input"] is not False,
+                   20, "cat does not wait")
+        return params
 
     message, calls, _ = traced_calls("process.monitor", {}, before=start)
     equal(message["result"]["alive"], 1, "alive")
