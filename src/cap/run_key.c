@@ -16,7 +16,8 @@
 static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
-	{ "environment", "{}" }, { "limits", "{}" }, { "log_mode", "\"append\"" }, { "network", "true" },
+	{ "environment", "{}" }, { "limits", "{}" }, { "log_mode", "\"append\"" },
+	{ "network", "true" },
 	{ "profile", "\"default\"" }, { "working_directory", "\".\"" },
 };
 

@@ -210,7 +210,7 @@ def test_usage_of_a_shim_that_is_stopped():
     """Usage that was not reported is not made up: the last sample, and a warning."""
     for args in ((), PLAIN):
         server = Server(*args)
-        id = server.request("process.run", {"command": "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); "
+        id = server.request("process.run", {"command": "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); "
                                                        "done; echo done; sleep 100", "timeout": 6})
         run = eventually(lambda: server.call("process.list")["processes"], 20, "no run")[0]
         eventually(lambda: server.logs(run["process_id"])["stdout"], 20, "it does not get done")
@@ -335,6 +335,8 @@ def test_run_that_cannot_be_killed_is_answered():
             answer = server.result(id)
             equal((answer["state"], answer["survivors"]), ("timed_out", 1), "answer")
         eventually(lambda: not is_alive(run["pid"]), 20, "it lives")
+        eventually(lambda: server.call("process.monitor", run_id(run))["alive"] == 0, 20,
+                   "the server does not hear of it")
         server.stop()
 
 

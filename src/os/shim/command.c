@@ -229,8 +229,8 @@ static long command_enter_directory(const struct command *c)
 	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
 }
 
-/* From here on the server holds a run whose shim is killed for one that may have begun: it finds the
- * plan taken. */
+/* From here on the server holds a run whose shim is killed for one that may have begun: it finds
+ * the plan taken. */
 static void command_take_plan(const struct command *c)
 {
 	if (c->await)
