@@ -86,7 +86,8 @@ static void run_warnings_add_memory(struct jsonw *w, const struct proc *p)
 static void run_warnings_add_git_config(struct jsonw *w, const struct cap *c, const struct proc *p)
 {
 	AUTO_FREE char *changes = p->phase == PROC_SETTLED
-					  ? git_config_changes(c->git_config, p->started_wall_ms)
+					  ? git_config_changes(c->git_config, p->started_wall_ms,
+							       p->started_mono_us)
 					  : NULL;
 
 	if (!changes)

@@ -45,6 +45,7 @@ struct watched {
 	struct stat seen;    /* all zero: it was not there */
 	struct settings now;
 	int64_t changed_ms;  /* of the file, when keys were found changed; 0: never */
+	int64_t found_us;    /* when that was (clock_mono_us()) */
 	char *keys;          /* that were */
 };
 
@@ -389,6 +390,7 @@ static void git_config_look_at(struct watched *w, bool first)
 	free(w->keys);
 	w->keys = keys;
 	w->changed_ms = first ? 0 : git_config_time(w);
+	w->found_us = clock_mono_us();
 }
 
 /* ---- for others ---- */
@@ -438,13 +440,13 @@ void git_config_look(struct git_config *g)
 	g->looked_ms = clock_mono_ms();
 }
 
-char *git_config_changes(const struct git_config *g, int64_t wall_ms)
+char *git_config_changes(const struct git_config *g, int64_t wall_ms, int64_t start_us)
 {
 	struct buf text;
 
 	buf_init(&text, SIZE_MAX / 2);
 	for (const struct watched *w = g->files; w < g->files + g->count; w++)
-		if (w->changed_ms && w->changed_ms + CLOCK_MS >= wall_ms)
+		if (w->changed_ms && w->changed_ms + CLOCK_MS >= wall_ms && w->found_us > start_us)
 			buf_addf(&text, "%s%s: %s", text.len ? "; " : "", w->path, w->keys);
 	if (text.len)
 		return buf_steal(&text);

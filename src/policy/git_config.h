@@ -33,10 +33,11 @@ void git_config_begin(struct git_config *g);
 void git_config_look(struct git_config *g);
 
 /*
- * What was found changed in files that were written after @wall_ms (clock_wall_ms()), the start of
- * a run: "/ws/.git/config: alias.st, core.hookspath". Hidden characters are shown by code, and a
- * few keys at most. Heap, or NULL.
+ * What was found after @start_us (clock_mono_us()), the start of a run, in files that were written
+ * after @wall_ms, the same by clock_wall_ms(): "/ws/.git/config: alias.st, core.hookspath". Hidden
+ * characters are shown by code, and a few keys at most. Heap, or NULL.
  */
-char *git_config_changes(const struct git_config *g, int64_t wall_ms);
+char *git_config_changes(const struct git_config *g, int64_t wall_ms,
+			 int64_t start_us);
 
 #endif

@@ -211,6 +211,7 @@ struct proc {
 	struct err *failure;          /* why it never started, or NULL */
 
 	int64_t started_mono_ms, ended_mono_ms;
+	int64_t started_mono_us;      /* exact, for what is found out about this run or another */
 	int64_t output_mono_ms;       /* of its last output; at first, of its start */
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* of the last reading; final when the tree is empty */

@@ -172,7 +172,8 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 	limits_proof_init(&p->proof);
 	p->seq = spec->seq;
 	p->background = spec->background;
-	p->started_mono_ms = p->output_mono_ms = clock_mono_ms();
+	p->started_mono_us = clock_mono_us();
+	p->started_mono_ms = p->output_mono_ms = p->started_mono_us / 1000;
 	p->started_wall_ms = clock_wall_ms();
 	spool_init(&p->spool);
 	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);

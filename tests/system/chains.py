@@ -65,7 +65,7 @@ class Storm:
 
 def watch(server, run):
     """Calls that look at the tree are answered, although it is another one at each look."""
-    for _ in range(3):
+    for _ in range(2):
         server.call("process.list", {"limit": 1})
         state = server.call("process.monitor", {"process_id": run["process_id"]})
         equal(state["state"], "running", "state")

@@ -52,16 +52,15 @@ static void write_config(struct fixture *f, const char *text)
 static const char *changed(struct fixture *f, const char *text)
 {
 	static char keys[2048];
-	int64_t start = clock_wall_ms();
+	int64_t start = clock_wall_ms(), start_us = clock_mono_us();
 	char *found;
 
 	git_config_begin(f->g);
 	write_config(f, text);
 	git_config_look(f->g);
-	found = git_config_changes(f->g, start);
+	found = git_config_changes(f->g, start, start_us);
 	strcpy(keys, found ? strstr(found, "/.git/config: ") + strlen("/.git/config: ") : "");
 	free(found);
-	usleep(25000); /* the kernel's clock must tick before the next start */
 	return keys;
 }
 
@@ -124,15 +123,15 @@ static void test_git_config_between_runs(void **state)
 {
 	struct fixture *f = *state;
 	char *long_run;
-	int64_t start = clock_wall_ms();
+	int64_t start = clock_wall_ms(), start_us = clock_mono_us();
 
 	git_config_begin(f->g);
 	write_config(f, "[core]\nhooksPath = /x\n");
 	usleep(120000);
 	assert_string_equal(changed(f, "[core]\nhooksPath = /x\n[user]\nname=n\n"), "");
 	git_config_look(f->g);
-	assert_null(git_config_changes(f->g, clock_wall_ms()));
-	long_run = git_config_changes(f->g, start);
+	assert_null(git_config_changes(f->g, clock_wall_ms(), clock_mono_us()));
+	long_run = git_config_changes(f->g, start, start_us);
 	assert_non_null(long_run);
 	free(long_run);
 }
@@ -141,7 +140,7 @@ static void test_git_config_what_is_no_file(void **state)
 {
 	struct fixture *f = *state;
 	const char *path = scratch_path(&f->tmp, "ws/.git/config");
-	int64_t start = clock_wall_ms();
+	int64_t start = clock_wall_ms(), start_us = clock_mono_us();
 	char *found, *large = malloc(300000);
 
 	git_config_begin(f->g);
@@ -157,7 +156,7 @@ static void test_git_config_what_is_no_file(void **state)
 			assert_int_equal(symlink("/dev/zero", path), 0);
 		git_config_look(f->g);
 	}
-	found = git_config_changes(f->g, start);
+	found = git_config_changes(f->g, start, start_us);
 	assert_non_null(strstr(found, "no regular file"));
 	free(found);
 }
