@@ -153,11 +153,21 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 	err_release(&e);
 }
 
+/* Note whether the client answers server.ping, if it says so. */
+static void agent_session_take_ping(struct cap_call *call)
+{
+	const json_t *ping = json_object_get(call->r->params, "ping");
+
+	if (ping)
+		call->c->pings = json_is_true(ping);
+}
+
 static enum cap_outcome agent_session_start(struct cap_call *call)
 {
 	const struct cap *c = call->c;
 	struct jsonw *w = req_result(call->r);
 
+	agent_session_take_ping(call);
 	agent_session_write_directories(w, c->scope);
 	jsonw_str(w, "shell", c->shell->path);
 	agent_session_write_limits(w, c->config);

@@ -163,6 +163,7 @@ struct cap {
 	struct metrics metrics;
 	unsigned lost_records; /* of the audit log, since a result last told of them */
 	bool passes_output; /* output of runs goes to our own stdout and stderr uncounted */
+	bool pings;   /* a plain client answers server.ping */
 	bool closing; /* the server is shutting down: starts are refused */
 
 	/* Why there is no workspace: every call is refused with that. NULL: there is one. */

@@ -67,6 +67,29 @@ void route_request_ended(struct route *route, uint64_t handle)
 	mcp_subs_drop(route->mcp.subs, handle);
 }
 
+/* Any answer will do, and none too. */
+static void route_on_pong(void *ctx, uint64_t handle, const json_t *result, const char *why)
+{
+	(void)ctx;
+	(void)handle;
+	(void)result;
+	(void)why;
+}
+
+void route_ping(struct route *route)
+{
+	const char *method = route->mcp.initialized ? "ping" : "server.ping";
+	int deadline_ms = (int)config_int(route->cap->config, CONFIG_SERVER_LEASE_MS);
+	struct buf params;
+
+	if (!route->mcp.initialized && !route->cap->pings)
+		return;
+	buf_init(&params, 2);
+	buf_adds(&params, "{}");
+	(void)ask_send(route->ask, method, &params, deadline_ms, route_on_pong, NULL, 0);
+	buf_release(&params);
+}
+
 void route_closing(struct route *route)
 {
 	mcp_subs_end(route->mcp.subs);

@@ -22,6 +22,10 @@ void route_message(void *ctx, struct rpc_message *m);
 /* Request @handle has ended: stop reporting its progress. */
 void route_request_ended(struct route *route, uint64_t handle);
 
+/* Ask the client whether it is there, if it can be asked: the handshake's `ping`, or `server.ping`
+ * of a plain client that agreed to it by agent.session. Its answer counts by being input. */
+void route_ping(struct route *route);
+
 /* There will be no more events: answer the requests that only listen. */
 void route_closing(struct route *route);
 

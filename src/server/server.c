@@ -78,6 +78,9 @@ struct server {
 	uint64_t written;   /* then: bytes written to the client at the last check */
 	int64_t closing_ms; /* since when it closes, clock_mono_ms() */
 	bool given_up;      /* the reader read nothing for too long */
+	ev_timer lease;     /* fires when half of server.lease_ms has gone by without input */
+	bool pinged;        /* the first half has: the client is asked whether it is there */
+	uint64_t leased;    /* outq_progress() when the lease began */
 	int survivors;      /* processes of our runs that may still be alive */
 };
 
@@ -100,6 +103,7 @@ static void server_begin_closing(struct server *s)
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
 	loop_timer_stop(s->loop, &s->poll);
+	loop_timer_stop(s->loop, &s->lease);
 	server_kill_runs(s); /* nothing starts any more ... */
 	while (rpc_more(&s->rpc))
 		; /* ... but a batch that was begun is answered in full */
@@ -328,6 +332,61 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 		server_close_down(s);
 }
 
+/* ---- the lease ---- */
+
+/* The client is there: begin the lease anew. */
+static void server_renew_lease(struct server *s)
+{
+	int64_t lease_ms = config_int(&s->context.config, CONFIG_SERVER_LEASE_MS);
+
+	if (!lease_ms || s->eof || s->phase != READING)
+		return;
+	s->pinged = false;
+	s->leased = outq_progress(&s->out);
+	loop_timer_start(s->loop, &s->lease, (double)lease_ms / 2);
+}
+
+/* Input has come that is not read yet; or none is read because the queue to the client is full, and
+ * it does take bytes. */
+static bool server_hears_client(const struct server *s)
+{
+	return ev_is_pending(&s->in_io) ||
+	       (s->out.stopped && outq_progress(&s->out) != s->leased);
+}
+
+static void server_end_lease(struct server *s)
+{
+	int64_t lease_ms = config_int(&s->context.config, CONFIG_SERVER_LEASE_MS);
+
+	log_warn("no input for %lld ms while runs are alive (server.lease_ms): the session ends",
+		 (long long)lease_ms);
+	s->eof = true;
+	server_note_end(s);
+	ev_io_stop(s->loop, &s->in_io);
+	ev_idle_start(s->loop, &s->work);
+}
+
+/* Two halves, each counted by the timer, so that a server that was stopped itself still asks, and
+ * then waits for the answer. */
+static void server_on_lease(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+	int64_t lease_ms = config_int(&s->context.config, CONFIG_SERVER_LEASE_MS);
+
+	(void)events;
+	if (s->eof || s->phase != READING)
+		return;
+	if (!proctab_trees(s->procs) || server_hears_client(s)) {
+		server_renew_lease(s);
+	} else if (s->pinged) {
+		server_end_lease(s);
+	} else {
+		s->pinged = true;
+		route_ping(&s->route);
+		loop_timer_start(loop, w, (double)lease_ms / 2);
+	}
+}
+
 /* ---- requests ---- */
 
 /* The start of the next message is unknown: answer the earlier requests and read no more. */
@@ -417,6 +476,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 		if (n < (ssize_t)READ_BYTES)
 			break;
 	}
+	server_renew_lease(s);
 	s->out.headed = s->frame.headed;
 	if (s->eof)
 		server_note_end(s);
@@ -547,7 +607,9 @@ static void server_watch(struct server *s)
 	ev_prepare_init(&s->turn, server_on_turn);
 	ev_timer_init(&s->poll, server_on_poll, 0.0, 0.0);
 	ev_timer_init(&s->deadline, server_on_deadline, 0.0, 0.0);
+	ev_timer_init(&s->lease, server_on_lease, 0.0, 0.0);
 	s->in_io.data = s->work.data = s->turn.data = s->poll.data = s->deadline.data = s;
+	s->lease.data = s;
 	server_watch_signal(s, &s->signals[0], SIGTERM);
 	server_watch_signal(s, &s->signals[1], SIGINT);
 	server_watch_signal(s, &s->signals[2], SIGQUIT);

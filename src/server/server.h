@@ -9,7 +9,8 @@
  *              reads at once
  *
  *   from       to         when
- *   reading    ending     end of file was read, and every request before it was handled
+ *   reading    ending     end of file was read, and every request before it was handled; or no
+ *                         input came for server.lease_ms while runs are alive
  *   ending     closing    every request is answered, every follow is at its end, and the client
  *                         has read all that; or it reads nothing for too long
  *   any        closing    a signal, or the reader of the answers has gone
