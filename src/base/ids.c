@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -48,4 +49,14 @@ uint64_t ids_parse(const char *text, const char *instance)
 	/* Accept only the spelling of ids_format(). */
 	ids_format(expected, seq, instance);
 	return strcmp(text, expected) == 0 ? seq : 0;
+}
+
+void ids_host(char out[IDS_HOST_SIZE])
+{
+	struct utsname names;
+
+	_Static_assert(sizeof(names.nodename) <= IDS_HOST_SIZE, "nodename fits");
+	*out = '\0';
+	if (!uname(&names))
+		strcpy(out, names.nodename);
 }

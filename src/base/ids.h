@@ -1,5 +1,5 @@
 /*
- * ids - random instance name and process ids.
+ * ids - random instance name, process ids, and the name of the machine.
  *
  * A process id is "p<N>-<tag>": N counts up from 1 and is never used again, the
  * tag is this server's own, so an id from an earlier server names nothing here.
@@ -18,6 +18,11 @@ void ids_instance(char out[IDS_INSTANCE_SIZE]);
 
 /* Is all of @text spelled like an instance name? */
 bool ids_is_instance(const char *text);
+
+#define IDS_HOST_SIZE 65 /* of struct utsname */
+
+/* Fill @out with the name of this machine (uname(2), nodename). */
+void ids_host(char out[IDS_HOST_SIZE]);
 
 /* "p12-9c3f" from a sequence number and the instance name (its first four digits are the tag). */
 void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance);

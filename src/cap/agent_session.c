@@ -1,6 +1,7 @@
 /* agent.session: the directories, limits and sandbox layers of this session. */
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
@@ -166,6 +167,7 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 {
 	const struct cap *c = call->c;
 	struct jsonw *w = req_result(call->r);
+	char host[IDS_HOST_SIZE];
 
 	agent_session_take_ping(call);
 	agent_session_write_directories(w, c->scope);
@@ -180,6 +182,8 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 	jsonw_str(w, "name", "procpen");
 	jsonw_str(w, "version", c->version);
 	jsonw_str(w, "instance", c->instance);
+	ids_host(host);
+	jsonw_str(w, "host", host);
 	jsonw_end_object(w);
 	jsonw_str(w, "audit_log", audit_path(c->audit));
 	return CAP_DONE;

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -288,16 +289,20 @@ static struct ucred audit_find_peer(void)
 	return peer;
 }
 
-/* Who started this process, as the kernel has it: names are not proof, but a place to look. */
-static void audit_add_peer(struct jsonw *w)
+/* The machine, and who started this process, as the kernel has them: names are not proof, but a
+ * place to look. */
+static void audit_add_place(struct jsonw *w)
 {
 	struct ucred peer = audit_find_peer();
+	char host[IDS_HOST_SIZE];
 	char path[64], name[NAME_MAX_BYTES];
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)peer.pid);
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name));
 
+	ids_host(host);
+	audit_add_text(w, "host", host, sizeof(host));
 	jsonw_object(w, "peer");
 	jsonw_int(w, "pid", peer.pid);
 	if (n > 0)
@@ -347,7 +352,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	if (event->decision) {
 		jsonw_int(w, "uid", geteuid());
 		if (!a->serves)
-			audit_add_peer(w); /* else server_start has it */
+			audit_add_place(w); /* else server_start has it */
 		audit_add_client(a, w);
 	}
 	audit_add_request_id(w, event->request_id);
@@ -526,7 +531,7 @@ static int audit_write_start(struct audit *a, struct err *e)
 		return 0;
 	audit_open_line(a, &line, "server_start");
 	jsonw_int(&line.w, "uid", geteuid());
-	audit_add_peer(&line.w);
+	audit_add_place(&line.w);
 	a->started = !audit_write_line(a, &line, e);
 	return a->started ? 0 : -1;
 }

@@ -161,7 +161,7 @@ static void test_audit_all_members(void **state)
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
 		"tier", "decision", "rule", "pack", "command", "argv_sha256", "cwd", "log_file",
 		"user", "intent", "input_bytes", "input_sha256", "input", "close", "state_filter",
-		"process_ids", "outcome", "prev", "uid", "peer",
+		"process_ids", "outcome", "prev", "uid", "host", "peer",
 		"client", "exit_code", "signal", "reason", "duration_ms", "stdout_size",
 		"stderr_size", "leftover", "survivors", "git_config",
 	};
@@ -400,7 +400,7 @@ static void test_audit_absent_members_are_left_out(void **state)
 	write_ok(f->audit, &event);
 	json_t *line = last_line(f->audit);
 
-	assert_int_equal(json_object_size(line), 11); /* uid and peer too */
+	assert_int_equal(json_object_size(line), 12); /* uid, host and peer too */
 	SHA256Data((const uint8_t *)"ls", 2, hash);
 	assert_string_equal(member(line, "argv_sha256"), hash);
 	json_decref(line);
