@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "cli/cmdline.h"
+#include "cli/over.h"
 #include "cli/say.h"
 #include "cli/setup/file.h"
 #include "cli/setup/host.h"
@@ -21,10 +22,10 @@
 struct setup {
 	const struct cli_command *command;
 	const struct setup_host *host;
-	const char *workspace_option, *file_option;
+	const char *workspace_option, *file_option, *over;
 	bool write, json;
 	bool changed; /* the host's file */
-	char *program, *workspace; /* as they stand in the entry */
+	char **argv;  /* the command in the entry; heap */
 };
 
 void cli_setup_list_hosts(void)
@@ -75,6 +76,9 @@ static int setup_take_option(void *setup, const struct cli_option *option,
 		break;
 	case OPTION_JSON:
 		s->json = true;
+		break;
+	case OPTION_OVER:
+		s->over = value->text;
 		break;
 	case OPTION_FILE:
 		s->file_option = value->text;
@@ -181,7 +185,7 @@ static char *setup_find_file(const struct setup *s, struct err *e)
 /* What the host needs, into the empty @text. */
 static int setup_snippet(const struct setup *s, struct buf *text, struct err *e)
 {
-	return setup_host_snippet(s->host, s->program, s->workspace, text, e);
+	return setup_host_snippet(s->host, s->argv, text, e);
 }
 
 static int setup_print_document(const struct setup *s, const char *path, struct err *e)
@@ -228,7 +232,7 @@ static int setup_write_merged(struct setup *s, struct setup_file *file, struct e
 
 	buf_init(&out, TEXT_MAX);
 	switch (setup_merge(s->host, file->text.data ? file->text.data : "", file->text.len,
-			    s->program, s->workspace, &out, e)) {
+			    s->argv, &out, e)) {
 	case SETUP_THERE:
 		fprintf(stderr, "%s has this entry already: nothing was changed\n", file->path);
 		break;
@@ -268,20 +272,41 @@ static int setup_write_entry(struct setup *s, struct err *e)
 	return result;
 }
 
+/* The command that starts this program here. */
+static char **setup_local_command(const struct setup *s, struct err *e)
+{
+	char *program = setup_own_path(e);
+	char *workspace = program ? setup_find_workspace(s, e) : NULL;
+	char **argv = mem_zalloc(5 * sizeof(*argv));
+
+	argv[0] = program;
+	if (!workspace) {
+		mem_list_free(argv);
+		return NULL;
+	}
+	argv[1] = mem_strdup("serve");
+	if (*workspace) {
+		argv[2] = mem_strdup("--workspace");
+		argv[3] = workspace;
+	} else {
+		free(workspace);
+	}
+	return argv;
+}
+
 /* 0, or 1 when it could not be done, which is reported. */
 static int setup_carry_out(struct setup *s)
 {
 	struct err e = ERR_INIT;
 	int failed;
 
-	s->program = setup_own_path(&e);
-	s->workspace = s->program ? setup_find_workspace(s, &e) : NULL;
-	failed = !s->workspace || (s->write ? setup_write_entry(s, &e) : setup_print(s, &e));
+	s->argv = s->over ? over_command(s->over, s->workspace_option, &e)
+			  : setup_local_command(s, &e);
+	failed = !s->argv || (s->write ? setup_write_entry(s, &e) : setup_print(s, &e));
 	if (failed)
 		say_error(s->command, &e);
 	err_release(&e);
-	free(s->program);
-	free(s->workspace);
+	mem_list_free(s->argv);
 	return failed || say_flush(s->command);
 }
 

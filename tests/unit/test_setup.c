@@ -3,9 +3,13 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/setup/merge.h"
 
 #define PROGRAM "/opt/procpen"
+
+static char program_word[] = PROGRAM, serve[] = "serve", option[] = "--workspace", work[] = "/w";
+static char *const command[] = { program_word, serve, option, work, NULL };
 
 static enum setup_merged merge(const char *host, const char *text, size_t len, struct buf *out)
 {
@@ -13,7 +17,7 @@ static enum setup_merged merge(const char *host, const char *text, size_t len, s
 	enum setup_merged result;
 
 	buf_init(out, 1u << 20);
-	result = setup_merge(setup_host_find(host), text, len, PROGRAM, "/w", out, &e);
+	result = setup_merge(setup_host_find(host), text, len, command, out, &e);
 	assert_int_equal(e.type != ERR_NONE, result == SETUP_REFUSED);
 	err_release(&e);
 	return result;
@@ -178,7 +182,7 @@ static void test_setup_toml_refused(void **state)
 
 		buf_init(&out, 65536);
 		assert_int_equal(setup_merge(setup_host_find("codex"), texts[i][0], strlen(texts[i][0]),
-					     PROGRAM, "/w", &out, &e), SETUP_REFUSED);
+					     command, &out, &e), SETUP_REFUSED);
 		assert_string_equal(e.message, texts[i][1]);
 		err_release(&e);
 		buf_release(&out);
@@ -216,6 +220,15 @@ static void test_setup_other_formats(void **state)
 	buf_release(&out);
 }
 
+static int snippet(const struct setup_host *host, const char *program, const char *workspace,
+		   struct buf *out, struct err *e)
+{
+	AUTO_FREE char *first = mem_strdup(program), *last = mem_strdup(workspace);
+	char *words[] = { first, serve, option, last, NULL };
+
+	return setup_host_snippet(host, words, out, e);
+}
+
 static void test_setup_host_texts(void **state)
 {
 	const struct setup_host *host = setup_host_find("vscode");
@@ -225,22 +238,22 @@ static void test_setup_host_texts(void **state)
 	(void)state;
 	assert_null(setup_host_find("nobody"));
 	buf_init(&out, 65536);
-	assert_int_equal(setup_host_snippet(host, PROGRAM, host->workspace, &out, &e), 0);
-	assert_int_equal(setup_host_snippet(host, "/a\nb", "/w", &out, &e), -1);
+	assert_int_equal(snippet(host, PROGRAM, host->workspace, &out, &e), 0);
+	assert_int_equal(snippet(host, "/a\nb", "/w", &out, &e), -1);
 	err_release(&e);
-	assert_int_equal(setup_host_snippet(host, "/a\xff", "/w", &out, &e), -1);
+	assert_int_equal(snippet(host, "/a\xff", "/w", &out, &e), -1);
 	err_release(&e);
-	assert_int_equal(setup_host_snippet(host, PROGRAM, "/${HOME}", &out, &e), -1);
+	assert_int_equal(snippet(host, PROGRAM, "/${HOME}", &out, &e), -1);
 	err_release(&e);
-	assert_int_equal(setup_host_snippet(host, PROGRAM, "/$HOME", &out, &e), 0);
+	assert_int_equal(snippet(host, PROGRAM, "/$HOME", &out, &e), 0);
 	host = setup_host_find("gemini-cli");
-	assert_int_equal(setup_host_snippet(host, PROGRAM, "/$HOME", &out, &e), -1);
+	assert_int_equal(snippet(host, PROGRAM, "/$HOME", &out, &e), -1);
 	err_release(&e);
-	assert_int_equal(setup_host_snippet(host, PROGRAM, "/a$/$-", &out, &e), 0);
+	assert_int_equal(snippet(host, PROGRAM, "/a$/$-", &out, &e), 0);
 	host = setup_host_find("opencode");
-	assert_int_equal(setup_host_snippet(host, PROGRAM, "/{env:HOME}", &out, &e), -1);
+	assert_int_equal(snippet(host, PROGRAM, "/{env:HOME}", &out, &e), -1);
 	err_release(&e);
-	assert_int_equal(setup_host_snippet(host, PROGRAM, "/{file:x}", &out, &e), -1);
+	assert_int_equal(snippet(host, PROGRAM, "/{file:x}", &out, &e), -1);
 	err_release(&e);
 	buf_release(&out);
 }

@@ -20,7 +20,7 @@ struct setup_entry {
 	const struct setup_host *host;
 	const char *text; /* the present text of the file */
 	size_t len;
-	const char *program, *workspace; /* as setup_host_entry() takes them */
+	char *const *command; /* as setup_host_entry() takes it */
 };
 
 /* Report that the file has another entry of our name. Returns SETUP_REFUSED. */

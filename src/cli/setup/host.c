@@ -131,10 +131,10 @@ static const char *setup_host_find_variable(const struct setup_host *host, const
 	return NULL;
 }
 
-/* Can @text go into a configuration file? @ours: it may have the host's own variables. */
-static int setup_host_check_text(const struct setup_host *host, const char *what, const char *text,
-				 bool ours, struct err *e)
+/* Can @text go into a configuration file? It may be the host's own variable for the project. */
+static int setup_host_check_word(const struct setup_host *host, const char *text, struct err *e)
 {
+	bool ours = host->workspace && !strcmp(text, host->workspace);
 	const char *wrong = NULL;
 
 	for (const char *c = text; *c; c++)
@@ -146,7 +146,8 @@ static int setup_host_check_text(const struct setup_host *host, const char *what
 		wrong = setup_host_find_variable(host, text);
 	if (!wrong)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "the path of the %s has %s in it", what, wrong);
+	err_set(e, ERR_INVALID_PARAMS, "the command that starts procpen has %s in a word",
+		wrong);
 	return err_hint(e, "Such a name cannot stand in a configuration file: rename it.");
 }
 
@@ -158,18 +159,13 @@ static void setup_host_add_string(struct buf *out, const char *text)
 	jsonw_str(&w, NULL, text);
 }
 
-/* "program", (only when @joined) and the arguments, as a list. */
-static void setup_host_add_list(struct buf *out, const char *program, const char *workspace)
+/* The words as a list. */
+static void setup_host_add_list(struct buf *out, char *const *words)
 {
 	buf_adds(out, "[");
-	if (program) {
-		setup_host_add_string(out, program);
-		buf_adds(out, ", ");
-	}
-	buf_adds(out, "\"serve\"");
-	if (*workspace) {
-		buf_adds(out, ", \"--workspace\", ");
-		setup_host_add_string(out, workspace);
+	for (; *words; words++) {
+		setup_host_add_string(out, *words);
+		buf_adds(out, words[1] ? ", " : "");
 	}
 	buf_adds(out, "]");
 }
@@ -181,8 +177,8 @@ static void setup_host_indent(struct buf *out, int level, const char *unit)
 		buf_adds(out, unit);
 }
 
-static void setup_host_add_json(const struct setup_host *host, const char *program,
-				const char *workspace, int level, const char *unit, struct buf *out)
+static void setup_host_add_json(const struct setup_host *host, char *const *command, int level,
+				const char *unit, struct buf *out)
 {
 	buf_addc(out, '{');
 	if (host->type) {
@@ -192,91 +188,89 @@ static void setup_host_add_json(const struct setup_host *host, const char *progr
 	setup_host_indent(out, level + 1, unit);
 	buf_adds(out, "\"command\": ");
 	if (host->joined) {
-		setup_host_add_list(out, program, workspace);
+		setup_host_add_list(out, command);
 		buf_addc(out, ',');
 		setup_host_indent(out, level + 1, unit);
 		buf_adds(out, "\"enabled\": true");
 	} else {
-		setup_host_add_string(out, program);
+		setup_host_add_string(out, command[0]);
 		buf_addc(out, ',');
 		setup_host_indent(out, level + 1, unit);
 		buf_adds(out, "\"args\": ");
-		setup_host_add_list(out, NULL, workspace);
+		setup_host_add_list(out, command + 1);
 	}
 	setup_host_indent(out, level, unit);
 	buf_addc(out, '}');
 }
 
-static void setup_host_add_toml(const struct setup_host *host, const char *program,
-				const char *workspace, struct buf *out)
+static void setup_host_add_toml(const struct setup_host *host, char *const *command,
+				struct buf *out)
 {
 	buf_addf(out, "[%s.%s]\ncommand = ", host->parent, SETUP_ENTRY_NAME);
-	setup_host_add_string(out, program);
+	setup_host_add_string(out, command[0]);
 	buf_adds(out, "\nargs = ");
-	setup_host_add_list(out, NULL, workspace);
+	setup_host_add_list(out, command + 1);
 	buf_addc(out, '\n');
 }
 
-static void setup_host_add_yaml(const struct setup_host *host, const char *program,
-				const char *workspace, struct buf *out)
+static void setup_host_add_yaml(const struct setup_host *host, char *const *command,
+				struct buf *out)
 {
 	buf_addf(out, "%s:\n  %s:\n    type: stdio\n    name: %s\n    enabled: true\n    cmd: ",
 		 host->parent, SETUP_ENTRY_NAME, SETUP_ENTRY_NAME);
-	setup_host_add_string(out, program);
+	setup_host_add_string(out, command[0]);
 	buf_adds(out, "\n    args: ");
-	setup_host_add_list(out, NULL, workspace);
+	setup_host_add_list(out, command + 1);
 	buf_adds(out, "\n    envs: {}\n    timeout: 300\n");
 }
 
-static void setup_host_add_lisp(const char *program, const char *workspace, struct buf *out)
+static void setup_host_add_lisp(char *const *command, struct buf *out)
 {
 	buf_adds(out, "(with-eval-after-load 'mcp-hub\n"
 		      "  (add-to-list 'mcp-hub-servers\n"
 		      "               '(\"" SETUP_ENTRY_NAME "\" . (:command ");
-	setup_host_add_string(out, program);
-	buf_adds(out, "\n                              :args (\"serve\"");
-	if (*workspace) {
-		buf_adds(out, " \"--workspace\" ");
-		setup_host_add_string(out, workspace);
+	setup_host_add_string(out, command[0]);
+	buf_adds(out, "\n                              :args (");
+	for (char *const *word = command + 1; *word; word++) {
+		setup_host_add_string(out, *word);
+		buf_adds(out, word[1] ? " " : "");
 	}
 	buf_adds(out, ")))))\n");
 }
 
-int setup_host_entry(const struct setup_host *host, const char *program, const char *workspace,
-		     int level, const char *unit, struct buf *out, struct err *e)
+int setup_host_entry(const struct setup_host *host, char *const *command, int level,
+		     const char *unit, struct buf *out, struct err *e)
 {
-	bool ours = host->workspace && !strcmp(workspace, host->workspace);
-
-	if (setup_host_check_text(host, "program", program, false, e) ||
-	    setup_host_check_text(host, "workspace", workspace, ours, e))
-		return -1;
+	for (char *const *word = command; *word; word++)
+		if (setup_host_check_word(host, *word, e))
+			return -1;
 	switch (host->format) {
 	case SETUP_JSON:
 	case SETUP_JSONC:
-		setup_host_add_json(host, program, workspace, level, unit, out);
+		setup_host_add_json(host, command, level, unit, out);
 		break;
 	case SETUP_TOML:
-		setup_host_add_toml(host, program, workspace, out);
+		setup_host_add_toml(host, command, out);
 		break;
 	case SETUP_YAML:
-		setup_host_add_yaml(host, program, workspace, out);
+		setup_host_add_yaml(host, command, out);
 		break;
 	case SETUP_LISP:
-		setup_host_add_lisp(program, workspace, out);
+		setup_host_add_lisp(command, out);
 		break;
 	}
 	return 0;
 }
 
-int setup_host_snippet(const struct setup_host *host, const char *program, const char *workspace,
-		       struct buf *out, struct err *e)
+int setup_host_snippet(const struct setup_host *host, char *const *command, struct buf *out,
+		       struct err *e)
 {
 	bool json = host->format == SETUP_JSON || host->format == SETUP_JSONC;
 
 	if (json)
 		buf_addf(out, "{\n" UNIT "\"%s\": {\n" UNIT UNIT "\"%s\": ", host->parent,
 			 SETUP_ENTRY_NAME);
-	if (setup_host_entry(host, program, workspace, 2, UNIT, out, e))
+	if (setup_host_entry(host, command, 2, UNIT, out, e))
 		return -1;
 	if (json)
 		buf_adds(out, "\n" UNIT "}\n}\n");

@@ -49,15 +49,15 @@ char *setup_host_file(const struct setup_host *host, struct err *e);
 
 /*
  * The entry as text into @out: what stands behind its name in JSON, the whole table in TOML, the
- * whole snippet in the other formats. @program: absolute path. @workspace: as host->workspace,
- * never NULL. JSON is indented by @level units of @unit. Returns 0, or -1 with @e when one of the
- * texts cannot stand in a configuration file.
+ * whole snippet in the other formats. @command: the program and its arguments, NULL-terminated.
+ * JSON is indented by @level units of @unit. Returns 0, or -1 with @e when one of the words cannot
+ * stand in a configuration file.
  */
-int setup_host_entry(const struct setup_host *host, const char *program, const char *workspace,
-		     int level, const char *unit, struct buf *out, struct err *e);
+int setup_host_entry(const struct setup_host *host, char *const *command, int level,
+		     const char *unit, struct buf *out, struct err *e);
 
 /* A complete file, or a snippet to paste into one. */
-int setup_host_snippet(const struct setup_host *host, const char *program, const char *workspace,
-		       struct buf *out, struct err *e);
+int setup_host_snippet(const struct setup_host *host, char *const *command, struct buf *out,
+		       struct err *e);
 
 #endif

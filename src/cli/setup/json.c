@@ -93,7 +93,7 @@ static int setup_json_add_members(const struct setup_entry *job, const char *pla
 		setup_json_new_line(out, 2, unit);
 	}
 	buf_adds(out, "\"" SETUP_ENTRY_NAME "\": ");
-	if (setup_host_entry(job->host, job->program, job->workspace, 2, unit, out, e))
+	if (setup_host_entry(job->host, job->command, 2, unit, out, e))
 		return -1;
 	if (!has_parent) {
 		setup_json_new_line(out, 1, unit);
@@ -113,7 +113,7 @@ static json_t *setup_json_entry_value(const struct setup_entry *job, struct err 
 	json_t *value = NULL;
 
 	buf_init(&text, SETUP_TEXT_MAX);
-	if (!setup_host_entry(job->host, job->program, job->workspace, 0, "", &text, e))
+	if (!setup_host_entry(job->host, job->command, 0, "", &text, e))
 		value = json_loadb(text.data, text.len, 0, NULL);
 	buf_release(&text);
 	return value;

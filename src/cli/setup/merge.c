@@ -23,16 +23,14 @@ static bool setup_merge_is_blank(const char *text, size_t len)
 }
 
 enum setup_merged setup_merge(const struct setup_host *host, const char *text, size_t len,
-			      const char *program, const char *workspace, struct buf *out,
-			      struct err *e)
+			      char *const *command, struct buf *out, struct err *e)
 {
-	struct setup_entry entry = { host, text, len, program, workspace };
+	struct setup_entry entry = { host, text, len, command };
 
 	if (host->format == SETUP_LISP)
 		return setup_merge_refuse_format(host, "a Lisp program", e);
 	if (setup_merge_is_blank(text, len))
-		return setup_host_snippet(host, program, workspace, out, e) ? SETUP_REFUSED
-									    : SETUP_MERGED;
+		return setup_host_snippet(host, command, out, e) ? SETUP_REFUSED : SETUP_MERGED;
 	if (host->format == SETUP_YAML)
 		return setup_merge_refuse_format(host, "a YAML file", e);
 	if (host->format == SETUP_TOML)

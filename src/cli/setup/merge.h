@@ -14,9 +14,8 @@
 #include "base/err.h"
 #include "cli/setup/entry.h"
 
-/* The configuration file @text with the entry for @program and @workspace (cli/setup/host.h). */
+/* The configuration file @text with the entry for @command (cli/setup/host.h). */
 enum setup_merged setup_merge(const struct setup_host *host, const char *text, size_t len,
-			      const char *program, const char *workspace, struct buf *out,
-			      struct err *e);
+			      char *const *command, struct buf *out, struct err *e);
 
 #endif

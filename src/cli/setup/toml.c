@@ -244,7 +244,7 @@ static enum setup_merged setup_toml_refuse(const struct scan *s, struct err *e)
 	return SETUP_REFUSED;
 }
 
-/* Does our entry have the three lines that setup writes, whatever the program and the workspace? */
+/* Does our entry have the three lines that setup writes, whatever the command? */
 static bool setup_toml_is_written_by_us(const struct scan *s)
 {
 	char start[NAME_BYTES + 32];
@@ -255,8 +255,9 @@ static bool setup_toml_is_written_by_us(const struct scan *s)
 	if (s->ours != 3 || size < len || memcmp(s->entry, start, len))
 		return false;
 	second = s->entry + len;
-	third = memmem(second, size - len, "\"\nargs = [\"serve\"", 16);
-	return third && !memchr(second, '\n', (size_t)(third - second)) &&
+	third = memmem(second, size - len, "\"\nargs = [\"", 11);
+	return third && memmem(third, (size_t)(s->entry_end - third), "\"serve\"", 7) &&
+	       !memchr(second, '\n', (size_t)(third - second)) &&
 	       !memchr(third + 2, '\n', (size_t)(s->entry_end - third) - 2) &&
 	       s->entry_end[-1] == ']';
 }
@@ -296,7 +297,7 @@ enum setup_merged setup_toml_merge(const struct setup_entry *job, struct buf *ou
 	if (s.ours && !setup_toml_is_written_by_us(&s))
 		return setup_entry_other(e);
 	buf_init(&entry, SETUP_TEXT_MAX);
-	if (!setup_host_entry(job->host, job->program, job->workspace, 0, "", &entry, e))
+	if (!setup_host_entry(job->host, job->command, 0, "", &entry, e))
 		result = s.ours ? setup_toml_replace(&s, &entry, out)
 				: setup_toml_append(&s, &entry, out);
 	buf_release(&entry);

@@ -1,0 +1,204 @@
+/*
+ * Sources: ssh(1), ssh_config(5); podman-run(1); docker and kubectl references; srun(1).
+ *
+ * All engines: a host that is gone may leave our stdout open, so requests end soon after the end of
+ * the input, and a lease ends what no end of input reaches. Not less than 15 minutes: a stateless
+ * client of MCP cannot be asked whether it is there.
+ */
+#include "cli/over.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/words.h"
+
+#define WORDS_MAX 256
+#define MARK_TARGET "%target" /* the words of the target */
+#define MARK_MOUNT "%mount"   /* WORKSPACE:WORKSPACE */
+#define STATE_DIR "/var/lib/procpen"
+
+struct over_preset {
+	const char *kind;
+	const char *const *prefix;
+	const char *state_dir; /* NULL: the user's, which lasts there */
+	const char *set;       /* one more option, or NULL */
+};
+
+static const char *const over_ssh[] = { "ssh", "-T", "-o", "BatchMode=yes", "-o",
+					"ServerAliveInterval=15", "-o", "ServerAliveCountMax=4",
+					MARK_TARGET, NULL };
+static const char *const over_podman[] = { "podman", "run", "-i", "--rm", "-v", MARK_MOUNT, "-v",
+					   "procpen-state:" STATE_DIR, MARK_TARGET, NULL };
+static const char *const over_docker[] = { "docker", "run", "-i", "--rm", "-v", MARK_MOUNT, "-v",
+					   "procpen-state:" STATE_DIR, MARK_TARGET, NULL };
+static const char *const over_kubectl[] = { "kubectl", "exec", "-i", MARK_TARGET, "--", NULL };
+static const char *const over_srun[] = { "srun", "--unbuffered", "--ntasks=1", MARK_TARGET, NULL };
+static const char *const over_any[] = { MARK_TARGET, NULL };
+
+static const struct over_preset over_presets[] = {
+	{ "ssh", over_ssh, NULL, NULL },
+	{ "podman", over_podman, STATE_DIR, NULL },
+	{ "docker", over_docker, STATE_DIR, NULL },
+	{ "kubectl", over_kubectl, STATE_DIR, NULL },
+	{ "srun", over_srun, NULL, "env.allow=SLURM_*,CUDA_VISIBLE_DEVICES" },
+	{ NULL, over_any, NULL, NULL },
+};
+
+struct over_words {
+	char **words;
+	size_t count;
+	bool quotes; /* for the shell at the other end */
+};
+
+/* As a shell reads it back: plain, or in single quotes. */
+static char *over_quote(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "@%+=:,./_-";
+	char *quoted, *to;
+
+	if (word[strspn(word, plain)] == '\0')
+		return mem_strdup(word);
+	quoted = to = mem_zalloc(4 * strlen(word) + 3);
+	*to++ = '\'';
+	for (; *word; word++)
+		if (*word == '\'')
+			to = stpcpy(to, "'\\''");
+		else
+			*to++ = *word;
+	*to = '\'';
+	return quoted;
+}
+
+static void over_add(struct over_words *c, const char *word)
+{
+	BUG_IF(c->count + 1 >= WORDS_MAX);
+	c->words[c->count++] = c->quotes ? over_quote(word) : mem_strdup(word);
+}
+
+static void over_add_prefix(struct over_words *c, const struct over_preset *preset,
+			    char *const *target, const char *workspace)
+{
+	AUTO_FREE char *mount = mem_zalloc(2 * strlen(workspace) + 2);
+
+	sprintf(mount, "%s:%s", workspace, workspace);
+	for (const char *const *word = preset->prefix; *word; word++)
+		if (!strcmp(*word, MARK_TARGET))
+			for (char *const *part = target; *part; part++)
+				over_add(c, *part);
+		else
+			over_add(c, strcmp(*word, MARK_MOUNT) ? *word : mount);
+}
+
+/* ssh joins the words of the command for a shell. */
+static bool over_is_ssh(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return !strcmp(slash ? slash + 1 : program, "ssh");
+}
+
+static void over_add_server(struct over_words *c, const struct over_preset *preset,
+			    const char *workspace)
+{
+	static const char *const server[] = { "procpen", "serve", "--set", "server.eof_seconds=2",
+					      "--set", "server.lease_ms=900000", "--workspace" };
+
+	c->quotes = over_is_ssh(c->words[0]);
+	for (size_t i = 0; i < COUNT_OF(server); i++)
+		over_add(c, server[i]);
+	over_add(c, workspace);
+	if (preset->state_dir) {
+		over_add(c, "--state-dir");
+		over_add(c, preset->state_dir);
+	}
+	if (preset->set) {
+		over_add(c, "--set");
+		over_add(c, preset->set);
+	}
+}
+
+/* The row of @over; *@target: what stands behind its kind. */
+static const struct over_preset *over_find(const char *over, const char **target)
+{
+	const struct over_preset *preset = over_presets;
+
+	for (; preset->kind; preset++) {
+		size_t len = strlen(preset->kind);
+
+		*target = over + len + 1;
+		if (!strncmp(over, preset->kind, len) && over[len] == ':')
+			return preset;
+	}
+	*target = over;
+	return preset;
+}
+
+static int over_check_workspace(const struct over_preset *preset, const char *workspace,
+				struct err *e)
+{
+	bool mounts = preset->prefix == over_podman || preset->prefix == over_docker;
+
+	if (!workspace || *workspace != '/') {
+		err_set(e, ERR_INVALID_PARAMS, "--over needs the workspace as an absolute path");
+		return err_hint(e, "Name it with --workspace DIR, as it is where the engine runs.");
+	}
+	if (!mounts || !strchr(workspace, ':'))
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "%s mounts no path with a colon in it", preset->kind);
+	return err_hint(e, "Rename the workspace.");
+}
+
+/* Of a preset but srun the target is a name: not an option of the engine, nor more words. */
+static int over_check_target(const struct over_preset *preset, char *const *target, struct err *e)
+{
+	size_t count = 0;
+
+	while (target[count])
+		count++;
+	if (count > WORDS_MAX / 2) {
+		err_set(e, ERR_INVALID_PARAMS, "--over has more than %d words", WORDS_MAX / 2);
+		return -1;
+	}
+	if (preset->prefix == over_any || preset->prefix == over_srun)
+		return 0;
+	if (count == 1 && *target[0] && *target[0] != '-')
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "--over %s: takes one name behind the colon", preset->kind);
+	return err_hint(e, "For options of %s write the whole prefix, for example --over '%s ...'.",
+			preset->kind, preset->kind);
+}
+
+/* The words of @text; none at all where it is empty, as srun's may be. */
+static char **over_split(const struct over_preset *preset, const char *text, struct err *e)
+{
+	char **words = NULL;
+
+	if (!*text && preset->prefix == over_srun)
+		return mem_zalloc(sizeof(*words));
+	if (!shell_words_split(text, &words, e))
+		return words;
+	err_hint(e, "Write plain words for --over, and single quotes around what a shell would "
+		    "expand.");
+	return NULL;
+}
+
+char **over_command(const char *over, const char *workspace, struct err *e)
+{
+	struct over_words c = { 0 };
+	const char *text;
+	const struct over_preset *preset = over_find(over, &text);
+	char **target = over_split(preset, text, e);
+
+	if (target && !over_check_target(preset, target, e) &&
+	    !over_check_workspace(preset, workspace, e)) {
+		c.words = mem_zalloc(WORDS_MAX * sizeof(*c.words));
+		over_add_prefix(&c, preset, target, workspace);
+		over_add_server(&c, preset, workspace);
+	}
+	shell_words_free(target);
+	return c.words;
+}
