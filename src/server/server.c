@@ -348,7 +348,7 @@ static void server_renew_lease(struct server *s)
 
 /* Input has come that is not read yet; or none is read because the queue to the client is full, and
  * it does take bytes. */
-static bool server_hears_client(const struct server *s)
+static bool server_hears_client(struct server *s) /* ev_is_pending() casts const away */
 {
 	return ev_is_pending(&s->in_io) ||
 	       (s->out.stopped && outq_progress(&s->out) != s->leased);

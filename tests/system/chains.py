@@ -114,7 +114,9 @@ ENDS = (end_by_kill, end_by_timeout, end_by_eof, end_by_term, end_by_sigkill)
 
 
 def every_end(layer, user=False):
-    for end in ENDS:
+    """All of them for root's namespace; elsewhere those that go another way, unless there is time."""
+    all_ends = STRESS or (layer == "namespaces" and not user)
+    for end in ENDS if all_ends else (end_by_kill, end_by_timeout, end_by_sigkill):
         for count in (20, 100, 300) if STRESS else (COUNT,):
             end(Storm(layer, user, count))
 
@@ -329,14 +331,14 @@ def test_run_that_cannot_be_killed_is_answered():
         id = server.request("process.run", {"command": "sleep", "args": ["300"], "timeout": 2})
         run = eventually(lambda: [r for r in server.call("process.list")["processes"]
                                   if r["pid"]], 20, "no run")[0]
+        shim = shim_of(run["pid"])
         with Freezer() as freezer:
             freezer.write("cgroup.procs", str(run["pid"]))
             freezer.write("freezer.state", "FROZEN")
             answer = server.result(id)
             equal((answer["state"], answer["survivors"]), ("timed_out", 1), "answer")
         eventually(lambda: not is_alive(run["pid"]), 20, "it lives")
-        eventually(lambda: server.call("process.monitor", run_id(run))["alive"] == 0, 20,
-                   "the server does not hear of it")
+        eventually(lambda: not is_alive(shim), 20, "its shim lives")
         server.stop()
 
 
