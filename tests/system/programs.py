@@ -157,7 +157,7 @@ def test_git_rebase():
                      "for i in 1 2 3; do echo $i > f$i; git add . && git commit -qm c$i || exit; done",
                      environment={"GIT_CONFIG_NOSYSTEM": "1"})
     equal(run["exit_code"], 0, str(run))
-    os.chmod(write(server, "edit", "#!/bin/sh\nread -p 'drop: ' x </dev/tty && sed -i \"/$x/d\" \"$1\"\n"),
+    os.chmod(write(server, "edit", "#!/bin/sh\nread -p 'drop: ' x </dev/tty && sed -i \"/ $x\\$/d\" \"$1\"\n"),
              0o755)
     rebase = Terminal(server, "git rebase -i --root",
                       environment={"GIT_SEQUENCE_EDITOR": "./edit", "GIT_EDITOR": "true"})
