@@ -393,17 +393,18 @@ static void test_ruling_exception_and_the_request(void **state)
 static void test_ruling_exception_needs_an_installed_program(void **state)
 {
 	AUTO_FREE char *before = mem_strdup(getenv("PATH"));
-	char path[256], link[128], outside[64] = "/tmp/procpen-ruling-XXXXXX";
+	char path[256], link[128];
+	struct scratch outside;
 
 	(void)state;
 	load("[{\"id\":\"a\",\"program\":[\"own\",\"ls\",\"linked\"],\"decision\":\"allow\"}]", "");
 	scratch_file(&tmp, "own", "#!/bin/sh\n", 0755);
-	assert_non_null(mkdtemp(outside));
-	snprintf(link, sizeof(link), "%s/linked", outside);
+	scratch_init(&outside);
+	snprintf(link, sizeof(link), "%s/linked", outside.dir);
 	snprintf(path, sizeof(path), "%s/own", tmp.dir);
 	assert_int_equal(symlink(path, link), 0);
 
-	snprintf(path, sizeof(path), "%s:/usr/bin:/bin:%s", outside, tmp.dir);
+	snprintf(path, sizeof(path), "%s:/usr/bin:/bin:%s", outside.dir, tmp.dir);
 	setenv("PATH", path, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "allow", "a" }, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "own", "confirm", NULL }, 1);
@@ -417,8 +418,7 @@ static void test_ruling_exception_needs_an_installed_program(void **state)
 	setenv("PATH", "bin:/usr/bin:/bin", 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "confirm", NULL }, 1);
 	setenv("PATH", before, 1);
-	unlink(link);
-	rmdir(outside);
+	scratch_release(&outside);
 }
 
 /* ---- mistakes ---- */
