@@ -74,50 +74,43 @@ static int config_text_fail_type(const struct config_row *row, const json_t *val
 						   : row->default_text);
 }
 
-/* The elements of @array with commas between them; heap, or NULL with @e. */
-static char *config_text_join(const struct config_row *row, const json_t *array, struct err *e)
+/* Append the element @value to @list; a comma follows each port, because "1," is a list of one port
+ * where "1" means true. 0, or -1 when @value is of the wrong type. */
+static int config_text_add(const struct config_row *row, const json_t *value, struct buf *list)
 {
-	struct buf names;
-	json_t *name;
-	size_t i;
+	const char *text = json_string_value(value);
 
-	buf_init(&names, SIZE_MAX / 2);
-	buf_adds(&names, "");
-	json_array_foreach(array, i, name) {
-		const char *text = json_string_value(name);
-
-		if (!text || !*text || strchr(text, ',')) {
-			err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not a name",
-				row->name, i + 1);
-			err_hint(e, "Each element is a string that is not empty, without commas.");
-			buf_release(&names);
-			return NULL;
-		}
-		buf_addf(&names, "%s%s", i ? "," : "", text);
+	if (row->type == CONFIG_PORTS && json_is_integer(value)) {
+		buf_addf(list, "%lld,", (long long)json_integer_value(value));
+		return 0;
 	}
-	return buf_steal(&names);
+	if (row->type == CONFIG_PORTS || !text || !*text || strchr(text, ','))
+		return -1;
+	buf_addf(list, "%s%s", list->len ? "," : "", text);
+	return 0;
 }
 
-/* With a comma behind each: [1] is a list of one port, and "1" means true. */
-static char *config_text_ports(const struct config_row *row, const json_t *array, struct err *e)
+/* The elements of @array as one text; heap, or NULL with @e. */
+static char *config_text_join(const struct config_row *row, const json_t *array, struct err *e)
 {
-	struct buf ports;
-	json_t *port;
+	bool ports = row->type == CONFIG_PORTS;
+	struct buf list;
+	json_t *value;
 	size_t i;
 
-	buf_init(&ports, SIZE_MAX / 2);
-	buf_adds(&ports, "");
-	json_array_foreach(array, i, port) {
-		if (!json_is_integer(port)) {
-			err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not a port",
-				row->name, i + 1);
-			err_hint(e, "Each element is an integer from 1 to 65535.");
-			buf_release(&ports);
-			return NULL;
-		}
-		buf_addf(&ports, "%lld,", (long long)json_integer_value(port));
+	buf_init(&list, SIZE_MAX / 2);
+	buf_adds(&list, "");
+	json_array_foreach(array, i, value) {
+		if (!config_text_add(row, value, &list))
+			continue;
+		err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not a %s", row->name,
+			i + 1, ports ? "port" : "name");
+		err_hint(e, ports ? "Each element is an integer from 1 to 65535."
+				  : "Each element is a string that is not empty, without commas.");
+		buf_release(&list);
+		return NULL;
 	}
-	return buf_steal(&ports);
+	return buf_steal(&list);
 }
 
 char *config_text_value(const struct config_row *row, const json_t *value, struct err *e)
@@ -130,10 +123,9 @@ char *config_text_value(const struct config_row *row, const json_t *value, struc
 	} else if (json_is_boolean(value) &&
 		   (row->type == CONFIG_BOOLEAN || row->type == CONFIG_PORTS)) {
 		text = mem_strdup(json_is_true(value) ? "true" : "false");
-	} else if (json_is_array(value) && row->type == CONFIG_NAMES) {
+	} else if (json_is_array(value) &&
+		   (row->type == CONFIG_NAMES || row->type == CONFIG_PORTS)) {
 		text = config_text_join(row, value, e);
-	} else if (json_is_array(value) && row->type == CONFIG_PORTS) {
-		text = config_text_ports(row, value, e);
 	} else if (json_is_string(value) && row->type != CONFIG_BOOLEAN &&
 		   row->type != CONFIG_PORTS) {
 		text = mem_strdup(json_string_value(value));

@@ -54,6 +54,18 @@ static void dialogue(const char *command, const struct step *steps)
 
 #define DIALOGUE(command, ...) dialogue(command, (const struct step[]){ __VA_ARGS__, { 0 } })
 
+/* What is typed to bash on its terminal. */
+static void dialogue_on_terminal(const struct step *steps)
+{
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in, true);
+
+	for (; steps->text; steps++)
+		say(s, steps->text, false, steps->expected);
+	stream_free(s);
+}
+
 /* Keys on a terminal: the line that they make is judged, and the keys are written. */
 static void test_stream_judges_typed_lines(void **state)
 {
@@ -77,14 +89,9 @@ static void test_stream_judges_typed_lines(void **state)
 		{ "\trm -rf /\rrm -rf /\r", "+10e !files.remove_tree" },
 		{ 0 },
 	};
-	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
-					    .shell_family = SHELL_FAMILY_BASH };
-	struct stream *s = stream_new(&in, true);
 
 	(void)state;
-	for (const struct step *step = steps; step->text; step++)
-		say(s, step->text, false, step->expected);
-	stream_free(s);
+	dialogue_on_terminal(steps);
 }
 
 /* A paste is judged, and a line that only its marks make harmless is not taken for one. */
@@ -115,14 +122,9 @@ static void test_stream_judges_pastes(void **state)
 		{ "ls\r", "+3" },
 		{ 0 },
 	};
-	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
-					    .shell_family = SHELL_FAMILY_BASH };
-	struct stream *s = stream_new(&in, true);
 
 	(void)state;
-	for (const struct step *step = steps; step->text; step++)
-		say(s, step->text, false, step->expected);
-	stream_free(s);
+	dialogue_on_terminal(steps);
 }
 
 /* Shells and wrappers around them judge lines; so do programs that run their input. */
