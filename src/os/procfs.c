@@ -7,15 +7,17 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/procfs_kept.h"
 #include "os/shim/procread.h"
 
 #define TREE_LOOKS 4 /* at the root's children; a tree at rest needs one */
 
-int procfs_stat(pid_t pid, struct procfs_stat *st)
+/* From the @text of a stat file, of the length @n. */
+static int procfs_parse_stat(const char *text, long n, struct procfs_stat *st)
 {
 	struct procread_stat stat;
 
-	if (procread_stat(pid, &stat))
+	if (procread_parse_stat(text, n, &stat))
 		return -1;
 	st->state = stat.state;
 	st->parent = stat.parent;
@@ -24,6 +26,14 @@ int procfs_stat(pid_t pid, struct procfs_stat *st)
 	st->cpu_ticks = stat.cpu_ticks + stat.child_ticks;
 	st->rss_bytes = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
+}
+
+int procfs_stat(pid_t pid, struct procfs_stat *st)
+{
+	const char *text = NULL;
+	long n = procread_of(pid, "/stat", &text);
+
+	return procfs_parse_stat(text, n, st);
 }
 
 bool procfs_lives(const struct procfs_stat *st)
@@ -43,7 +53,7 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 {
 	const char *text;
 
-	if (procread_of(pid, "/io", &text) <= 0)
+	if (procfs_kept_read(pid, PROCFS_IO, &text) <= 0)
 		return -1;
 	return procread_io(text, read_bytes, write_bytes);
 }
@@ -135,11 +145,36 @@ static bool procfs_add_process(void *ctx, int pid)
 	return w->count < w->max;
 }
 
+/* The children of the first thread, most often the only one, then what @p is. Returns whether it is
+ * gone. */
+static bool procfs_look(struct walk *w, struct procfs_process *p, bool *listed)
+{
+	const char *text = NULL;
+	long n;
+
+	*listed = !procfs_kept_children(p->pid, procfs_add_process, w);
+	n = procfs_kept_read(p->pid, PROCFS_STAT, &text);
+	return procfs_parse_stat(text, n, &p->stat);
+}
+
+/* Look at files that the last look has left open, or that are opened for this one. */
+static bool procfs_look_kept(struct walk *w, struct procfs_process *p, bool *listed)
+{
+	bool old;
+
+	do {
+		old = procfs_kept_add(w->out[0].pid, p->pid);
+		if (!procfs_look(w, p, listed))
+			return false;
+		procfs_kept_drop(p->pid);
+	} while (old); /* another process may have the pid by now */
+	return true;
+}
+
 /* Add the children of @p, then read what it is: if it still lives, they were all there. */
 static void procfs_visit(struct walk *w, struct procfs_process *p)
 {
-	bool listed = !procread_first_children(p->pid, procfs_add_process, w);
-	int gone = procfs_stat(p->pid, &p->stat);
+	bool listed, gone = procfs_look_kept(w, p, &listed);
 
 	if (!gone && (!listed || p->stat.threads > 1)) {
 		(void)procfs_each_child(p->pid, procfs_add_process, w);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/procfs_kept.h"
 
 #define WORD_BITS (8 * sizeof(unsigned long))
 
@@ -133,16 +134,24 @@ static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
 	return READING_NO;
 }
 
-/* @thread: its directory, below @directory. One that runs has "running" there; one that has gone
- * has nothing. */
+/* @text: a number and its arguments, or "running". */
+static enum reading reading_syscall(pid_t pid, const char *text, const struct reading_file *file)
+{
+	uint64_t args[2];
+	long number;
+
+	if (sscanf(text, "%ld 0x%" SCNx64 " 0x%" SCNx64, &number, &args[0], &args[1]) != 3)
+		return READING_NO;
+	return reading_call(pid, number, args, file);
+}
+
+/* @thread: its directory, below @directory. One that has gone has nothing there. */
 static enum reading reading_thread(pid_t pid, int directory, const char *thread,
 				   const struct reading_file *file)
 {
 	AUTO_CLOSE int fd = -1;
-	uint64_t args[2];
 	char path[64], text[256];
 	ssize_t n = -1;
-	long number;
 
 	snprintf(path, sizeof(path), "%.50s/syscall", thread);
 	fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
@@ -152,9 +161,7 @@ static enum reading reading_thread(pid_t pid, int directory, const char *thread,
 		return errno == ESRCH || faccessat(directory, thread, F_OK, 0) ? READING_NO
 									    : READING_UNKNOWN;
 	text[n] = '\0';
-	if (sscanf(text, "%ld 0x%" SCNx64 " 0x%" SCNx64, &number, &args[0], &args[1]) != 3)
-		return READING_NO;
-	return reading_call(pid, number, args, file);
+	return reading_syscall(pid, text, file);
 }
 
 static enum reading reading_threads(pid_t pid, const struct reading_file *file, int *threads)
@@ -182,11 +189,14 @@ static enum reading reading_threads(pid_t pid, const struct reading_file *file, 
 static enum reading reading_process(const struct procfs_process *p,
 				    const struct reading_file *file, int *threads)
 {
+	const char *text;
 	char path[64];
 
 	if (p->stat.threads != 1)
 		return reading_threads(p->pid, file, threads);
 	--*threads;
+	if (procfs_kept_read(p->pid, PROCFS_SYSCALL, &text) > 0)
+		return reading_syscall(p->pid, text, file);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)p->pid, (int)p->pid);
 	return reading_thread(p->pid, AT_FDCWD, path, file);
 }

@@ -8,11 +8,19 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/procfs.h"
+#include "os/procfs_kept.h"
 
 #define SEAL_MS 50 /* how long SHIM_KILLING may take */
 #define KILL_TIMEOUT_MS 1000 /* more time for a working shim ... */
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
 #define REAP_ORPHANS_MS 2000 /* orphans that live longer than this are survivors */
+
+/* It is dead, or serves the next run: nothing of this one is below it any more. */
+static void tree_leave_shim(struct tree *t)
+{
+	procfs_kept_drop_tree(t->shim_pid);
+	t->shim_pid = 0;
+}
 
 static void tree_set_empty(struct tree *t, uint32_t survivors)
 {
@@ -62,7 +70,7 @@ static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 
 	(void)pid;
 	(void)wait_status;
-	t->shim_pid = 0;
+	tree_leave_shim(t);
 	if (t->control.fd < 0 && !t->reported_empty)
 		tree_reap_orphans(t);
 }
@@ -123,7 +131,7 @@ static void tree_hand_over_shim(struct tree *t, const struct shim_report *last)
 		return;
 	}
 	reaper_unwatch(t->reaper, shim_pid);
-	t->shim_pid = 0;
+	tree_leave_shim(t);
 	t->on_shim(t->ctx, shim_pid, loop_detach(t->loop, &t->control), last);
 }
 
@@ -278,5 +286,5 @@ void tree_release(struct tree *t)
 		reaper_unwatch(t->reaper, t->shim_pid);
 	if (t->control.fd >= 0)
 		loop_close(t->loop, &t->control);
-	t->shim_pid = 0;
+	tree_leave_shim(t);
 }

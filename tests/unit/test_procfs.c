@@ -7,6 +7,7 @@
 #include "children.h"
 
 #include "os/procfs.h"
+#include "os/procfs_kept.h"
 
 /* A child that does nothing until the other end of @hold is closed. */
 static pid_t fork_idle(int hold[2])
@@ -182,6 +183,86 @@ static void test_procfs_children_and_tree(void **state)
 	close(tell[1]);
 }
 
+/* Start a process that has the pid @wanted, which nobody else should need. */
+static bool fork_as(pid_t wanted, int hold[2])
+{
+	for (int try = 0; try < 50; try++) {
+		int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+		bool set = fd >= 0 && dprintf(fd, "%d", wanted - 1) > 0;
+		pid_t pid;
+
+		close(fd);
+		if (!set)
+			return false;
+		pid = fork_idle(hold);
+		if (pid == wanted)
+			return true;
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	return false;
+}
+
+/* A file that is still open belongs to the process that had the pid before. */
+static void test_procfs_tree_whose_pid_has_another_process(void **state)
+{
+	struct procfs_process tree[4];
+	int first[2], second[2];
+	pid_t pid;
+	bool same;
+
+	(void)state;
+	assert_int_equal(pipe(first), 0);
+	assert_int_equal(pipe(second), 0);
+	pid = fork_idle(first);
+	assert_int_equal(procfs_tree(getpid(), tree, 4), 2);
+	release_children(first, 1);
+	same = fork_as(pid, second);
+	if (same) {
+		assert_int_equal(procfs_tree(getpid(), tree, 4), 2);
+		assert_int_equal(tree[1].pid, pid);
+		assert_int_equal(tree[1].stat.parent, getpid());
+	}
+	release_children(second, same);
+	if (!same) {
+		print_message("SKIP: no way to choose a pid here\n");
+		skip();
+	}
+	assert_int_equal(procfs_tree(getpid(), tree, 4), 1);
+}
+
+static int count_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void test_procfs_keeps_files_of_few_processes(void **state)
+{
+	enum { MANY = 3 * PROCFS_KEPT };
+	struct procfs_process tree[MANY + 2];
+	int hold[2], before, kept;
+
+	(void)state;
+	procfs_kept_drop_tree(getpid());
+	before = count_descriptors();
+	assert_int_equal(pipe(hold), 0);
+	for (int i = 0; i < MANY; i++)
+		assert_true(fork_idle(hold) > 0);
+	for (int look = 0; look < 3; look++)
+		assert_int_equal(procfs_tree(getpid(), tree, MANY + 2), MANY + 1);
+	release_children(hold, MANY);
+	kept = count_descriptors() - before;
+	assert_in_range(kept, PROCFS_KEPT, PROCFS_KEPT * PROCFS_FILES);
+	procfs_kept_drop_tree(getpid() + 1);
+	assert_int_equal(count_descriptors() - before, kept);
+	procfs_kept_drop_tree(getpid());
+	assert_int_equal(count_descriptors(), before);
+}
+
 /* The kernel gives a long list in pieces of a page. */
 static void test_procfs_many_children(void **state)
 {
@@ -311,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_procfs_zombie),
 		cmocka_unit_test(test_procfs_io),
 		cmocka_unit_test(test_procfs_children_and_tree),
+		cmocka_unit_test(test_procfs_tree_whose_pid_has_another_process),
+		cmocka_unit_test(test_procfs_keeps_files_of_few_processes),
 		cmocka_unit_test(test_procfs_many_children),
 		cmocka_unit_test(test_procfs_find_inner),
 		cmocka_unit_test(test_procfs_find_inner_without_namespace),

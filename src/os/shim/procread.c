@@ -233,25 +233,11 @@ int procread_children(int pid, bool (*fn)(void *ctx, int child), void *ctx)
 	return procread_threads(pid, "/children", procread_visit_children_of_thread, &c) ? 0 : -1;
 }
 
-int procread_first_children(int pid, bool (*fn)(void *ctx, int child), void *ctx)
-{
-	struct children c = { fn, ctx, true };
-	struct threads t = { .name = "/children", .ctx = &c };
-	char thread[12];
-
-	t.fn = procread_visit_children_of_thread;
-	procread_put_number(thread, (unsigned)pid);
-	procread_begin_threads(&t, pid);
-	procread_open_of_thread(&t, thread);
-	return t.opened ? 0 : -1;
-}
-
 /* ---- facts ---- */
 
-int procread_stat(int pid, struct procread_stat *stat)
+int procread_parse_stat(const char *text, long n, struct procread_stat *stat)
 {
-	const char *text, *at;
-	long n = procread_of(pid, "/stat", &text);
+	const char *at;
 
 	if (n <= 0)
 		return -1;
@@ -270,6 +256,14 @@ int procread_stat(int pid, struct procread_stat *stat)
 	stat->rss_pages = procread_field(&at, 4); /* 24th */
 	stat->ignores_children = procread_field(&at, 9) >> (SIGCHLD - 1) & 1; /* sigignore, 33rd */
 	return 0;
+}
+
+int procread_stat(int pid, struct procread_stat *stat)
+{
+	const char *text = NULL;
+	long n = procread_of(pid, "/stat", &text);
+
+	return procread_parse_stat(text, n, stat);
 }
 
 bool procread_shows_life(const struct procread_stat *stat)

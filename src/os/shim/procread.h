@@ -55,9 +55,6 @@ int procread_threads(int pid, const char *name, bool (*fn)(void *ctx, int fd), v
  * list could be opened: the process is gone, or the kernel has none (CONFIG_PROC_CHILDREN). */
 int procread_children(int pid, bool (*fn)(void *ctx, int child), void *ctx);
 
-/* The same for the children of its first thread alone, most often the only one. */
-int procread_first_children(int pid, bool (*fn)(void *ctx, int child), void *ctx);
-
 /* ---- facts ---- */
 
 struct procread_stat {
@@ -72,6 +69,9 @@ struct procread_stat {
 
 /* 0, or -1 when the process is gone or unreadable. */
 int procread_stat(int pid, struct procread_stat *stat);
+
+/* The same from the @text of a stat file, of the length @n; 0 or negative: it was not read. */
+int procread_parse_stat(const char *text, long n, struct procread_stat *stat);
 
 /* Is the process alive? One whose first thread has ended shows as a zombie with more threads. */
 bool procread_shows_life(const struct procread_stat *stat);
