@@ -179,8 +179,19 @@ static const struct output *until_output(const struct proc *p, int i)
 	return i ? &p->err : &p->out;
 }
 
+/* Before `from`: where the last call has begun to search, else the start of the stream. */
+static void until_begin_lines(struct until_stream *s, const struct output *o,
+			      const struct lines_place *counted)
+{
+	static const struct lines_place start;
+
+	s->begun = true;
+	lines_begin_at(&s->lines, o, counted && counted->offset <= s->from ? counted : &start);
+}
+
 /* Move to `from`, counting the lines before it. False: it is not there yet, or the time is over. */
-static bool until_place(struct until_stream *s, const struct output *o, int64_t until_us)
+static bool until_place(struct until_stream *s, const struct output *o,
+			struct lines_place *counted, int64_t until_us)
 {
 	if (s->placed)
 		return true;
@@ -189,12 +200,13 @@ static bool until_place(struct until_stream *s, const struct output *o, int64_t 
 	if (s->begun)
 		lines_continue(&s->lines, o);
 	else
-		lines_begin(&s->lines, o, 0);
-	s->begun = true;
+		until_begin_lines(s, o, counted);
 	while (!(s->placed = lines_skip(&s->lines, o, s->from)))
 		if (clock_mono_us() >= until_us)
 			break;
 	s->searched = s->lines.offset;
+	if (s->placed && s->lines.number && counted)
+		*counted = (struct lines_place){ s->from, s->lines.number - 1 };
 	return s->placed;
 }
 
@@ -217,12 +229,13 @@ static void until_plan_open_line(struct until *u)
 }
 
 /* Search the current stream. Returns whether its end is reached. */
-static bool until_search_stream(struct until *u, const struct output *o, int64_t until_us)
+static bool until_search_stream(struct until *u, const struct proc *p, int64_t until_us)
 {
+	const struct output *o = until_output(p, u->current);
 	struct until_stream *s = &u->stream[u->current];
 	struct line line;
 
-	if (!until_place(s, o, until_us))
+	if (!until_place(s, o, p->live ? &p->live->counted[u->current] : NULL, until_us))
 		return o->total < s->from;
 	lines_continue(&s->lines, o);
 	if (u->how != UNTIL_GO_ON)
@@ -256,7 +269,7 @@ static bool until_search(struct until *u, const struct proc *p, int64_t until_us
 		u->current = !u->current;
 		if (!u->stream[u->current].wanted)
 			continue;
-		more = !until_search_stream(u, until_output(p, u->current), until_us);
+		more = !until_search_stream(u, p, until_us);
 		if (u->found == UNTIL_OPEN)
 			lines_end(&u->stream[u->current].lines);
 	}

@@ -13,6 +13,12 @@ void lines_begin(struct lines *l, const struct output *o, uint64_t offset)
 	lines_continue(l, o);
 }
 
+void lines_begin_at(struct lines *l, const struct output *o, const struct lines_place *place)
+{
+	lines_begin(l, o, place->offset);
+	l->number = place->lines + 1;
+}
+
 void lines_end(struct lines *l)
 {
 	free(l->bytes);

@@ -38,15 +38,22 @@ struct lines {
 	struct buf repaired;
 };
 
+/* How many lines end before @offset. All zero: the start of the stream. */
+struct lines_place {
+	uint64_t offset;
+	uint64_t lines;
+};
+
 /* Start at @offset, which may be inside the hole. */
 void lines_begin(struct lines *l, const struct output *o, uint64_t offset);
+void lines_begin_at(struct lines *l, const struct output *o, const struct lines_place *place);
 void lines_end(struct lines *l); /* accepts a zeroed reader */
 
 /* Go on, also after lines_end(), with what was written since. */
 void lines_continue(struct lines *l, const struct output *o);
 
-/* Go from the start of the stream towards @offset, by one read: to number the lines from there on.
- * Returns whether it is reached. */
+/* Go from a place whose lines are numbered towards @offset, by one read: to number those from there
+ * on. Returns whether it is reached. */
 bool lines_skip(struct lines *l, const struct output *o, uint64_t offset);
 
 /* Read the next line of @o; false at the end. The last line needs no newline. */

@@ -38,6 +38,7 @@
 #include "os/sandbox/seccomp_unotify.h"
 #include "os/spawn/pool.h"
 #include "proc/limits.h"
+#include "proc/lines.h"
 #include "proc/log_file.h"
 #include "proc/names.h"
 #include "proc/output.h"
@@ -152,6 +153,7 @@ struct proc_live {
 	ev_timer timeout, silence, drain;
 	int64_t idle_timeout_ms;
 	struct quiet quiet;
+	struct lines_place counted[2]; /* the last of stdout, stderr from which a call searched */
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
 	struct spawn_past past; /* of the shim */
 	uint32_t pool_kind;   /* likewise, for pool_return() */

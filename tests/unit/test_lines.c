@@ -92,6 +92,30 @@ static void test_lines_are_clean(void **state)
 	stream_release(&s);
 }
 
+static void test_lines_from_a_counted_place(void **state)
+{
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 4, 6);
+	stream_add(&s, "ab\ncdefghijk\nlmn\n", 17); /* 4 to 10 are gone */
+	lines_begin_at(&l, &s.out, &(struct lines_place){ 1, 0 });
+	assert_true(lines_skip(&l, &s.out, 3));
+	expect_line(&l, &s, 3, 2, false, "c");
+	lines_end(&l);
+	lines_begin_at(&l, &s.out, &(struct lines_place){ 1, 0 });
+	while (!lines_skip(&l, &s.out, 13))
+		;
+	expect_line(&l, &s, 13, 0, false, "lmn");
+	lines_end(&l);
+	lines_begin_at(&l, &s.out, &(struct lines_place){ 11, 1 });
+	assert_true(lines_skip(&l, &s.out, 13));
+	expect_line(&l, &s, 13, 3, false, "lmn"); /* it was counted in time */
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
 static void test_lines_of_a_terminal(void **state)
 {
 	static const char text[] = "plain\r\nx\by\r\n\x1b[2;1Htwo\x1b[1;1Hone\r\n";
@@ -258,6 +282,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_are_clean),
+		cmocka_unit_test(test_lines_from_a_counted_place),
 		cmocka_unit_test(test_lines_of_a_terminal),
 		cmocka_unit_test(test_lines_around_the_hole),
 		cmocka_unit_test(test_lines_too_long),
