@@ -6,9 +6,10 @@
  *   floor many N PROGRAM ARGS...     start N at once, then kill them
  *   floor cat N FILE                 time to read FILE through `cat` and a pipe
  *   floor chains COUNT HOSTILE       end a PID namespace in which so many chains fork
- *   floor echo N                     a line into `cat` and back, on one processor; N times
+ *   floor echo N CATS                a line through so many `cat` and back, on one processor; N times
  *   floor tick N                     a line each TICK_US that says when it was written; N times
  *   floor lines N                    from the writing of such a line to its reader; N times
+ *   floor grep N                     the same with `grep --line-buffered` between the two
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,26 +196,40 @@ static int chains_mode(char *count, char *hostile)
 	return 0;
 }
 
-static int echo_mode(size_t n)
+/* A program between two pipes. The caller gets its stdout; @in is closed. */
+static int start_between(char *const argv[], int in)
+{
+	int out[2];
+
+	if (pipe2(out, O_CLOEXEC))
+		die("pipe2");
+	start(argv, (int[]){ in, out[1], STDERR_FILENO });
+	close(in);
+	close(out[1]);
+	return out[0];
+}
+
+/* With three there are as many switches as between a client, a server and one `cat`. */
+static int echo_mode(size_t n, size_t cats)
 {
 	static const char line[] = "one line that goes there and back again\n";
 	char *cat[] = { (char[]){ "/bin/cat" }, NULL };
 	double *took = calloc(n, sizeof(*took)), begin;
-	int in[2], out[2];
 	char back[sizeof(line)];
+	int in[2], out;
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(sched_getcpu(), &set);
 	sched_setaffinity(0, sizeof(set), &set);
-	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-		die("pipe");
-	start(cat, (int[]){ in[0], out[1], STDERR_FILENO });
-	close(in[0]);
+	if (pipe2(in, O_CLOEXEC))
+		die("pipe2");
+	for (out = in[0]; cats; cats--)
+		out = start_between(cat, out);
 	for (size_t i = 0; i < n; i++) {
 		begin = stats_now_us();
 		if (write(in[1], line, sizeof(line) - 1) != sizeof(line) - 1 ||
-		    read(out[0], back, sizeof(back)) != sizeof(line) - 1)
+		    read(out, back, sizeof(back)) != sizeof(line) - 1)
 			die("echo");
 		took[i] = stats_now_us() - begin;
 	}
@@ -234,22 +250,34 @@ static int tick_mode(size_t n)
 }
 
 /* The least that waits for a line: it blocks in a read, and compares what has come. */
-static int lines_mode(char *self, char *count)
+static void read_ticks(int fd, double *took, size_t n)
 {
-	char *tick[] = { self, (char[]){ "tick" }, count, NULL }, line[64];
+	FILE *f = fdopen(fd, "re");
+	char line[64];
+
+	for (size_t i = 0; i < n; i++) {
+		bool came = f && fgets(line, sizeof(line), f) && !strncmp(line, "tick ", 5);
+
+		took[i] = stats_now_us();
+		if (!came)
+			die("lines");
+		took[i] -= strtod(line + 5, NULL);
+	}
+}
+
+static int lines_mode(char *self, char *count, bool through_grep)
+{
+	char *tick[] = { self, (char[]){ "tick" }, count, NULL };
+	char *grep[] = { (char[]){ "/bin/grep" }, (char[]){ "--line-buffered" },
+			 (char[]){ "^tick" }, NULL };
 	size_t n = strtoul(count, NULL, 10);
 	double *took = calloc(n, sizeof(*took));
 	int out, err;
 	pid_t pid = start_piped(tick, &out, &err);
 
-	for (size_t i = 0; i < n; i++) {
-		ssize_t len = read(out, line, sizeof(line) - 1);
-
-		took[i] = stats_now_us();
-		if (len <= 0 || line[len - 1] != '\n' || strncmp(line, "tick ", 5))
-			die("lines");
-		took[i] -= strtod(line + 5, NULL);
-	}
+	if (through_grep)
+		out = start_between(grep, out);
+	read_ticks(out, took, n);
 	wait_for(pid, 0);
 	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), NULL);
 	free(took);
@@ -269,17 +297,17 @@ int main(int argc, char **argv)
 		return run_mode(strtoul(argv[2], NULL, 10), argv + 3);
 	if (argc > 3 && !strcmp(argv[1], "many"))
 		return many_mode(strtoul(argv[2], NULL, 10), argv + 3);
-	if (argc > 2 && !strcmp(argv[1], "echo"))
-		return echo_mode(strtoul(argv[2], NULL, 10));
+	if (argc > 3 && !strcmp(argv[1], "echo"))
+		return echo_mode(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 	if (argc > 2 && !strcmp(argv[1], "tick"))
 		return tick_mode(strtoul(argv[2], NULL, 10));
-	if (argc > 2 && !strcmp(argv[1], "lines"))
-		return lines_mode(argv[0], argv[2]);
+	if (argc > 2 && (!strcmp(argv[1], "lines") || !strcmp(argv[1], "grep")))
+		return lines_mode(argv[0], argv[2], *argv[1] == 'g');
 	if (argc > 3 && !strcmp(argv[1], "cat"))
 		return run_mode(strtoul(argv[2], NULL, 10), cat);
 	if (argc > 3 && !strcmp(argv[1], "chains"))
 		return chains_mode(argv[2], argv[3]);
 	fprintf(stderr, "usage: floor run|many N PROGRAM ARGS... | filter FILE N PROGRAM ARGS... "
-			"| cat N FILE | chains COUNT HOSTILE | echo N | tick N | lines N\n");
+			"| cat N FILE | chains COUNT HOSTILE | echo N CATS | tick N | lines N | grep N\n");
 	return 2;
 }
