@@ -197,7 +197,7 @@ bool config_file_lies_in(const struct config_file *file, const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st))
+	if (!file->count || stat(path, &st))
 		return false;
 	for (size_t i = 0; i < file->count; i++)
 		if (file->steps[i].dev == st.st_dev && file->steps[i].ino == st.st_ino)

@@ -64,9 +64,8 @@ static bool scope_is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Is @fd an accessible directory, or below one? @outside: a directory that is not; NULL: none is
- * known. */
-static bool scope_lies_inside(const struct scope *s, int fd, const struct stat *outside)
+/* Is @fd an accessible directory, or below one? */
+static bool scope_lies_inside(const struct scope *s, int fd)
 {
 	struct stat here, above;
 	int cur = fd, up;
@@ -76,7 +75,7 @@ static bool scope_lies_inside(const struct scope *s, int fd, const struct stat *
 		return false;
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
 		inside = scope_is_accessible(s, &here);
-		if (inside || (outside && scope_is_same(&here, outside)))
+		if (inside)
 			break;
 		up = openat(cur, "..", OPEN_DIR);
 		if (cur != fd)
@@ -259,7 +258,7 @@ static const char *scope_find_fault(const struct scope *s, char *path)
 		*end = '\0';
 		deeper = dir_open(at, name);
 		if (deeper < 0)
-			return scope_lies_inside(s, at, NULL) ? scope_fault_of(at, name) : NULL;
+			return scope_lies_inside(s, at) ? scope_fault_of(at, name) : NULL;
 		*end = after;
 		mem_cleanup_close(&at);
 		at = deeper;
@@ -324,7 +323,7 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	if (opened < 0)
 		return scope_fail_open(s, path, errno, e);
 	errno = 0;
-	if (!scope_lies_inside(s, opened, NULL)) {
+	if (!scope_lies_inside(s, opened)) {
 		int sys = errno;
 
 		close(opened);
@@ -361,8 +360,7 @@ int scope_beneath(const struct scope *s, const char *path, int *fd, const char *
 	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
 }
 
-/* scope_covers(), with @outside as above. */
-static bool scope_finds(const struct scope *s, const char *path, const struct stat *outside)
+bool scope_covers(const struct scope *s, const char *path)
 {
 	AUTO_FREE char *existing = mem_strdup(path);
 	size_t end = strlen(existing);
@@ -377,7 +375,7 @@ static bool scope_finds(const struct scope *s, const char *path, const struct st
 		AUTO_CLOSE int fd = open(end ? existing : path[0] == '/' ? "/" : ".", OPEN_DIR);
 
 		if (fd >= 0)
-			return scope_lies_inside(s, fd, outside) || scope_may_leave(path + end);
+			return scope_lies_inside(s, fd) || scope_may_leave(path + end);
 		/* A dangling link, or no root: another process decides where it will lead. */
 		if (end == 0 || (lstat(existing, &st) == 0 && S_ISLNK(st.st_mode)))
 			return true;
@@ -386,26 +384,51 @@ static bool scope_finds(const struct scope *s, const char *path, const struct st
 	}
 }
 
-bool scope_covers(const struct scope *s, const char *path)
+/* scope_covers() of @name in the directory @dir, open as @fd, which is not covered. Most are
+ * directories or missing, and these lie where @dir does. */
+static bool scope_finds_entry(const struct scope *s, const char *dir, int fd, const char *name)
 {
-	return scope_finds(s, path, NULL);
+	AUTO_FREE char *path = NULL;
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		if (errno == ENOENT)
+			return false;
+	} else if (S_ISDIR(st.st_mode)) {
+		return scope_is_accessible(s, &st);
+	}
+	path = mem_zalloc(strlen(dir) + strlen(name) + 2);
+	stpcpy(stpcpy(stpcpy(path, dir), "/"), name);
+	return scope_covers(s, path);
 }
 
 bool scope_covers_any(const struct scope *s, const char *dir, const char *const *names)
 {
 	AUTO_CLOSE int fd = open(dir, OPEN_DIR);
-	struct stat judged;
 	bool covers;
 
 	/* What is missing holds none of @names: one walk judges all. */
-	if (fd < 0 || fstat(fd, &judged))
+	if (fd < 0)
 		return scope_covers(s, dir);
-	covers = scope_lies_inside(s, fd, NULL);
-	for (; !covers && *names; names++) {
-		AUTO_FREE char *path = mem_zalloc(strlen(dir) + strlen(*names) + 2);
-
-		stpcpy(stpcpy(stpcpy(path, dir), "/"), *names);
-		covers = scope_finds(s, path, &judged);
-	}
+	covers = scope_lies_inside(s, fd);
+	for (; !covers && *names; names++)
+		covers = scope_finds_entry(s, dir, fd, *names);
 	return covers;
+}
+
+const char *scope_find_below(const struct scope *s, const char *path)
+{
+	AUTO_CLOSE int fd = open(path, OPEN_DIR);
+	struct scope_dir dir = { .fd = fd };
+	const struct scope above = { .dirs = &dir, .count = 1 };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return NULL;
+	dir.dev = st.st_dev;
+	dir.ino = st.st_ino;
+	for (size_t i = 0; i < s->count; i++)
+		if (scope_lies_inside(&above, s->dirs[i].fd))
+			return s->names[i];
+	return NULL;
 }

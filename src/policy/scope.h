@@ -72,4 +72,8 @@ bool scope_covers(const struct scope *s, const char *path);
  * all of them. */
 bool scope_covers_any(const struct scope *s, const char *dir, const char *const *names);
 
+/* The first accessible directory that is the directory @path or lies below it; NULL: none does, or
+ * @path cannot be opened. Borrowed. */
+const char *scope_find_below(const struct scope *s, const char *path);
+
 #endif

@@ -92,21 +92,6 @@ bool workspace_covers_state_dir(const struct scope *scope, const char *state_dir
 	return scope_covers_any(scope, state_dir, places);
 }
 
-/* Does a directory of @scope lie in the state directory, where all is ours? */
-static const char *workspace_find_inside(const struct scope *scope, const char *state_dir)
-{
-	char *const none[] = { NULL };
-	struct err ignored = ERR_INIT; /* not there yet: it holds nothing */
-	struct scope *state = scope_new(state_dir, none, &ignored);
-	const char *const *dir = scope_directories(scope);
-
-	err_release(&ignored);
-	while (state && *dir && !scope_covers(state, *dir))
-		dir++;
-	scope_free(state);
-	return state ? *dir : NULL;
-}
-
 /* A state directory outside of @scope to propose, or NULL. Only root has one that no other user
  * could create first. Static. */
 static const char *workspace_propose_state_dir(const struct scope *scope)
@@ -136,7 +121,8 @@ static int workspace_refuse_state_dir(const struct scope *scope, const char *dir
 
 static int workspace_check_state_dir(const struct scope *scope, const char *dir, struct err *e)
 {
-	const char *inside = workspace_find_inside(scope, dir);
+	/* All in it is ours. One that is not there yet holds nothing. */
+	const char *inside = scope_find_below(scope, dir);
 
 	if (!inside && workspace_covers_state_dir(scope, dir))
 		return workspace_refuse_state_dir(scope, dir, e);

@@ -572,6 +572,29 @@ static void test_scope_covers_any(void **state)
 	}
 }
 
+static void test_scope_finds_what_lies_below(void **state)
+{
+	static const struct {
+		const char *dir;
+		bool found;
+	} cases[] = {
+		{ ".", true }, { "ws", true }, { "ws/link_up", true }, { "link_to_ws", false },
+		{ "ws/sub", false }, { "outside", false }, { "ws_evil", false }, { "none", false },
+	};
+	struct fixture *f = *state;
+	char dir[SCRATCH_PATH];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *found;
+
+		scratch_copy(&f->tmp, cases[i].dir, dir);
+		found = scope_find_below(f->scope, dir);
+		if (found != (cases[i].found ? scope_workspace(f->scope) : NULL))
+			fail_msg("row %zu, %s: %s", i, dir, found ? found : "nothing");
+	}
+	assert_string_equal(scope_find_below(f->scope, "/"), scope_workspace(f->scope));
+}
+
 static int lowest_free_descriptor(void)
 {
 	int fd = open("/dev/null", O_RDONLY);
@@ -590,6 +613,7 @@ static void test_scope_leaks_no_descriptors(void **state)
 	test_scope_says_what_is_wrong_inside(state);
 	test_scope_covers(state);
 	test_scope_covers_any(state);
+	test_scope_finds_what_lies_below(state);
 	assert_int_equal(lowest_free_descriptor(), before);
 }
 
@@ -617,6 +641,7 @@ int main(void)
 		TEST(test_scope_without_openat2),
 		TEST(test_scope_covers),
 		TEST(test_scope_covers_any),
+		TEST(test_scope_finds_what_lies_below),
 		TEST(test_scope_leaks_no_descriptors),
 	};
 
