@@ -29,7 +29,8 @@ static mode_t stdio_fd_kind(int fd)
 	return fstat(fd, &st) ? 0 : st.st_mode & S_IFMT;
 }
 
-/* The next open() would take a closed standard descriptor: put /dev/null there. */
+/* The next open() would take a closed standard descriptor: put /dev/null there. Returns one more
+ * descriptor of /dev/null, or -1. */
 static int stdio_fill_gaps(struct err *e)
 {
 	int fd = -1;
@@ -43,8 +44,7 @@ static int stdio_fill_gaps(struct err *e)
 					   "`mknod -m 666 /dev/null c 1 3`.");
 		}
 	} while (fd < FIRST_FREE);
-	close(fd);
-	return 0;
+	return fd;
 }
 
 /* Can we reopen @fd for a second file description of the same file? Not the master end of a
@@ -181,8 +181,11 @@ static void stdio_cloexec_inherited(void)
 
 int stdio_guard(struct err *e)
 {
+	AUTO_CLOSE int null = -1;
+
 	stdio_cloexec_inherited();
-	return stdio_fill_gaps(e);
+	null = stdio_fill_gaps(e);
+	return null < 0 ? -1 : 0;
 }
 
 /* @useless: the access mode with which the protocol cannot go through @fd. */
@@ -203,16 +206,19 @@ static int stdio_check_end(int fd, int useless, struct err *e)
 
 int stdio_take(struct stdio *s, struct err *e)
 {
+	AUTO_CLOSE int null = -1;
+
 	s->in.fd = s->out.fd = -1;
 	if (stdio_check_end(STDIN_FILENO, O_WRONLY, e) ||
-	    stdio_check_end(STDOUT_FILENO, O_RDONLY, e) || stdio_guard(e) ||
-	    stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
+	    stdio_check_end(STDOUT_FILENO, O_RDONLY, e))
+		return -1;
+	stdio_cloexec_inherited();
+	null = stdio_fill_gaps(e);
+	if (null < 0 || stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
 	    stdio_take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
 		return -1;
 	stdio_take_stderr();
-	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+	if (dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		return err_sys(e, ERR_INTERNAL_ERROR, errno,
 			       "cannot move the protocol off descriptors 0 and 1");
 	return 0;
