@@ -221,8 +221,10 @@ static bool context_doubts_processes(void)
 
 int context_check(struct context *ctx, struct err *e)
 {
-	if ((context_doubts_processes() || access("/proc/self/task", X_OK)) &&
-	    confine_prepare(ctx->confine, e))
+	/* The cheapest name there: the scope has looked its descriptors up below it. */
+	bool lacks_proc = access("/proc/self/fd", X_OK);
+
+	if ((lacks_proc || context_doubts_processes()) && confine_prepare(ctx->confine, e))
 		return -1;
 	return sandbox_check_machine(&ctx->config, ctx->confine, e);
 }

@@ -31,7 +31,7 @@
 #include "server/route.h"
 #include "server/workspace.h"
 
-#define READ_BYTES (64u << 10)
+#define READ_BYTES ((64u << 10) - 1) /* with a NUL behind it no block that malloc(3) would map */
 #define READS_PER_TURN 4
 #define TURN_US 1000
 #define POLL_MS 100
@@ -678,13 +678,13 @@ int server_main(struct context_options *options)
 		log_error("cannot start: %s%s%s", e.message, *e.hint ? ". " : "", e.hint);
 		err_release(&e);
 	} else {
-		server_warn(&s.context);
 		s.loop = s.context.loop;
 		audit_serves(s.context.audit);
 		server_build_runs(&s);
 		server_build_protocol(&s);
 		server_watch(&s);
 		ev_run(s.loop, EVRUN_NOWAIT); /* libev reports a refused watch one turn later */
+		server_warn(&s.context); /* the first answer need not wait for these looks */
 		ev_run(s.loop, 0);
 		status = server_report_losses(&s);
 		server_report_survivors(&s);
