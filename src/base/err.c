@@ -55,6 +55,22 @@ int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 	return err_fill(e, type, sys, message);
 }
 
+int err_prefix(struct err *e, const char *fmt, ...)
+{
+	char message[2 * sizeof(e->message)];
+	va_list ap;
+	size_t len;
+
+	va_start(ap, fmt);
+	err_format_cut(message, sizeof(e->message), fmt, ap);
+	va_end(ap);
+	strcat(message, e->message);
+	len = utf8_cut(message, strlen(message), sizeof(e->message) - 1);
+	memcpy(e->message, message, len);
+	e->message[len] = '\0';
+	return -1;
+}
+
 int err_hint(struct err *e, const char *fmt, ...)
 {
 	va_list ap;

@@ -56,6 +56,10 @@ int err_set(struct err *e, enum err_type type, const char *fmt, ...)
 int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Put a text before the message of an error already set; of a long message the end is cut. Returns
+ * -1. */
+int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Set the hint of an error already set. Returns -1. */
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -81,55 +81,91 @@ static void cli_config_say_note(void *ctx, const char *text)
 	fputc('\n', stderr);
 }
 
-static void cli_config_print_verdict(const struct config_args *a, const char *path,
-				     const struct rulebook *book, const struct err *e)
+static size_t cli_config_listed(const struct config_faults *faults)
 {
-	json_t *verdict = json_pack("{s:b, s:s%}", "valid", !e, "file", path, strlen(path));
+	return faults->count < CONFIG_FAULTS_MAX ? faults->count : CONFIG_FAULTS_MAX;
+}
+
+/* {line, column, message, hint}; no place where the file as a whole is wrong. */
+static json_t *cli_config_mistakes(const struct config_faults *faults)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < cli_config_listed(faults); i++) {
+		const struct err *e = &faults->list[i];
+		json_t *one = e->details ? json_copy(e->details) : json_object();
+
+		json_object_set_new(one, "message", json_string(e->message));
+		json_object_set_new(one, "hint", json_string(e->hint));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static void cli_config_print_json(const char *path, const struct rulebook *book,
+				  const struct config_faults *faults)
+{
+	json_t *verdict = json_pack("{s:b, s:s%}", "valid", !faults->count, "file", path,
+				    strlen(path));
 	json_t *notes = json_array();
 
-	if (!e && a->json)
-		rulebook_each_idle(book, cli_config_add_note, notes);
-	else if (!e)
-		rulebook_each_idle(book, cli_config_say_note, NULL);
-	if (verdict && json_array_size(notes))
-		json_object_set(verdict, "notes", notes);
-	json_decref(notes);
-	if (e && verdict) {
-		json_object_set_new(verdict, "message", json_string(e->message));
-		json_object_set_new(verdict, "hint", json_string(e->hint));
-	}
-	if (a->json && verdict) {
-		json_dumpf(verdict, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else if (e) {
-		say_error(a->command, e);
+	if (faults->count) {
+		json_object_set_new(verdict, "mistakes", cli_config_mistakes(faults));
+		json_object_set_new(verdict, "mistakes_total",
+				    json_integer((json_int_t)faults->count));
 	} else {
-		say_text(stdout, path);
-		puts(": valid");
+		rulebook_each_idle(book, cli_config_add_note, notes);
 	}
+	if (json_array_size(notes))
+		json_object_set(verdict, "notes", notes);
+	json_dumpf(verdict, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(notes);
 	json_decref(verdict);
+}
+
+static void cli_config_print_text(const struct cli_command *command, const char *path,
+				  const struct rulebook *book, const struct config_faults *faults)
+{
+	for (size_t i = 0; i < cli_config_listed(faults); i++)
+		say_error(command, &faults->list[i]);
+	if (faults->count > CONFIG_FAULTS_MAX)
+		fprintf(stderr, "procpen config: and %zu more mistakes\n",
+			faults->count - CONFIG_FAULTS_MAX);
+	if (faults->count)
+		return;
+	rulebook_each_idle(book, cli_config_say_note, NULL);
+	say_text(stdout, path);
+	puts(": valid");
 }
 
 /* The file alone: no other place counts. */
 static int cli_config_validate(struct config_args *a, char **words)
 {
 	struct config_files files = { 0 };
+	struct config_faults faults = { .count = 0 };
 	struct rulebook book = { .own = NULL };
 	struct err e = ERR_INIT;
 	struct config c;
-	int failed;
+	bool valid;
 
 	if (!words[0] || words[1])
 		return say_mistake(a->command, "validate takes one file");
 	config_init(&c);
-	failed = config_load_file(&c, words[0], &files, &e) || rulebook_open(&book, &c, &e) ||
-		 sandbox_check(&c, &e);
-	cli_config_print_verdict(a, words[0], &book, failed ? &e : NULL);
+	c.faults = &faults;
+	if (config_load_file(&c, words[0], &files, &e) || rulebook_open(&book, &c, &e) ||
+	    sandbox_check(&c, &e))
+		config_fault(&c, &e);
+	valid = !faults.count;
+	if (a->json)
+		cli_config_print_json(words[0], &book, &faults);
+	else
+		cli_config_print_text(a->command, words[0], &book, &faults);
 	rulebook_release(&book);
 	config_files_release(&files);
 	config_release(&c);
-	err_release(&e);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	config_faults_release(&faults);
+	return valid ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* ---- schema ---- */

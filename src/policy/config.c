@@ -316,6 +316,52 @@ int config_set(struct config *c, const char *assignment, struct err *e)
 	return key < 0 ? -1 : config_assign(c, key, equals + 1, CONFIG_BY_COMMAND_LINE, "--set", e);
 }
 
+/* ---- mistakes ---- */
+
+int config_fault(const struct config *c, struct err *e)
+{
+	struct config_faults *f = c->faults;
+
+	if (!f)
+		return -1;
+	if (f->count++ < CONFIG_FAULTS_MAX)
+		f->list[f->count - 1] = *e;
+	else
+		err_release(e);
+	*e = (struct err)ERR_INIT;
+	return 0;
+}
+
+void config_place(const char *path, struct jsonc_place at, struct err *e)
+{
+	err_prefix(e, "%.300s:%d:%d: ", path, at.line, at.column);
+	err_detail(e, "line", json_integer(at.line));
+	err_detail(e, "column", json_integer(at.column));
+}
+
+int config_fault_in(const struct config *c, enum config_key key, struct err *e)
+{
+	const struct config_value *v = &c->values[key];
+	AUTO_FREE char *path = v->at.line ? mem_strdup(v->origin) : NULL;
+
+	if (path) {
+		*strrchr(path, ':') = '\0';
+		config_place(path, v->at, e);
+	} else {
+		err_prefix(e, "%.300s: ", config_origin(c, key));
+	}
+	return config_fault(c, e);
+}
+
+void config_faults_release(struct config_faults *f)
+{
+	for (size_t i = 0; i < f->count && i < CONFIG_FAULTS_MAX; i++)
+		err_release(&f->list[i]);
+	*f = (struct config_faults){ 0 };
+}
+
+/* ---- values ---- */
+
 int64_t config_int(const struct config *c, enum config_key key)
 {
 	BUG_IF(config_rows[key].type != CONFIG_INTEGER);

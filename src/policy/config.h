@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/jsonc.h"
 #include "gen/config.h" /* enum config_key: CONFIG_..., CONFIG_COUNT */
 #include "policy/ruleset.h"
 
@@ -61,14 +62,24 @@ enum config_rank {
 struct config_value {
 	enum config_rank rank;
 	char *origin; /* "/etc/procpen/config.json:3", "--set"; NULL: the default; owned */
+	struct jsonc_place at; /* in a file: of its name; else all zero */
 	int64_t number;   /* integer; boolean and ports: 0 or 1; enum: index of the choice */
 	char **names;     /* names, and the ports that are listed: NULL-terminated, possibly
 			   * empty; owned */
 };
 
+#define CONFIG_FAULTS_MAX 20
+
+/* The mistakes in a configuration. All zero: none. */
+struct config_faults {
+	struct err list[CONFIG_FAULTS_MAX];
+	size_t count; /* those beyond the list are only counted */
+};
+
 struct config {
 	struct config_value values[CONFIG_COUNT];
 	struct ruleset rules; /* of all files that were read */
+	struct config_faults *faults; /* takes each mistake; borrowed. NULL: the first one stops */
 };
 
 /* Set all defaults. Aborts if one in the table is invalid (a bug at build time). */
@@ -90,6 +101,17 @@ int64_t config_int(const struct config *c, enum config_key key);
 bool config_bool(const struct config *c, enum config_key key); /* also of CONFIG_PORTS */
 const char *config_choice(const struct config *c, enum config_key key); /* text of an enum value */
 char *const *config_names(const struct config *c, enum config_key key); /* likewise */
+
+/*
+ * @e is a mistake in @c: 0 where c->faults takes it, and who reads @c goes on; else -1.
+ * config_fault_in(): it is in the value of @key, and where that was set goes before the message.
+ */
+int config_fault(const struct config *c, struct err *e);
+int config_fault_in(const struct config *c, enum config_key key, struct err *e);
+
+/* Put "PATH:LINE:COLUMN: " before the message of @e, and both numbers into its details. */
+void config_place(const char *path, struct jsonc_place at, struct err *e);
+void config_faults_release(struct config_faults *f);
 
 /* Key of the option called @name, or -1. config_lookup(): with InvalidParams and the nearest. */
 int config_find(const char *name);

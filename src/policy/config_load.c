@@ -101,17 +101,13 @@ static int config_load_variable(struct config *c, const char *name, const char *
 {
 	AUTO_FREE char *key = config_load_key(name, (size_t)(equals - name));
 	AUTO_FREE char *origin = NULL;
-	char why[sizeof(e->message)];
 	int found = config_lookup(key, e);
 
 	if (asprintf(&origin, "%s%.*s", PREFIX, (int)(equals - name), name) < 0)
 		abort();
 	if (found >= 0 && !config_assign(c, found, equals + 1, CONFIG_BY_ENVIRONMENT, origin, e))
 		return 0;
-	memcpy(why, e->message, sizeof(why));
-	snprintf(e->message, sizeof(e->message), "environment variable %.128s: %.600s", origin,
-		 why);
-	return -1;
+	return err_prefix(e, "environment variable %.128s: ", origin);
 }
 
 static int config_load_environment(struct config *c, struct err *e)

@@ -14,16 +14,6 @@ struct config_text {
 	enum config_rank rank;
 };
 
-/* Put the place @at in @path before the message of @e. Returns -1. */
-static int config_text_place(const char *path, struct jsonc_place at, struct err *e)
-{
-	AUTO_FREE char *why = mem_strdup(e->message);
-	AUTO_FREE char *hint = mem_strdup(e->hint);
-
-	err_set(e, ERR_INVALID_PARAMS, "%.300s:%d:%d: %s", path, at.line, at.column, why);
-	return err_hint(e, "%s", hint);
-}
-
 /* ---- values ---- */
 
 static const char *config_text_wanted(enum config_type type)
@@ -153,7 +143,10 @@ static int config_text_add_rule(void *ctx, json_t *rule, struct jsonc_place at, 
 
 	if (asprintf(&origin, "%s:%d", t->path, at.line) < 0)
 		abort();
-	return ruleset_add_tested(&t->config->rules, rule, origin, RULE_OF_OPERATOR, e);
+	if (!ruleset_add_tested(&t->config->rules, rule, origin, RULE_OF_OPERATOR, e))
+		return 0;
+	config_place(t->path, at, e);
+	return config_fault(t->config, e);
 }
 
 /* The place @len bytes behind @at, where @text is: the way from the start is gone only once. */
@@ -184,21 +177,18 @@ int config_text_elements(const struct config_text_member *m, config_text_element
 
 		at = config_text_go_on(at, m->text + before, here - before);
 		before = here;
-		*m->fault = at;
-		if (take(ctx, json_array_get(m->value, i), *m->fault, e))
+		if (take(ctx, json_array_get(m->value, i), at, e))
 			return -1;
 	}
 	return 0;
 }
 
-static int config_text_set(void *ctx, const struct config_text_member *m, struct err *e)
+static int config_text_set_value(const struct config_text *t, const struct config_text_member *m,
+				 struct err *e)
 {
-	const struct config_text *t = ctx;
 	AUTO_FREE char *text = NULL, *origin = NULL;
 	int key = config_find(m->name);
 
-	if (!strcmp(m->name, "rules"))
-		return config_text_elements(m, config_text_add_rule, ctx, e);
 	if (key < 0)
 		return config_text_fail_name(m->name, m->value, e);
 	text = config_text_value(&config_rows[key], m->value, e);
@@ -206,18 +196,33 @@ static int config_text_set(void *ctx, const struct config_text_member *m, struct
 		return -1;
 	if (asprintf(&origin, "%s:%d", t->path, m->at.line) < 0)
 		abort();
-	return config_assign(t->config, key, text, t->rank, origin, e);
+	if (config_assign(t->config, key, text, t->rank, origin, e))
+		return -1;
+	if (t->config->values[key].rank == t->rank)
+		t->config->values[key].at = m->at;
+	return 0;
+}
+
+static int config_text_set(void *ctx, const struct config_text_member *m, struct err *e)
+{
+	const struct config_text *t = ctx;
+
+	if (!strcmp(m->name, "rules") && json_is_array(m->value))
+		return config_text_elements(m, config_text_add_rule, ctx, e);
+	if (!strcmp(m->name, "rules"))
+		config_text_elements(m, config_text_add_rule, ctx, e);
+	else if (!config_text_set_value(t, m, e))
+		return 0;
+	config_place(t->path, m->at, e);
+	return config_fault(t->config, e);
 }
 
 int config_text_read(struct config *c, const struct buf *text, const char *path,
 		     enum config_rank rank, struct err *e)
 {
 	struct config_text t = { .config = c, .path = path, .rank = rank };
-	struct jsonc_place at;
 
-	if (!config_text_each(text, config_text_set, &t, &at, e))
-		return 0;
-	return config_text_place(path, at, e);
+	return config_text_each(text, path, config_text_set, &t, e) ? config_fault(c, e) : 0;
 }
 
 /* ---- the object ---- */
@@ -239,35 +244,35 @@ static int config_text_take(struct config_text_member *member, const struct json
 }
 
 /* The object that @text is; *@plain as jsonc_parse() has it. NULL with @e. */
-static json_t *config_text_object(const struct buf *text, char **plain, struct jsonc_place *at,
+static json_t *config_text_object(const struct buf *text, const char *path, char **plain,
 				  struct err *e)
 {
+	struct jsonc_place at = { 1, 1 };
 	char why[JSONC_WHY_SIZE];
-	json_t *root = jsonc_parse(text->data ? text->data : "", text->len, plain, at, why);
+	json_t *root = jsonc_parse(text->data ? text->data : "", text->len, plain, &at, why);
 
 	if (json_is_object(root))
 		return root;
-	if (root)
-		*at = (struct jsonc_place){ 1, 1 };
 	err_set(e, ERR_INVALID_PARAMS, "%s", root ? "not a JSON object" : why);
+	config_place(path, at, e);
 	err_hint(e, "A configuration file is one JSON object; comments may stand in it.");
 	json_decref(root);
 	return NULL;
 }
 
-int config_text_each(const struct buf *text, config_text_fn take, void *ctx,
-		     struct jsonc_place *at, struct err *e)
+int config_text_each(const struct buf *text, const char *path, config_text_fn take, void *ctx,
+		     struct err *e)
 {
 	AUTO_FREE char *plain = NULL;
 	struct json_raw_member m;
-	json_t *root = config_text_object(text, &plain, at, e);
+	json_t *root = config_text_object(text, path, &plain, e);
 	int status = root ? 0 : -1;
 	size_t pos = 0;
 
 	while (!status && json_raw_next_member(plain, text->len, &pos, &m)) {
-		*at = jsonc_place(text->data, (size_t)(m.name - plain));
 		struct config_text_member member = {
-			.at = *at, .fault = at, .raw = m.value, .raw_len = m.value_len,
+			.at = jsonc_place(text->data, (size_t)(m.name - plain)),
+			.raw = m.value, .raw_len = m.value_len,
 			.text = text->data, .raw_at = (size_t)(m.value - plain),
 		};
 

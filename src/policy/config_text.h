@@ -15,7 +15,7 @@
 
 /*
  * Set what @text says at @rank. @path names it in errors and origins. Returns 0, or -1 with
- * InvalidParams for the first mistake; then some values may be set.
+ * InvalidParams for the first mistake that c->faults does not take; then some values may be set.
  */
 int config_text_read(struct config *c, const struct buf *text, const char *path,
 		     enum config_rank rank, struct err *e);
@@ -25,7 +25,6 @@ struct config_text_member {
 	const char *name;
 	json_t *value;
 	struct jsonc_place at;
-	struct jsonc_place *fault; /* where a mistake is; at first the same */
 	const char *raw; /* the value in the text */
 	size_t raw_len;
 	const char *text; /* raw is at offset raw_at of it, as jsonc_place() takes it */
@@ -33,13 +32,13 @@ struct config_text_member {
 };
 typedef int (*config_text_fn)(void *ctx, const struct config_text_member *m, struct err *e);
 
-/* Call @take for each member but "$schema", up to the first for which it fails. 0, or -1 with @e
- * and its place in *@at. */
-int config_text_each(const struct buf *text, config_text_fn take, void *ctx,
-		     struct jsonc_place *at, struct err *e);
+/* Call @take for each member but "$schema", up to the first for which it fails. 0, or -1 with @e of
+ * @take, or that @text is no object of JSON, and where in @path. */
+int config_text_each(const struct buf *text, const char *path, config_text_fn take, void *ctx,
+		     struct err *e);
 
-/* Call @take for each element of the array @m, with the place of each in *m->fault, up to the first
- * for which it fails. 0, or -1 with @e if one fails or @m is no array. */
+/* Call @take for each element of the array @m, up to the first for which it fails. 0, or -1 with
+ * @e if one fails or @m is no array. */
 typedef int (*config_text_element_fn)(void *ctx, json_t *element, struct jsonc_place at,
 				      struct err *e);
 int config_text_elements(const struct config_text_member *m, config_text_element_fn take, void *ctx,

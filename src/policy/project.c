@@ -177,7 +177,6 @@ static int project_take(void *ctx, const struct config_text_member *m, struct er
 static void project_read_from(struct project_reader *r, int fd)
 {
 	struct err e = ERR_INIT;
-	struct jsonc_place at;
 	struct buf text;
 	ssize_t got;
 
@@ -188,9 +187,8 @@ static void project_read_from(struct project_reader *r, int fd)
 		project_ignore(r->project, PROJECT_FILE " cannot be read: %s", strerror(errno));
 	else if (got > (ssize_t)FILE_MAX)
 		project_ignore(r->project, PROJECT_FILE " is larger than 64 KiB");
-	else if (config_text_each(&text, project_take, r, &at, &e))
-		project_ignore(r->project, PROJECT_FILE ":%d:%d: %.300s", at.line, at.column,
-			       e.message);
+	else if (config_text_each(&text, PROJECT_FILE, project_take, r, &e))
+		project_ignore(r->project, "%.400s", e.message);
 	err_release(&e);
 	buf_release(&text);
 }

@@ -120,20 +120,27 @@ static int rule_check_member(const struct rule *r, const struct rule_member *m,
 						 : "is a string of 1 to 512 printable bytes");
 }
 
+/* All mistakes in one message. */
 static int rule_check_members(const struct rule *r, enum rule_source from, struct err *e)
 {
+	struct err more = ERR_INIT;
 	const char *name;
 	json_t *value;
+	int status = 0;
 
 	json_object_foreach(r->source, name, value) {
 		const struct rule_member *m = rule_member_find(name, from);
 
+		if (m && !rule_check_member(r, m, value, &more))
+			continue;
 		if (!m)
-			return rule_fail_unknown(r, name, e);
-		if (rule_check_member(r, m, value, e))
-			return -1;
+			rule_fail_unknown(r, name, &more);
+		if (status)
+			err_prefix(&more, "%s; ", e->message);
+		*e = more;
+		status = -1;
 	}
-	return 0;
+	return status;
 }
 
 /* ---- values ---- */

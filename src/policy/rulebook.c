@@ -37,8 +37,7 @@ static const struct rulebook_file *rulebook_find(const char *name, size_t len)
 	return NULL;
 }
 
-static int rulebook_fail_name(const struct config *config, const char *entry, size_t len,
-			      struct err *e)
+static int rulebook_fail_name(const char *entry, size_t len, struct err *e)
 {
 	const char *names[PACK_NAMES_MAX + 1] = { NULL };
 	AUTO_FREE char *name = mem_strndup(entry, len);
@@ -51,9 +50,8 @@ static int rulebook_fail_name(const struct config *config, const char *entry, si
 			 names[i]);
 	}
 	near = schema_nearest(name, names);
-	err_set(e, ERR_INVALID_PARAMS, "option packs (%.300s): there is no pack \"%.64s\"%s%s%s",
-		config_origin(config, CONFIG_PACKS), name, near ? "; the nearest is \"" : "",
-		near ? near : "", near ? "\"" : "");
+	err_set(e, ERR_INVALID_PARAMS, "option packs: there is no pack \"%.64s\"%s%s%s", name,
+		near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
 	return err_hint(e, "There are: %s.", list);
 }
 
@@ -66,23 +64,20 @@ static int rulebook_read_decision(const char *text, enum tier *decision)
 	return -1;
 }
 
-static int rulebook_add_pack(struct rulebook *book, const struct config *config, const char *entry,
-			     struct err *e)
+static int rulebook_add_pack(struct rulebook *book, const char *entry, struct err *e)
 {
 	size_t len = strcspn(entry, ":");
 	const struct rulebook_file *file = rulebook_find(entry, len);
 	struct rulebook_pack *p = &book->packs[book->pack_count];
 
 	if (!file)
-		return rulebook_fail_name(config, entry, len, e);
+		return rulebook_fail_name(entry, len, e);
 	for (size_t i = 0; i < book->pack_count; i++)
 		if (!strcmp(book->packs[i].name, file->name))
-			return err_set(e, ERR_INVALID_PARAMS,
-				       "option packs (%.300s): %s is there twice",
-				       config_origin(config, CONFIG_PACKS), file->name);
+			return err_set(e, ERR_INVALID_PARAMS, "option packs: %s is there twice",
+				       file->name);
 	if (!entry[len] || rulebook_read_decision(entry + len + 1, &p->decision)) {
-		err_set(e, ERR_INVALID_PARAMS, "option packs (%.300s): \"%.64s\" has no decision",
-			config_origin(config, CONFIG_PACKS), entry);
+		err_set(e, ERR_INVALID_PARAMS, "option packs: \"%.64s\" has no decision", entry);
 		return err_hint(e, "Write %s:notify, %s:confirm or %s:deny.", file->name,
 				file->name, file->name);
 	}
@@ -101,7 +96,8 @@ int rulebook_open(struct rulebook *book, const struct config *config, struct err
 	book->own = &config->rules;
 	book->packs = mem_zalloc((count + 1) * sizeof(*book->packs));
 	for (size_t i = 0; i < count; i++)
-		if (rulebook_add_pack(book, config, entries[i], e))
+		if (rulebook_add_pack(book, entries[i], e) &&
+		    config_fault_in(config, CONFIG_PACKS, e))
 			return -1;
 	return 0;
 }

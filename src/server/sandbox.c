@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/schema.h"
 #include "base/str.h"
 #include "cap/run_user.h"
 #include "os/reaper.h"
@@ -77,23 +78,27 @@ static void sandbox_read_ports(const struct config *config, struct confine_optio
 }
 _Static_assert(CONFIG_PORTS_MAX <= CONFINE_PORTS_MAX, "each list of ports fits");
 
+/* For who misspells one. */
+static const char *const sandbox_required[] = { "seccomp", "landlock", "pid_namespace",
+						"mount_namespace", FILES, "capabilities",
+						"credentials", "network_off", NULL };
+
 /* cgroup cannot be required: only a run with limits gets one, and its result lists it. Ports are
  * required by their list. */
-static int sandbox_check_require(char *const *names, struct err *e)
+static int sandbox_check_layer(const char *name, struct err *e)
 {
-	for (; *names; names++) {
-		int layer = confine_layer_find(*names);
+	int layer = confine_layer_find(name);
+	const char *near;
 
-		if ((layer >= 0 && layer != CONFINE_CGROUP && layer != CONFINE_NETWORK_PORTS) ||
-		    !strcmp(*names, FILES))
-			continue;
-		err_set(e, ERR_INVALID_PARAMS,
-			"sandbox.require: \"%.64s\" is not a layer that can be required", *names);
-		return err_hint(e, "Use landlock, pid_namespace, mount_namespace, files (landlock "
-				   "or mount_namespace), capabilities, credentials or "
-				   "network_off.");
-	}
-	return 0;
+	if ((layer >= 0 && layer != CONFINE_CGROUP && layer != CONFINE_NETWORK_PORTS) ||
+	    !strcmp(name, FILES))
+		return 0;
+	near = layer < 0 ? schema_nearest(name, sandbox_required) : NULL;
+	err_set(e, ERR_INVALID_PARAMS,
+		"\"%.64s\" is not a layer that can be required%s%s%s",
+		name, near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
+	return err_hint(e, "Use seccomp, landlock, pid_namespace, mount_namespace, files (landlock "
+			   "or mount_namespace), capabilities, credentials or network_off.");
 }
 
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e)
@@ -125,37 +130,43 @@ static bool sandbox_has_parent_part(const char *path)
 }
 
 /* The meaning of a path with ".." changes when the part before it is created. */
-static int sandbox_check_parts(const struct config *config, enum config_key key, struct err *e)
+static int sandbox_check_parts(const char *path, struct err *e)
 {
-	for (char *const *path = config_names(config, key); *path; path++)
-		if (sandbox_has_parent_part(*path) || !strncmp(*path, "..", 2)) {
-			err_set(e, ERR_INVALID_PARAMS, "%s: \"%.256s\" contains \"..\"",
-				config_rows[key].name, *path);
-			return err_hint(e, "Write the path without \"..\".");
-		}
-	return 0;
+	if (!sandbox_has_parent_part(path) && strncmp(path, "..", 2))
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "\"%.256s\" contains \"..\"", path);
+	return err_hint(e, "Write the path without \"..\".");
 }
 
-static int sandbox_check_paths(const struct config *config, enum config_key key, struct err *e)
+static int sandbox_check_absolute(const char *path, struct err *e)
 {
-	for (char *const *path = config_names(config, key); *path; path++)
-		if ((*path)[0] != '/' || strchr(*path, '*')) {
-			err_set(e, ERR_INVALID_PARAMS, "%s: \"%.256s\" is not an absolute path",
-				config_rows[key].name, *path);
-			return err_hint(e, "Start the path with a slash; patterns do not work.");
-		}
-	return 0;
+	if (path[0] == '/' && !strchr(path, '*'))
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "\"%.256s\" is not an absolute path", path);
+	return err_hint(e, "Start the path with a slash; patterns do not work.");
 }
 
 int sandbox_check(const struct config *config, struct err *e)
 {
-	if (sandbox_check_require(config_names(config, CONFIG_SANDBOX_REQUIRE), e) ||
-	    sandbox_check_paths(config, CONFIG_SANDBOX_WRITABLE, e) ||
-	    sandbox_check_paths(config, CONFIG_SANDBOX_HIDE, e))
-		return -1;
-	if (sandbox_check_parts(config, CONFIG_SANDBOX_HIDE, e))
-		return -1;
-	return sandbox_check_parts(config, CONFIG_SANDBOX_READONLY, e);
+	static const struct {
+		enum config_key key;
+		int (*check)(const char *name, struct err *e);
+	} checks[] = {
+		{ CONFIG_SANDBOX_REQUIRE, sandbox_check_layer },
+		{ CONFIG_SANDBOX_WRITABLE, sandbox_check_absolute },
+		{ CONFIG_SANDBOX_HIDE, sandbox_check_absolute },
+		{ CONFIG_SANDBOX_HIDE, sandbox_check_parts },
+		{ CONFIG_SANDBOX_READONLY, sandbox_check_parts },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(checks); i++)
+		for (char *const *name = config_names(config, checks[i].key); *name; name++)
+			if (checks[i].check(*name, e)) {
+				err_prefix(e, "option %s: ", config_rows[checks[i].key].name);
+				if (config_fault_in(config, checks[i].key, e))
+					return -1;
+			}
+	return 0;
 }
 
 static bool sandbox_changes_user(const struct config *config)

@@ -263,12 +263,59 @@ def test_validate():
             status, out, err = p.call("config", "validate", p.write(p.path("bad"), value))
             check((status, out) == (1, "") and part in err, "%s: %s" % (value, err))
         verdict = json.loads(p.call("config", "validate", "--json", p.path("bad"))[1])
-        check(verdict["valid"] is False and "landlok" in verdict["message"], str(verdict))
+        check(verdict["valid"] is False and "landlok" in verdict["mistakes"][0]["message"], str(verdict))
         p.write(p.user_file, "{")  # other places do not count
         equal(p.call("config", "validate", good)[0], 0, "the file alone")
         os.chmod(good, 0o666)
         equal(p.call("config", "validate", good)[0], 1, "others may write it")
         equal(p.call("config", "validate", p.path("none"))[0], 1, "none")
+
+
+MISTAKES = '''{
+  "sandbox.netwrok": false,
+  "limits.requests": 0,
+  "sandbox.profile": "none",
+  "sandbox.require": ["landlok",
+                      "filez"], "sandbox.hide": ["x", "/a/../b"],
+  "rules": [
+    {"id": "a", "decision": "deny", "progam": "x", "wrds": "y"},
+    {"id": "b", "decision": "denied", "program": "x"},
+    {"id": "c", "decision": "deny", "program": "x"},
+    {"id": "d", "decision": "deny", "program": "x",
+     "examples": ["y"]}],
+  "packs": ["gitt:confirm", "db:allow", "git:deny"]
+}'''
+NAMED = [  # line, column, what
+    (2, 3, 'the nearest is "sandbox.network"'), (3, 3, "limits.requests"), (5, 3, 'the nearest is "landlock"'),
+    (5, 3, 'the nearest is "files"'), (6, 33, '"x" is not an absolute path'), (6, 33, 'contains ".."'),
+    (8, 5, 'the nearest is "program"; rule "a": unknown member "wrds"; the nearest is "words"'),
+    (9, 5, 'rule "b": decision is none of'), (11, 5, 'rule "d" does not match its example: y'),
+    (13, 3, 'the nearest is "git"'), (13, 3, '"db:allow" has no decision')]
+
+
+@suite.test()
+def test_validate_names_all_mistakes():
+    """With file, line, column and the nearest name; a start says the same of the first of them."""
+    with Place() as p:
+        path = p.write(p.path("many"), MISTAKES)
+        status, out, err = p.call("config", "validate", path)
+        lines = err.splitlines()
+        equal((status, out, len(lines)), (1, "", len(NAMED)), err)
+        verdict = json.loads(p.call("config", "validate", "--json", path)[1])
+        equal((verdict["valid"], verdict["mistakes_total"]), (False, len(NAMED)), "as JSON")
+        for line, column, what in NAMED:
+            place = "%s:%d:%d: " % (path, line, column)
+            check(any(one.startswith("procpen config: " + place) and what in one for one in lines), place + what + err)
+            check(any((one["line"], one["column"]) == (line, column) and what in one["message"]
+                      for one in verdict["mistakes"]), "%s %s" % (what, verdict))
+        status, _, started = p.call("serve", "--config", path)
+        check(status == 1 and lines[0].split(": ", 1)[1] in started, started)
+        for value, what in (({"packs": ["gti:deny"]}, ':1:2: option packs: there is no pack "gti"'),
+                            ({"sandbox.hide": ["x"]}, ':1:2: option sandbox.hide: "x"')):
+            check(p.write(path, value) + what in p.call("serve", "--config", path)[2], what)
+        check("--set: option packs" in p.call("serve", "--set", "packs=x:deny")[2], "of the command line")
+        err = p.call("config", "validate", p.write(path, {"key%d" % i: 1 for i in range(27)}))[2].splitlines()
+        check(len(err) == 21 and "and 7 more" in err[20], str(err))
 
 
 @suite.test()

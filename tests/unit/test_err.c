@@ -61,6 +61,25 @@ static void test_err_long_text_is_cut_at_a_character_and_keeps_the_reason(void *
 	err_release(&e);
 }
 
+static void test_err_prefix_keeps_the_rest_and_cuts_the_end(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	err_sys(&e, ERR_INVALID_PARAMS, ENOENT, "%0700d\u00fc", 0);
+	err_hint(&e, "hint");
+	err_detail(&e, "line", json_integer(1));
+	assert_int_equal(err_prefix(&e, "%s:%d: ", "file", 7), -1);
+	assert_memory_equal(e.message, "file:7: 000", 11);
+	assert_int_equal(e.sys, ENOENT);
+	assert_string_equal(e.hint, "hint");
+	assert_non_null(e.details);
+	err_set(&e, ERR_INVALID_PARAMS, "%0764d\u00fc", 0);
+	err_prefix(&e, "12");
+	assert_int_equal(strlen(e.message), 766); /* the character of two bytes does not fit */
+	err_release(&e);
+}
+
 static void test_err_details_collect_and_skip_null(void **state)
 {
 	struct err e = ERR_INIT;
@@ -150,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_err_set_returns_minus_one_and_forgets_the_past),
 		cmocka_unit_test(test_err_message_may_quote_itself),
 		cmocka_unit_test(test_err_long_text_is_cut_at_a_character_and_keeps_the_reason),
+		cmocka_unit_test(test_err_prefix_keeps_the_rest_and_cuts_the_end),
 		cmocka_unit_test(test_err_details_collect_and_skip_null),
 		cmocka_unit_test(test_err_names_of_errno),
 		cmocka_unit_test(test_err_rows_match_the_enum),
