@@ -9,6 +9,7 @@ in either direction. So what others used of the machine is measured with every a
 experiments that had company carry a question mark. A figure never fails this program, a wrong
 answer does.
 """
+import hashlib
 import json
 import os
 import resource
@@ -23,6 +24,7 @@ QUICK = os.environ.get("BENCH") == "quick"
 CORPORA = os.path.abspath(os.environ.get("PROCPEN_CORPORA", "../shared/corpora"))
 LOG_BYTES = 8 << 20
 BIG_BYTES = (1 << 28) if QUICK else (1 << 30)
+AUDIT_LINES = 100_000
 JOBS = 1000
 RUNS_BEFORE_WEIGHING = 1000
 ARM_TIME_LIMIT = 150
@@ -242,6 +244,7 @@ ROWS = [
     Row("process.follow of 8 MiB", "follow", "p50_us", "us", base="cat", limit=0.5, at_least=True,
         inverse=True),
     Row("  of what was written on a terminal", "follow tty", "p50_us", "us", base="pipe", limit=1.2),
+    Row("audit verify of 100,000 lines", "verify", "p50_us", "us", base="sha256sum", limit=5),
     Row("64 runs of 1 MiB at once, bytes exact", "exact", "exact", "runs", limit=64, at_least=True),
     Row("timeout: late by", "timeout plain", "late_p50_ms", "ms", limit=5),
     Row("  with a child of its own session", "timeout setsid", "late_p50_ms", "ms", limit=5),
@@ -269,11 +272,36 @@ ROWS = [
 ]
 
 
+def write_audit_log(folder):
+    """The log of one server that ran half as many commands as it has lines. Returns the file."""
+    path = f"{folder}/20260101T000000Z-0123456789abcdef.jsonl"
+    start = '{"time":"2026-01-01T00:00:00.000Z","seq":%d,"instance":"0123456789abcdef","event":"'
+    attempt = ('attempt","request_id":%d,"uid":1000,"capability":"process.run","tier":"notify",'
+               '"decision":"allowed","command":"grep -rn pattern src include | head -20",'
+               f'"argv_sha256":"{"5" * 64}","cwd":"/home/user/project","prev":"')
+    end = ('end","request_id":%d,"process_id":"p1-0123","outcome":"completed/exited","exit_code":0,'
+           '"reason":"exited","duration_ms":4,"stdout_size":1024,"stderr_size":0,"leftover":0,'
+           '"survivors":0,"prev":"')
+    before = "0" * 64
+    os.makedirs(folder, 0o700)
+    with open(path, "wb") as f:
+        for seq in range(1, AUDIT_LINES + 1):
+            members = (attempt, end)[seq % 2 == 0] % ((seq + 1) // 2)
+            if seq == AUDIT_LINES:
+                members = 'server_stop","survivors":0,"gaps":[],"prev":"'
+            line = (start % seq + members + before + '"}').encode()
+            before = hashlib.sha256(line).hexdigest()
+            f.write(line + b"\n")
+    return path
+
+
 def experiments_of(programs, server, scratch):
     """All experiments by name."""
     bare, drive = [f"{programs}/bare"], f"{programs}/drive"
     floor, writer = f"{programs}/floor", f"{programs}/writer"
     page_file, code = f"{scratch}/pages", f"{scratch}/filter"
+    audit_file = write_audit_log(f"{scratch}/verify/audit")
+    sha256sum = shutil.which("sha256sum", path=ENVIRONMENT["PATH"])
     true, sleep = (shutil.which(p, path=ENVIRONMENT["PATH"]) for p in ("true", "sleep"))
     with open(page_file, "wb") as f:
         subprocess.run([writer, str(LOG_BYTES), "3"], stdout=f, check=True)
@@ -372,6 +400,10 @@ def experiments_of(programs, server, scratch):
             "pipe": [drive, "follow", str(LOG_BYTES), "3", writer, "pipe", "--", *sandboxed()]})),
         Experiment("tty", (3, 10), procpen("run", "tty", n, "1", floors={
             "pipe": [drive, "run", "argv", n, "1", "--", *sandboxed()]})),
+        Experiment("verify", (2, 8), {
+            "sha256sum": [floor, "run", "1", sha256sum, audit_file],
+            "procpen": [floor, "run", "1", server[0], "audit", "verify", "--state-dir",
+                        f"{scratch}/verify"]}),
         Experiment("exact", (1, 2), procpen("exact", "1", writer)),
         Experiment("timeout plain", (1, 3), procpen("timeout", "plain", "10")),
         Experiment("timeout setsid", (1, 3), procpen("timeout", "setsid", "10")),
