@@ -47,7 +47,7 @@ struct verify {
 	int dir;
 	struct audit_dir_names list;
 	struct verify_file *files; /* one for each name */
-	json_t *wanted;            /* name: the file that names it */
+	json_t *wanted;            /* name: what names it */
 	char horizon[AUDIT_DIR_NAME_MAX]; /* the newest file that procpen removed; or "" */
 	struct audit_verdict *verdict;
 	audit_verify_fn report;
@@ -130,12 +130,19 @@ static bool audit_verify_read_line(const struct audit_text *text, struct verify_
 
 /* ---- references to files ---- */
 
-static void audit_verify_want(struct verify *v, const json_t *name, const char *by)
+/* @name is a file that must be there, and why; @anew: instead of what was said of it before. */
+__attribute__((format(printf, 4, 5)))
+static void audit_verify_want(struct verify *v, const json_t *name, bool anew, const char *why, ...)
 {
 	const char *text = json_string_value(name);
+	va_list args;
 
-	if (text && strlen(text) < AUDIT_DIR_NAME_MAX && !json_object_get(v->wanted, text))
-		json_object_set_new(v->wanted, text, json_string(by));
+	if (!text || strlen(text) >= AUDIT_DIR_NAME_MAX ||
+	    (!anew && json_object_get(v->wanted, text)))
+		return;
+	va_start(args, why);
+	json_object_set_new(v->wanted, text, json_vsprintf(why, args));
+	va_end(args);
 }
 
 /* Keep what the line says about files, if it does. */
@@ -154,11 +161,12 @@ static void audit_verify_read_names(struct verify *v, struct verify_file *f,
 	if (strlen(to) < AUDIT_DIR_NAME_MAX && audit_dir_compare(to, v->horizon) > 0)
 		strcpy(v->horizon, to);
 	json_array_foreach(json_object_get(line, "beside"), i, name)
-		audit_verify_want(v, name, f->name);
+		audit_verify_want(v, name, false, "%s names it", f->name);
 	if (f->lines == 1) {
 		snprintf(f->previous, sizeof(f->previous), "%s",
 			 json_get_str(line, "previous_file", ""));
-		audit_verify_want(v, json_object_get(line, "previous_file"), f->name);
+		audit_verify_want(v, json_object_get(line, "previous_file"), true,
+				  "%s goes on behind it with seq %" PRIu64, f->name, f->first_seq);
 	}
 	json_decref(line);
 }
@@ -301,16 +309,33 @@ static void audit_verify_check_start(struct verify *v, const struct verify_file 
 			   "the first line has the hash of another");
 }
 
+/* The file, by whatever name, with the lines that @f follows; or NULL. */
+static const struct verify_file *audit_verify_find_lines(const struct verify *v,
+							 const struct verify_file *f)
+{
+	for (size_t i = 0; i < v->list.count; i++)
+		if (v->files[i].seq && v->files[i].seq + 1 == f->first_seq &&
+		    !memcmp(v->files[i].hash, f->first_prev, HASH_LEN))
+			return v->files + i;
+	return NULL;
+}
+
 /* Does @f follow @before, its predecessor, to the last line? */
 static void audit_verify_check_link(struct verify *v, const struct verify_file *f,
 			      const struct verify_file *before)
 {
 	bool torn = *before->after && !memcmp(f->first_prev, before->after, HASH_LEN);
+	const struct verify_file *other;
 
 	if (f->first_seq == before->seq + 1 + torn &&
 	    (torn || !memcmp(f->first_prev, before->hash, HASH_LEN)))
 		return;
-	if (f->first_seq > before->seq + 1)
+	other = audit_verify_find_lines(v, f);
+	if (other)
+		audit_verify_say(v, "order", before->name, 0,
+			   "other lines are in its place: those before seq %" PRIu64 " are in %s",
+			   f->first_seq, other->name);
+	else if (f->first_seq > before->seq + 1)
 		audit_verify_say(v, "missing", before->name, 0,
 			   "at its end the lines with seq %" PRIu64 " to %" PRIu64
 			   " are missing or unreadable: %s goes on behind them", before->seq + 1,
@@ -332,7 +357,7 @@ static void audit_verify_check_file(struct verify *v, struct verify_file *f)
 		return;
 	if (!*f->previous)
 		audit_verify_check_start(v, f);
-	else if (before && before != f)
+	else if (before)
 		audit_verify_check_link(v, f, before);
 	if (before)
 		before->followed = true;
@@ -362,12 +387,12 @@ static void audit_verify_check_stop(struct verify *v, const struct verify_file *
 static void audit_verify_check_missing(struct verify *v)
 {
 	const char *name;
-	json_t *by;
+	json_t *why;
 
-	json_object_foreach(v->wanted, name, by)
+	json_object_foreach(v->wanted, name, why)
 		if (!audit_verify_find(v, name) && audit_dir_compare(name, v->horizon) > 0)
-			audit_verify_say(v, "missing", name, 0, "the file is missing: %s names it",
-				   json_string_value(by));
+			audit_verify_say(v, "missing", name, 0, "the file is missing: %s",
+				   json_string_value(why));
 }
 
 /* One file under two names. */

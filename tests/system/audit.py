@@ -426,8 +426,21 @@ def test_verify_files():
             with open(place.path(name), "wb") as f:
                 f.write(data)
 
+    def first_seq(name):
+        return json.loads(kept[name].splitlines()[0])["seq"]
+
     os.unlink(place.path(names[1]))
-    equal(problems(place)[0], [("missing", names[1], 0)], "without a file")
+    found, text = problems(place)
+    equal(found, [("missing", names[1], 0)], "without a file")
+    check("goes on behind it with seq %d" % first_seq(names[2]) in text, text)
+    again()
+    os.rename(place.path(names[1]), place.path("aside"))
+    os.rename(place.path(names[2]), place.path(names[1]))
+    os.rename(place.path("aside"), place.path(names[2]))
+    found, text = problems(place)
+    equal(found, [("order", names[1], 0), ("order", names[2], 0)], "two that changed places: " + text)
+    for name, other in ((names[2], names[2]), (names[3], names[1])):
+        check("those before seq %d are in %s" % (first_seq(name), other) in text, text)
     again()
     rewrite(place, names[1], lambda lines: lines[:-3])
     found, text = problems(place)
@@ -633,6 +646,13 @@ def test_tail():
     equal(place.run()[0], 0, "status")
     equal([json.loads(process.stdout.readline())["event"] for _ in range(2)], ["attempt", "end"],
           "what was added")
+    server = Server("--state-dir", place.state, "--set", "audit.file_bytes=16384")
+    for _ in range(30):
+        server.run("true")
+    server.stop()
+    check(len([n for n in place.names() if "-0002" in n]) == 1, "files: %s" % place.names())
+    added = [json.loads(process.stdout.readline()) for _ in range(62)]
+    equal([line["seq"] for line in added], list(range(1, 63)), "of a new server with two files")
     process.kill()
     process.communicate()
 
