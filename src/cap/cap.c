@@ -76,8 +76,8 @@ static int cap_write_event(struct cap *c, const struct audit_event *event, struc
 	int status = audit_write(c->audit, event, e);
 
 	if (audit_has_moved(c->audit))
-		log_warn("the directory of the audit log was removed or replaced: the log goes on "
-			 "in a new file, %s", audit_path(c->audit));
+		log_warn("the directory of the audit log was removed, moved away or replaced: the "
+			 "log goes on in a new file, %s", audit_path(c->audit));
 	if (audit_has_sink_lost(c->audit))
 		log_warn("audit.sink does not take all lines: its reader is too slow or gone. The "
 			 "audit log has them; server_stop will say how many");

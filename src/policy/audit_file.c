@@ -234,7 +234,7 @@ enum audit_file_place audit_file_check(struct audit_file *f)
 	bool there = f->fd >= 0 && !stat(f->dir, &dir);
 
 	if (f->fd < 0 || (there && dir.st_dev == f->dir_dev && dir.st_ino == f->dir_ino) ||
-	    (!there && errno != ENOENT) || fstat(f->fd, &file) != 0 || (!there && file.st_nlink))
+	    (!there && errno != ENOENT) || fstat(f->fd, &file) != 0)
 		return AUDIT_FILE_THERE;
 	audit_file_leave(f);
 	return file.st_nlink ? AUDIT_FILE_MOVED : AUDIT_FILE_REMOVED;

@@ -73,13 +73,14 @@ const char *audit_file_name(const struct audit_file *f);
 /* Where the file is by now. */
 enum audit_file_place {
 	AUDIT_FILE_THERE,   /* as it should, or not made yet */
-	AUDIT_FILE_MOVED,   /* the whole directory was moved, and another is at its path */
+	AUDIT_FILE_MOVED,   /* with its directory */
 	AUDIT_FILE_REMOVED, /* with its directory */
 };
 
 /*
- * If the whole directory was removed or replaced, forget the file: the next line begins a new one
- * in a new directory. A file that was removed alone is left, and audit_file_append() refuses.
+ * If the whole directory was removed, moved away or replaced, forget the file: the next line begins
+ * a new one in a new directory. A file that was removed alone is left, and audit_file_append()
+ * refuses.
  */
 enum audit_file_place audit_file_check(struct audit_file *f);
 

@@ -354,14 +354,25 @@ static void test_audit_reads(void **state)
 	free(text);
 }
 
+/* The text of the present file; heap. */
+static char *read_present(const struct audit *a)
+{
+	FILE *file = fopen(audit_path(a), "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	assert_non_null(file);
+	assert_true(getdelim(&text, &size, '\0', file) > 0);
+	fclose(file);
+	return text;
+}
+
 /* With the whole directory gone the chain goes on in a new file, which says how much is missing. */
 static void test_audit_directory_removed(void **state)
 {
 	struct fixture *f = *state;
 	const struct audit_event event = { .event = "attempt", .capability = "process.run" };
-	char dir[SCRATCH_PATH], *text = NULL;
-	size_t size = 0;
-	FILE *file;
+	char dir[SCRATCH_PATH], *text;
 
 	for (int i = 0; i < 3; i++)
 		write_ok(f->audit, &event);
@@ -372,21 +383,25 @@ static void test_audit_directory_removed(void **state)
 	write_ok(f->audit, &event);
 	assert_true(audit_has_moved(f->audit));
 	assert_false(audit_has_moved(f->audit));
-	file = fopen(audit_path(f->audit), "r");
-	assert_true(getdelim(&text, &size, '\0', file) > 0);
-	fclose(file);
+	text = read_present(f->audit);
 	assert_non_null(strstr(text, "\"seq\":4,"));
 	assert_non_null(strstr(text, "\"event\":\"lost\",\"count\":3,"));
 	assert_non_null(strstr(text, "\"seq\":5,"));
 	free(text);
 	assert_int_equal(rename(dir, scratch_path(&f->tmp, "a/moved")), 0);
-	write_ok(f->audit, &event); /* still whole, where it is now */
-	assert_false(audit_has_moved(f->audit));
+	write_ok(f->audit, &event); /* not where nobody looks for it */
+	assert_true(audit_has_moved(f->audit));
+	assert_int_equal(access(audit_path(f->audit), F_OK), 0);
+	assert_int_equal(rename(dir, scratch_path(&f->tmp, "a/again")), 0);
 	scratch_mkdir(&f->tmp, "a/b/audit");
 	assert_int_equal(chmod(dir, 0700), 0);
 	write_ok(f->audit, &event);
 	assert_true(audit_has_moved(f->audit));
 	assert_int_equal(access(audit_path(f->audit), F_OK), 0);
+	text = read_present(f->audit);
+	assert_non_null(strstr(text, "\"previous_file\":"));
+	assert_null(strstr(text, "lost")); /* what was moved is there still */
+	free(text);
 }
 
 static void test_audit_absent_members_are_left_out(void **state)
