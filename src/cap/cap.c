@@ -32,6 +32,13 @@ enum tier cap_tier(const struct cap *c, const struct cap_row *row)
 	return policy_tier(c->config, row->name, row->tier);
 }
 
+bool cap_may_ask(const struct cap *c, const struct cap_row *row)
+{
+	bool is_ruled = row->flags & CAP_COMMAND || row->ops->judge;
+
+	return cap_tier(c, row) == TIER_CONFIRM || (is_ruled && rulebook_count(c->book));
+}
+
 /* ---- the call ---- */
 
 static struct cap_call *cap_call_new(struct cap *c, struct req *r)

@@ -232,6 +232,9 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 /* The tier of @row under the operator's options. */
 enum tier cap_tier(const struct cap *c, const struct cap_row *row);
 
+/* Can a call of @row ask a human, by its tier or by a rule? */
+bool cap_may_ask(const struct cap *c, const struct cap_row *row);
+
 /* The proctab hook: wakes requests that wait for a run, writes end records. */
 void cap_on_proc_event(void *cap, struct proc *p, unsigned events);
 

@@ -219,7 +219,7 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 	struct mcp_confirmation *c;
 
 	*found = NULL;
-	if (cap_tier(m->cap, row) != TIER_CONFIRM)
+	if (!cap_may_ask(m->cap, row))
 		return 0;
 	c = mem_zalloc(sizeof(*c));
 	mcp_confirm_digest_json(row->name, asked, c->request);

@@ -30,7 +30,7 @@ struct mcp_confirmation {
 /*
  * Before the gate: read inputResponses and requestState of a stateless call of @row
  * for @asked, its arguments as sent, or the URI. Returns 0 and sets *@found (heap; NULL
- * if the capability needs no confirmation), or -1 with InvalidParams.
+ * if no call of it asks a human), or -1 with InvalidParams.
  */
 int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
 		     const json_t *asked, struct mcp_confirmation **found, struct err *e);
