@@ -196,7 +196,7 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 static enum proc_stdin process_run_stdin_mode(const json_t *params, const struct run_task *t)
 {
 	bool fed = t->command.stdin_bytes && !t->background;
-	const char *usual = t->terminal.cols ? "pipe" : fed ? "data" : "null";
+	const char *usual = t->terminal.start.cols ? "pipe" : fed ? "data" : "null";
 	const char *mode = json_get_str(params, "stdin_mode", usual);
 
 	if (!strcmp(mode, "pipe"))
@@ -212,10 +212,11 @@ static int process_run_read_terminal(const struct req *r, struct run_task *t, st
 
 	t->confine.terminal = json_get_bool(params, "tty", false);
 	if (t->confine.terminal) {
-		t->terminal.cols = (unsigned)json_get_int(params, "cols", TERMINAL_COLS);
-		t->terminal.rows = (unsigned)json_get_int(params, "rows", TERMINAL_ROWS);
+		t->terminal.start.cols = (unsigned)json_get_int(params, "cols", TERMINAL_COLS);
+		t->terminal.start.rows = (unsigned)json_get_int(params, "rows", TERMINAL_ROWS);
 		t->terminal.take = r->dialect->take_terminal;
 		t->terminal.take_ctx = r->dialect->ctx;
+		t->terminal.start.settings = r->dialect->terminal_settings;
 	} else if (size) {
 		err_set(e, ERR_INVALID_PARAMS, "%s is the size of a terminal, and there is no "
 			"tty: true", size);
@@ -229,7 +230,7 @@ static void process_run_judge_typed(struct run_task *t, struct blocklist_input *
 {
 	const struct typed nothing = { .edited = false };
 
-	if (!t->terminal.cols || !t->command.stdin_bytes)
+	if (!t->terminal.start.cols || !t->command.stdin_bytes)
 		return;
 	typed_read(&nothing, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
 	judge->stdin_bytes = t->typed.text.len ? t->typed.text.data : "";
@@ -246,7 +247,7 @@ static void process_run_hold_stdin(struct cap_call *call)
 	struct stream_part part;
 	struct stream *stream;
 
-	if (t->stdin_mode != PROC_STDIN_PIPE || !in.stdin_len || t->terminal.cols)
+	if (t->stdin_mode != PROC_STDIN_PIPE || !in.stdin_len || t->terminal.start.cols)
 		return;
 	in.stdin_bytes = NULL;
 	in.stdin_len = 0;

@@ -219,7 +219,6 @@ int relay_prepare(struct relay *r, struct ev_loop *loop, struct err *e)
 void relay_start(struct relay *r, int terminal)
 {
 	r->terminal = terminal;
-	tcsetattr(terminal, TCSANOW, &r->tty.settings);
 	tty_set_raw(&r->tty);
 	relay_pass_size(r); /* it may have changed meanwhile */
 	relay_watch_signals(r);

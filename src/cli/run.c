@@ -315,6 +315,7 @@ static void cli_run_build(struct terminal *t)
 	t->dialect.from_operator = true;
 	t->dialect.shares_stdio = !t->json;
 	t->dialect.take_terminal = t->relay ? cli_run_take_terminal : NULL;
+	t->dialect.terminal_settings = t->relay ? &t->relay->tty.settings : NULL;
 	t->dialect.ok = cli_run_on_result;
 	t->dialect.fail = cli_run_on_error;
 	t->dialect.notify = NULL;

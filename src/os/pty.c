@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 /* The terminal of @ours, without a path: /dev/pts may be mounted elsewhere, or not at all. */
-static int pty_open_theirs(int ours)
+static int pty_open_theirs(int ours, const struct termios *wanted)
 {
 	struct termios settings;
 	int fd;
@@ -21,23 +21,36 @@ static int pty_open_theirs(int ours)
 	fd = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0 && !tcgetattr(fd, &settings)) {
 		settings.c_iflag |= IUTF8; /* one erase takes a whole character away */
-		tcsetattr(fd, TCSANOW, &settings);
+		tcsetattr(fd, TCSANOW, wanted ? wanted : &settings);
 	}
 	return fd;
 }
 
-int pty_open(unsigned cols, unsigned rows, int *ours, int *theirs)
+int pty_open(const struct pty_start *start, int *ours, int *theirs)
 {
 	AUTO_CLOSE int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd < 0 || pty_resize(fd, cols, rows))
+	if (fd < 0 || pty_resize(fd, start->cols, start->rows))
 		return -1;
-	*theirs = pty_open_theirs(fd);
+	*theirs = pty_open_theirs(fd, start->settings);
 	if (*theirs < 0)
 		return -1;
 	*ours = fd;
 	fd = -1;
 	return 0;
+}
+
+/* The C library's struct begins with the kernel's, in which c_cc is shorter (termbits.h). */
+void pty_describe(const struct pty_start *start, struct shim_terminal *t)
+{
+	_Static_assert(offsetof(struct termios, c_cc) + 19 == SHIM_SETTINGS_SIZE,
+		       "19 is the kernel's NCCS");
+	*t = (struct shim_terminal){
+		.cols = (uint16_t)start->cols, .rows = (uint16_t)start->rows,
+		.has_settings = start->settings != NULL,
+	};
+	if (start->settings)
+		memcpy(t->settings, start->settings, SHIM_SETTINGS_SIZE);
 }
 
 int pty_resize(int fd, unsigned cols, unsigned rows)
@@ -64,9 +77,13 @@ static bool pty_line_is_open(const struct termios *settings, char last)
 
 size_t pty_end_of_file(int fd, char last, char end[PTY_END_MAX])
 {
-	struct termios settings;
+	struct termios settings = {
+		.c_iflag = ICRNL, .c_lflag = ICANON,
+		.c_cc = { [VEOF] = 'D' & 037, [VINTR] = 'C' & 037, [VQUIT] = '\\' & 037,
+			  [VSUSP] = 'Z' & 037, [VKILL] = 'U' & 037 },
+	};
 
-	if (tcgetattr(fd, &settings) || !(settings.c_lflag & ICANON) ||
+	if ((fd >= 0 && tcgetattr(fd, &settings)) || !(settings.c_lflag & ICANON) ||
 	    settings.c_cc[VEOF] == _POSIX_VDISABLE)
 		return 0;
 	memset(end, settings.c_cc[VEOF], PTY_END_MAX);

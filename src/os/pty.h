@@ -9,12 +9,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <termios.h>
+
+#include "os/shim/proto.h"
 
 #define PTY_END_MAX 2 /* characters that type an end of file */
 
-/* Open a pair of @cols by @rows in the usual settings, with UTF-8. @ours is non-blocking; both are
- * close-on-exec, and the terminal becomes nobody's controlling one. Returns 0, or -1 with errno. */
-int pty_open(unsigned cols, unsigned rows, int *ours, int *theirs);
+/* What a terminal is at its start. */
+struct pty_start {
+	unsigned cols, rows;
+	const struct termios *settings; /* borrowed; NULL: the usual ones, with UTF-8 */
+};
+
+/* Open a pair. @ours is non-blocking; both are close-on-exec, and the terminal becomes nobody's
+ * controlling one. Returns 0, or -1 with errno. */
+int pty_open(const struct pty_start *start, int *ours, int *theirs);
+
+/* The same in a plan, for the shim, which opens one in the run's mount namespace. */
+void pty_describe(const struct pty_start *start, struct shim_terminal *t);
 
 /* Change the size; the foreground process group gets SIGWINCH if it differs (ioctl_tty(2)).
  * Returns 0, or -1 with errno. */
@@ -23,8 +35,8 @@ int pty_resize(int fd, unsigned cols, unsigned rows);
 /*
  * The characters that end a file behind a last typed byte of @last (0: nothing was typed), as the
  * settings are now: VEOF, twice if @last leaves a line open, because the first then only hands over
- * that line (termios(3)). Returns how many; 0: the terminal is not in canonical mode, where there
- * is no such character.
+ * that line (termios(3)). @fd -1: a terminal that is still to be opened, in the usual settings.
+ * Returns how many; 0: the terminal is not in canonical mode, where there is no such character.
  */
 size_t pty_end_of_file(int fd, char last, char end[PTY_END_MAX]);
 

@@ -1,6 +1,7 @@
 #include "proc/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -295,6 +296,31 @@ static void proc_on_listener(void *ctx, int fd)
 		p->notify = seccomp_unotify_new(p->env->loop, fd);
 }
 
+void proc_take_terminal(struct proc *p, const struct proc_terminal *terminal, int ours, int theirs)
+{
+	struct proc_live *live = p->live;
+
+	live->terminal_fd = theirs;
+	if (terminal->take) {
+		terminal->take(terminal->take_ctx, ours);
+		return;
+	}
+	if (live->feed.awaits)
+		feed_connect(&live->feed, fcntl(ours, F_DUPFD_CLOEXEC, 0));
+	pump_start(&live->out, p->env->loop, ours, &p->out);
+}
+
+/* The command's process has opened it. Its size may have been changed meanwhile. */
+static void proc_on_terminal(void *ctx, int ours, int theirs)
+{
+	struct proc *p = ctx;
+	const struct proc_terminal terminal = p->live->awaited;
+
+	p->live->awaited = (struct proc_terminal){ .take = NULL };
+	(void)pty_resize(ours, p->out.screen.cols, p->out.screen.rows);
+	proc_take_terminal(p, &terminal, ours, theirs);
+}
+
 /* Release everything that a run needs while it is alive. */
 static void proc_release_live(struct proc *p)
 {
@@ -471,6 +497,7 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->limits.oom.fd = -1;
 	live->tree.on_report = proc_on_report;
 	live->tree.on_listener = proc_on_listener;
+	live->tree.on_terminal = proc_on_terminal;
 	live->tree.on_shim = proc_on_shim;
 	live->tree.on_empty = proc_on_tree_empty;
 	live->tree.kill_group = proc_kill_group;
@@ -603,14 +630,17 @@ bool proc_echoes(const struct proc *p)
 
 int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e)
 {
-	if (!p->tree_alive || (proc_has_terminal(p) && !pump_open(&p->live->out)))
+	if (!p->tree_alive ||
+	    (proc_has_terminal(p) && !pump_open(&p->live->out) && !p->live->awaited.start.cols))
 		return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended", p->id);
 	if (!proc_has_terminal(p)) {
 		err_set(e, ERR_INVALID_PARAMS, "%s has no terminal", p->id);
 		return err_hint(e, "Start the command with tty: true, and cols and rows.");
 	}
 	p->out.screen = (struct screen_size){ (uint16_t)cols, (uint16_t)rows };
-	return pty_resize(p->live->out.io.fd, cols, rows); /* does not fail for an open one */
+	if (pump_open(&p->live->out))
+		(void)pty_resize(p->live->out.io.fd, cols, rows); /* does not fail */
+	return 0;
 }
 
 size_t proc_input_queued(const struct proc *p)

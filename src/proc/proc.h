@@ -33,6 +33,7 @@
 #include "base/err.h"
 #include "base/ids.h"
 #include "os/loop.h"
+#include "os/pty.h"
 #include "os/reaper.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/seccomp_unotify.h"
@@ -80,7 +81,7 @@ enum proc_stdin {
 
 /* A pseudo-terminal for a run: its controlling one, and what it writes both streams to. */
 struct proc_terminal {
-	unsigned cols, rows; /* 0: the run has none */
+	struct pty_start start; /* 0 columns: the run has none */
 	/* Gets our end of it, which it owns: the run keeps nothing and takes no input. Or NULL. */
 	void (*take)(void *ctx, int fd);
 	void *take_ctx;
@@ -144,6 +145,8 @@ struct proc_live {
 	struct pump out, err;
 	enum proc_stdin stdin_mode;
 	struct feed feed;
+	struct proc_terminal awaited; /* the command's process opens it and sends it; 0 columns:
+				       * it is here, or there is none */
 	int terminal_fd; /* the command's terminal, open until the command is over, because one
 			  * that no process has open looks hung up; -1: none */
 	char last_typed; /* byte there; 0: none yet */

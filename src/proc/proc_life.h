@@ -7,6 +7,7 @@
 
 struct proc;
 struct proc_live;
+struct proc_terminal;
 
 /* Create the watchers of @p, which watch nothing yet; every callback leads to @p. */
 struct proc_live *proc_live_new(struct proc *p, const char *path);
@@ -16,6 +17,9 @@ void proc_on_log_file_over(void *ctx);
 
 /* Called when a limit is proven to have struck: ends the whole run @ctx. */
 void proc_on_limit(void *ctx);
+
+/* The run's terminal is here: from now on output comes from @ours and goes to it. Owns both. */
+void proc_take_terminal(struct proc *p, const struct proc_terminal *terminal, int ours, int theirs);
 
 /* Type @len bytes on the terminal of @p, whose feed is open, and with @close an end of file behind
  * them. Returns whether that was typed. */

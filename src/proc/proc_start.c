@@ -76,21 +76,31 @@ static void proc_start_chown_pipes(const struct start *s, const struct confine_r
 			(void)!fchown(fds[i], confine->uid, confine->gid);
 }
 
-/* The terminal, a duplicate for each stream; of our end one to read and one to write. */
+/* The terminal, a duplicate for each stream. */
 static int proc_start_open_terminal(struct start *s, const struct proc_spec *spec)
 {
-	if (pty_open(spec->terminal.cols, spec->terminal.rows, &s->out_read, &s->terminal))
+	if (pty_open(&spec->terminal.start, &s->out_read, &s->terminal))
 		return -1;
 	s->out_write = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
 	s->err_write = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
-	if (spec->stdin_mode != PROC_STDIN_NULL) {
+	if (spec->stdin_mode != PROC_STDIN_NULL)
 		s->in_read = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
-		if (!spec->terminal.take)
-			s->in_write = fcntl(s->out_read, F_DUPFD_CLOEXEC, 0);
-		if (s->in_read < 0 || (!spec->terminal.take && s->in_write < 0))
-			return -1;
-	}
-	return s->out_write < 0 || s->err_write < 0 ? -1 : 0;
+	return s->out_write < 0 || s->err_write < 0 ||
+			       (s->in_read < 0 && spec->stdin_mode != PROC_STDIN_NULL)
+		       ? -1
+		       : 0;
+}
+
+/* The command's process opens it, in the mount namespace that it belongs to. */
+static int proc_start_plan_terminal(struct start *s, const struct proc_spec *spec,
+				    struct shim_plan *plan)
+{
+	pty_describe(&spec->terminal.start, &plan->terminal);
+	if (spec->stdin_mode != PROC_STDIN_NULL)
+		plan->flags |= SHIM_TYPED_STDIN;
+	s->out_write = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	s->err_write = fcntl(s->out_write, F_DUPFD_CLOEXEC, 0);
+	return s->err_write < 0 ? -1 : 0;
 }
 
 static int proc_start_open_pipes(struct start *s, const struct proc_spec *spec)
@@ -103,19 +113,48 @@ static int proc_start_open_pipes(struct start *s, const struct proc_spec *spec)
 		       : proc_start_make_pipe(&s->in_read, &s->in_write, 1);
 }
 
-static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, struct err *e)
+static int proc_start_open_streams(struct start *s, const struct proc_spec *spec,
+				   struct shim_plan *plan)
 {
-	if (spec->shares_stdio && !spec->terminal.cols)
+	if (!spec->terminal.start.cols)
+		return proc_start_open_pipes(s, spec);
+	return plan->flags & SHIM_OWN_PTS ? proc_start_plan_terminal(s, spec, plan)
+					  : proc_start_open_terminal(s, spec);
+}
+
+static int proc_start_open_files(struct start *s, const struct proc_spec *spec,
+				 struct shim_plan *plan, struct err *e)
+{
+	if (spec->shares_stdio && !spec->terminal.start.cols)
 		return proc_start_share_stdio(s, spec->path, e);
-	if (spec->terminal.cols ? proc_start_open_terminal(s, spec)
-				: proc_start_open_pipes(s, spec))
+	if (proc_start_open_streams(s, spec, plan))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
-	if (spec->stdin_mode == PROC_STDIN_NULL) {
+	if (s->in_read < 0) {
 		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (s->in_read < 0)
 			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
 	}
 	proc_start_chown_pipes(s, &spec->confine);
+	return 0;
+}
+
+/* What proc_start_open_stdio() works on. */
+struct start_stdio {
+	struct start *s;
+	const struct proc_spec *spec;
+};
+
+static int proc_start_open_stdio(struct spawn_request *request, struct err *e)
+{
+	const struct start_stdio *stdio = request->stdio_ctx;
+	struct start *s = stdio->s;
+
+	proc_start_close_fds(s); /* of an earlier try */
+	if (proc_start_open_files(s, stdio->spec, request->plan, e))
+		return -1;
+	request->stdin_fd = s->in_read;
+	request->stdout_fd = s->out_write;
+	request->stderr_fd = s->err_write;
 	return 0;
 }
 
@@ -202,12 +241,41 @@ static void proc_start_feed(struct proc *p, const struct proc_spec *spec, struct
 	bool ends = spec->stdin_mode == PROC_STDIN_DATA;
 
 	p->live->stdin_mode = spec->stdin_mode;
-	feed->is_terminal = spec->terminal.cols;
-	feed_start(feed, p->env->loop, s->in_write);
+	feed->is_terminal = spec->terminal.start.cols;
+	if (feed->is_terminal)
+		feed_start_ahead(feed, p->env->loop);
+	else
+		feed_start(feed, p->env->loop, s->in_write);
 	s->in_write = -1;
 	if (feed->is_terminal)
 		proc_type(p, spec->stdin_bytes, spec->stdin_len, ends);
 	feed_add(feed, spec->stdin_bytes, feed->is_terminal ? 0 : spec->stdin_len, ends);
+}
+
+/* In the order in which what was typed is taken: first it waits, then the terminal comes. */
+static void proc_start_terminal(struct proc *p, const struct proc_spec *spec, struct start *s)
+{
+	p->live->out.is_terminal = true;
+	p->out.screen = (struct screen_size){ (uint16_t)spec->terminal.start.cols,
+					      (uint16_t)spec->terminal.start.rows };
+	if (spec->stdin_mode != PROC_STDIN_NULL && !spec->terminal.take)
+		proc_start_feed(p, spec, s);
+	if (s->terminal >= 0)
+		proc_take_terminal(p, &spec->terminal, s->out_read, s->terminal);
+	else
+		p->live->awaited = spec->terminal;
+	s->out_read = s->terminal = -1;
+}
+
+static void proc_start_pipes(struct proc *p, const struct proc_spec *spec, struct start *s)
+{
+	if (s->out_read >= 0)
+		pump_start(&p->live->out, p->env->loop, s->out_read, &p->out);
+	if (s->err_read >= 0)
+		pump_start(&p->live->err, p->env->loop, s->err_read, &p->err);
+	s->out_read = s->err_read = -1;
+	if (s->in_write >= 0)
+		proc_start_feed(p, spec, s);
 }
 
 /* The shim runs: start all watchers and timers. */
@@ -220,19 +288,10 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 	p->live->pool_kind = spawned->kind;
 	p->live->tree.is_init = p->settings->applied.layers & 1u << CONFINE_PID_NS;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
-	p->live->out.is_terminal = spec->terminal.cols;
-	p->out.screen = (struct screen_size){ (uint16_t)spec->terminal.cols,
-					      (uint16_t)spec->terminal.rows };
-	p->live->terminal_fd = s->terminal;
-	if (spec->terminal.take)
-		spec->terminal.take(spec->terminal.take_ctx, s->out_read);
-	else if (s->out_read >= 0)
-		pump_start(&p->live->out, loop, s->out_read, &p->out);
-	if (s->err_read >= 0)
-		pump_start(&p->live->err, loop, s->err_read, &p->err);
-	s->out_read = s->err_read = s->terminal = -1;
-	if (s->in_write >= 0)
-		proc_start_feed(p, spec, s);
+	if (spec->terminal.start.cols)
+		proc_start_terminal(p, spec, s);
+	else
+		proc_start_pipes(p, spec, s);
 	if (spec->timeout_ms)
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 	p->live->idle_timeout_ms = spec->idle_timeout_ms;
@@ -241,20 +300,20 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 }
 
 static int proc_start_spawn(const struct proc_env *env, const struct proc_spec *spec,
-			    const struct start *s, struct confine_run *run,
+			    struct start *s, struct confine_run *run,
 			    struct spawn_result *spawned, struct err *e)
 {
+	struct start_stdio stdio = { s, spec };
 	struct spawn_request request = {
 		.path = spec->path,
 		.argv = spec->argv,
 		.envp = spec->envp,
 		.cwd_fd = spec->cwd_fd,
 		.cwd = spec->cwd,
-		.stdin_fd = s->in_read,
-		.stdout_fd = s->out_write,
-		.stderr_fd = s->err_write,
+		.open_stdio = proc_start_open_stdio,
+		.stdio_ctx = &stdio,
 		.announce = spec->background,
-		.terminal = spec->terminal.cols,
+		.terminal = spec->terminal.start.cols,
 	};
 
 	return start_command(env->confine, &spec->confine, spec->seq, env->pool, &request, run,
@@ -266,7 +325,7 @@ static int proc_start_attempt(const struct proc_env *env, const struct proc_spec
 			      struct spawn_result *spawned, struct err *e)
 {
 	*s = (struct start){ -1, -1, -1, -1, -1, -1, -1 };
-	if (!proc_start_open_stdio(s, spec, e) && !proc_start_spawn(env, spec, s, run, spawned, e))
+	if (!proc_start_spawn(env, spec, s, run, spawned, e))
 		return 0;
 	proc_start_close_fds(s);
 	return -1;

@@ -173,6 +173,7 @@ static void pump_feed_stop(struct feed *f)
 	loop_close(f->loop, &f->io);
 	buf_release(&f->pending);
 	f->sent = 0;
+	f->awaits = false;
 }
 
 /* The last reader is gone. */
@@ -268,9 +269,22 @@ void feed_start(struct feed *f, struct ev_loop *loop, int fd)
 	buf_init(&f->pending, SIZE_MAX);
 }
 
+void feed_start_ahead(struct feed *f, struct ev_loop *loop)
+{
+	feed_start(f, loop, -1);
+	f->awaits = true;
+}
+
+void feed_connect(struct feed *f, int fd)
+{
+	f->awaits = false;
+	ev_io_set(&f->io, fd, EV_READ);
+	pump_feed_write(f);
+}
+
 bool feed_open(const struct feed *f)
 {
-	return f->loop && f->io.fd >= 0 && !f->ending;
+	return f->loop && (f->io.fd >= 0 || f->awaits) && !f->ending;
 }
 
 void feed_add(struct feed *f, const void *bytes, size_t len, bool end)
@@ -279,7 +293,8 @@ void feed_add(struct feed *f, const void *bytes, size_t len, bool end)
 	f->sent = 0;
 	buf_add(&f->pending, bytes, len);
 	f->ending = end;
-	pump_feed_write(f);
+	if (!f->awaits)
+		pump_feed_write(f);
 }
 
 size_t feed_queued(const struct feed *f)
@@ -307,7 +322,7 @@ bool feed_refused(const struct feed *f)
 
 void feed_close(struct feed *f)
 {
-	if (f->loop && f->io.fd >= 0)
+	if (f->loop && (f->io.fd >= 0 || f->awaits))
 		pump_feed_stop(f);
 	mem_cleanup_close(&f->rest_fd);
 }

@@ -54,6 +54,7 @@ struct feed {
 	struct buf pending; /* its first @sent bytes are in the pipe */
 	size_t sent;
 	bool is_terminal; /* our end of one; set before the start. Closing it ends no file */
+	bool awaits;     /* feed_connect() */
 	bool ending;     /* nothing more comes: end of file when the queue is empty */
 	bool hung_up;    /* the command closed its stdin ... */
 	bool refused;    /* ... before all was written */
@@ -63,6 +64,10 @@ struct feed {
 
 /* Take over the non-blocking pipe end @fd, and close it as soon as the last reader is gone. */
 void feed_start(struct feed *f, struct ev_loop *loop, int fd);
+
+/* The same, where the pipe end comes later, by feed_connect(): until then all bytes wait. */
+void feed_start_ahead(struct feed *f, struct ev_loop *loop);
+void feed_connect(struct feed *f, int fd);
 
 /* Can bytes or the end be added? */
 bool feed_open(const struct feed *f);

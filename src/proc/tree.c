@@ -10,6 +10,7 @@
 #include "os/procfs.h"
 #include "os/procfs_kept.h"
 
+#define TREE_FDS 2 /* the most that come with a report */
 #define SEAL_MS 50 /* how long SHIM_KILLING may take */
 #define KILL_TIMEOUT_MS 1000 /* more time for a working shim ... */
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
@@ -20,6 +21,12 @@ static void tree_leave_shim(struct tree *t)
 {
 	procfs_kept_drop_tree(t->shim_pid);
 	t->shim_pid = 0;
+}
+
+static void tree_close_fds(int fds[TREE_FDS])
+{
+	for (int i = 0; i < TREE_FDS; i++)
+		mem_cleanup_close(&fds[i]);
 }
 
 static void tree_set_empty(struct tree *t, uint32_t survivors)
@@ -75,12 +82,12 @@ static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 		tree_reap_orphans(t);
 }
 
-/* Receive one report, and the descriptor that came with it or -1. */
-static ssize_t tree_receive(struct tree *t, struct shim_report *report, int *fd)
+/* Receive one report, and the descriptors that came with it or -1. */
+static ssize_t tree_receive(struct tree *t, struct shim_report *report, int fds[TREE_FDS])
 {
 	union {
 		struct cmsghdr header; /* aligns it */
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(TREE_FDS * sizeof(int))];
 	} rights;
 	struct iovec part = { report, sizeof(*report) };
 	struct msghdr message = {
@@ -98,27 +105,30 @@ static ssize_t tree_receive(struct tree *t, struct shim_report *report, int *fd)
 		t->unread = true;
 		n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	}
-	*fd = -1;
+	fds[0] = fds[1] = -1;
 	if (n < 0)
 		return n;
 	first = CMSG_FIRSTHDR(&message);
 	if (first && first->cmsg_level == SOL_SOCKET && first->cmsg_type == SCM_RIGHTS)
-		memcpy(fd, CMSG_DATA(first), sizeof(*fd));
+		memcpy(fds, CMSG_DATA(first), first->cmsg_len - CMSG_LEN(0));
 	if (n != (ssize_t)sizeof(*report))
-		mem_cleanup_close(fd);
+		tree_close_fds(fds);
 	return n;
 }
 
-/* Only SHIM_LISTENING brings a descriptor; close any other. */
-static void tree_dispatch(struct tree *t, const struct shim_report *report, int fd)
+/* Only SHIM_LISTENING and SHIM_TYPING bring descriptors; close any other. */
+static void tree_dispatch(struct tree *t, const struct shim_report *report, int fds[TREE_FDS])
 {
-	if (report->event == SHIM_LISTENING && fd >= 0 && t->on_listener) {
-		t->on_listener(t->ctx, fd);
-		return;
-	}
-	mem_cleanup_close(&fd);
-	if (report->event != SHIM_LISTENING)
+	if (report->event == SHIM_LISTENING && fds[0] >= 0 && t->on_listener) {
+		t->on_listener(t->ctx, fds[0]);
+		fds[0] = -1;
+	} else if (report->event == SHIM_TYPING && fds[1] >= 0 && t->on_terminal) {
+		t->on_terminal(t->ctx, fds[0], fds[1]);
+		fds[0] = fds[1] = -1;
+	} else if (report->event != SHIM_LISTENING && report->event != SHIM_TYPING) {
 		t->on_report(t->ctx, report);
+	}
+	tree_close_fds(fds);
 }
 
 /* After the last report: pass a reusable shim on, or close its socket. */
@@ -140,15 +150,15 @@ static bool tree_read_reports(struct tree *t)
 {
 	ev_io *io = &t->control;
 	struct shim_report report;
+	int fds[TREE_FDS];
 	ssize_t n;
-	int fd;
 
-	while ((n = tree_receive(t, &report, &fd)) == (ssize_t)sizeof(report)) {
+	while ((n = tree_receive(t, &report, fds)) == (ssize_t)sizeof(report)) {
 		t->reported = true;
 		t->sealed |= report.event == SHIM_KILLING;
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
-		tree_dispatch(t, &report, fd);
+		tree_dispatch(t, &report, fds);
 		if (io->fd < 0)
 			return false; /* released meanwhile */
 		if (t->reported_empty) {

@@ -47,6 +47,7 @@ struct tree {
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_listener)(void *ctx, int fd); /* now owns the descriptor; NULL: it is closed */
+	void (*on_terminal)(void *ctx, int ours, int theirs); /* likewise, both of SHIM_TYPING */
 	/* Before on_empty, if @last says that the shim is reusable. Takes the socket and the
 	 * pid; NULL: the socket is closed, and the shim exits. */
 	void (*on_shim)(void *ctx, pid_t shim_pid, int control_fd,

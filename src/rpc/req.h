@@ -64,6 +64,7 @@ struct dialect {
 	/* Gets our end of the terminal of a run, and relays it; nothing is kept. NULL: the run
 	 * keeps what comes. @ctx is that of the dialect. */
 	void (*take_terminal)(void *ctx, int fd);
+	const struct termios *terminal_settings; /* of that one; borrowed */
 
 	/* Shape one answer as one line (no newline) into @line. ok() may take the bytes of @result.
 	 * @partial: the result of a call that failed and still has one; or NULL. */

@@ -549,12 +549,16 @@ def start_in_terminal(place, *words, **params):
 
 @suite.test()
 def test_terminal():
-    """The command has the caller's terminal: it is one, and input comes through."""
+    """The command has the caller's terminal: it is one, has its name, and input comes through."""
     for form in FORMS:
         with Place() as place:
-            script = "test -t 0 && test -t 1 && test -t 2 && echo all; read line; echo got $line; exit 5"
-            run, master = start_in_terminal(place, *form, "--shell", "--", script)
-            talk(master, b"all")
+            master, slave = open_terminal()
+            script = "test -t 0 && test -t 1 && test -t 2 && test $(tty) = %s && echo all > $(tty);" \
+                     "stat -c '%%d %%i' $(tty); read line; echo got $line; exit 5" % os.ttyname(slave)
+            named = os.fstat(slave)
+            run = place.start(*form, "--shell", "--", script, stdin=slave, stdout=slave, stderr=slave)
+            os.close(slave)
+            talk(master, b"all\r\n%d %d\r\n" % (named.st_dev, named.st_ino))
             os.write(master, b"hello\n")
             talk(master, b"got hello")
             equal(run.wait(40), 5, "status")

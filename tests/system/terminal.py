@@ -4,8 +4,10 @@ import base64
 import glob
 import os
 import re
+import select
 import shutil
 import time
+import tty
 
 from client import RpcError, Server, Skip, check, equal, eventually, processes_marked
 from suite import Suite
@@ -32,6 +34,21 @@ try:
     print("TIOCSTI open")
 except OSError as e:
     print("TIOCSTI", e.errno)
+"""
+
+# Knock at every terminal that has a name, and at the one that the host has told.
+KNOCK = r"""
+import glob, os, pty, sys
+for path in [sys.argv[1]] + glob.glob("/dev/pts/*"):
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        if not path.endswith("ptmx"): os.write(fd, b"knock")
+    except OSError as e:
+        print(path, e.strerror)
+ours, theirs = pty.openpty()
+named = os.open(os.ttyname(theirs), os.O_RDWR | os.O_NOCTTY)
+os.write(named, b"own\n")
+print("made", os.read(ours, 100))
 """
 
 
@@ -113,6 +130,20 @@ def in_foreground(server, terminal, command):
 
 # ---------------------------------------------------------------- every sandbox
 
+def knock(server, user, **params):
+    """Does a run reach another terminal of its user by name? And can it make one of its own?"""
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    if user:
+        os.fchown(theirs, 65534, -1)
+    run = server.run("python3", ["-c", KNOCK, os.ttyname(theirs)], **params)
+    check("made b'own\\r\\n'" in run["stdout_summary"], str(run))
+    reached = bool(select.select([ours], [], [], 0)[0])
+    os.close(ours)
+    os.close(theirs)
+    return reached, run
+
+
 def in_sandbox(name, options, user):
     def test():
         if user and os.geteuid() != 0:
@@ -125,16 +156,18 @@ def in_sandbox(name, options, user):
         run = server.run("python3", ["-c", FACTS], tty=True, cols=101, rows=33)
         text = run["stdout_summary"]
         equal((run["exit_code"], run["stderr_size"]), (0, 0), text)
-        # strict with a mount namespace hides all of /dev/pts: see docs/security.md.
-        hidden = name == "strict" and "mount_namespace" in run["sandbox"]
-        for fact in ("same True", "no name 19" if hidden else "by name", "by tty", "leads True",
+        for fact in ("same True", "by name", "by tty", "leads True",
                      "columns=101, lines=33", "term xterm-256color"):
             check(fact in text, "%s: %s" % (fact, text))
         if "sandbox.profile=none" not in options:
             check("TIOCSTI 1" in text, text)
-        # The same shim serves the next command: without a terminal it has none.
         run = server.run("tty; : < /dev/tty", environment={"TERM": "vt100"})
         check(run["exit_code"] and run["stdout_summary"] == "not a tty\n", str(run))
+        for terminal in (False, True):
+            reached, run = knock(server, user, tty=terminal)
+            equal(reached, "mount_namespace" not in run["sandbox"], str(run))
+            gaps = server.call("agent.session", {})["sandbox"]["gaps"]
+            equal(reached, any(gap.startswith("terminals: ") for gap in gaps), str(gaps))
         server.stop()
     test.__name__ = "test_sandbox_%s_%s" % (name, "user" if user else "root")
     suite.test()(test)
@@ -145,6 +178,63 @@ for kind, settings in (("default", ()), ("strict", ("--set", "sandbox.profile=st
                        ("plain", ("--set", "sandbox.namespaces=false"))):
     for as_user in (False, True):
         in_sandbox(kind, settings, as_user)
+
+
+# Hands its /dev/pts and a terminal there to a socket.
+GIVES = r"""
+import array, os, pty, socket, sys
+ours, theirs = pty.openpty()
+fds = [os.open("/dev/pts", os.O_RDONLY | os.O_DIRECTORY), ours, theirs]
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+socket.send_fds(s, [b"x"], fds)
+"""
+# Keeps them; then gives up one after the other, and says what is in that directory.
+KEEPS = r"""
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+print("ready", flush=True)
+fds = socket.recv_fds(server.accept()[0], 1, 3)[1]
+print("kept", flush=True)
+for line in sys.stdin:
+    os.close(fds.pop())
+    print(sorted(os.listdir(fds[0])), flush=True)
+"""
+
+
+@suite.test()
+def test_given_away():
+    """Who keeps a terminal of an earlier run and its /dev/pts sees no terminal of a later one."""
+    server = Server()
+    if "mount_namespace" not in server.run("true")["sandbox"]:
+        raise Skip("there is no mount namespace here")
+    keeper = Terminal(server, "python3", ["-c", KEEPS, "socket"])
+    keeper.until("ready")
+    equal(server.run("python3", ["-c", GIVES, "socket"])["exit_code"], 0, "it is given")
+    keeper.until("kept")
+    for _ in range(3):
+        equal(server.run("ls /dev/pts")["stdout_summary"], "ptmx\n", "of a later run")
+    shell = Terminal(server, "tty; read x")
+    shell.until("/dev/pts/0")
+    for there in ("'0', 'ptmx'", "'ptmx'"):  # our end goes last, and its name with it
+        keeper.ask("\n", re.escape("[%s]\r\n" % there))
+    server.stop()
+
+
+@suite.test()
+def test_thousand_terminals():
+    """A run takes no more than its share of the host's, and the next has its own."""
+    server = Server()
+    takes = "import os\n" \
+            "try:\n  for n in range(1000): os.openpty()\n" \
+            "except OSError as e: print(n, e.strerror)"
+    run = server.run("python3", ["-c", takes])
+    if "mount_namespace" in run["sandbox"]:
+        equal(run["stdout_summary"], "256 No space left on device\n", run["stderr_summary"])
+    equal(server.run("tty", tty=True)["exit_code"], 0, "the next run")
+    server.stop()
 
 
 @suite.test()

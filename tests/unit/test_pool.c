@@ -55,7 +55,7 @@ static struct job *job_new(struct confine *c, const struct confine_request *ask,
 		.path = "/bin/sh", .argv = j->argv, .envp = j->environment, .cwd_fd = j->cwd,
 		.cwd = "/tmp", .stdin_fd = j->ends[0], .stdout_fd = j->ends[1],
 		.stderr_fd = j->ends[2], .plan = &j->plan, .clone_flags = j->run.clone_flags,
-		.fds = j->run.fds, .fd_count = j->run.fd_count,
+		.fds = j->run.fds, .fd_count = j->run.fd_count, .ruleset = j->run.ruleset,
 	};
 	return j;
 }

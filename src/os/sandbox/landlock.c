@@ -52,8 +52,9 @@ struct net_port_attr {
 /* Devices that hold no data and that all users may write. */
 static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-	"/dev/tty",  "/dev/ptmx", "/dev/pts", "/dev/pts/ptmx",
+	"/dev/tty",
 };
+static const char *const terminals[] = { "/dev/ptmx", "/dev/pts", "/dev/pts/ptmx" };
 
 int confine_landlock_abi(void)
 {
@@ -73,6 +74,12 @@ static uint64_t landlock_rights_of_abi(int abi)
 	if (abi >= LANDLOCK_ABI_IOCTL)
 		rights |= FS_IOCTL_DEV;
 	return rights;
+}
+
+uint64_t confine_landlock_device_rights(int abi)
+{
+	return landlock_rights_of_abi(abi) &
+	       (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
 }
 
 static int landlock_create_ruleset(int abi, bool ports)
@@ -142,21 +149,30 @@ static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 	return result;
 }
 
-static int landlock_add_rules(int ruleset, uint64_t rights,
-			      const struct confine_landlock_rules *rules)
+static int landlock_add_devices(int ruleset, int abi, bool own_pts)
+{
+	const uint64_t device = confine_landlock_device_rights(abi);
+	int result = 0;
+
+	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
+		result = landlock_allow(ruleset, devices[i], false, device);
+	for (size_t i = 0; i < COUNT_OF(terminals) && !own_pts && !result; i++)
+		result = landlock_allow(ruleset, terminals[i], false, device);
+	return result;
+}
+
+static int landlock_add_rules(int ruleset, int abi, const struct confine_landlock_rules *rules)
 {
 	const char *const *writable = rules->writable;
 	const uint64_t read = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
 	/* Root could reach any device through a device file created in the workspace. */
-	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
-	const uint64_t device =
-		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
+	const uint64_t all = landlock_rights_of_abi(abi) & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
 	int result = landlock_allow(ruleset, "/", false, rules->own_proc ? read : FS_READ_DIR);
 
 	if (!result && !rules->own_proc)
 		result = landlock_allow_all_but_devices(ruleset, read);
-	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
-		result = landlock_allow(ruleset, devices[i], false, device);
+	if (!result)
+		result = landlock_add_devices(ruleset, abi, rules->own_pts);
 	for (; writable && *writable && !result; writable++)
 		result = landlock_allow(ruleset, *writable, true, all);
 	for (size_t i = 0; i < rules->port_count && !result; i++) {
@@ -171,7 +187,7 @@ int confine_landlock_build(int abi, const struct confine_landlock_rules *rules, 
 {
 	int ruleset = landlock_create_ruleset(abi, rules->port_count), sys;
 
-	if (ruleset >= 0 && !landlock_add_rules(ruleset, landlock_rights_of_abi(abi), rules))
+	if (ruleset >= 0 && !landlock_add_rules(ruleset, abi, rules))
 		return ruleset;
 	sys = errno;
 	if (ruleset >= 0)

@@ -34,6 +34,8 @@ struct confine_landlock_rules {
 	bool own_proc; /* for runs with a /proc of their own, which takes a rule for /, and so
 			* permits reading every device in /dev that the mounts leave; without it
 			* other devices there cannot be opened */
+	bool own_pts;  /* for a shim that adds the pseudo-terminals that it mounts; else the
+			* host's are permitted */
 	const uint16_t *ports; /* to which TCP sockets may connect ... */
 	size_t port_count;     /* ... 0: to all; else @abi must be LANDLOCK_ABI_PORTS or more */
 };
@@ -41,6 +43,9 @@ struct confine_landlock_rules {
 /* Build a ruleset for @abi. Returns a close-on-exec descriptor that the caller owns, or -1 with
  * SandboxUnavailable. */
 int confine_landlock_build(int abi, const struct confine_landlock_rules *rules, struct err *e);
+
+/* The rights that a ruleset for @abi gives to devices. */
+uint64_t confine_landlock_device_rights(int abi);
 
 /* Call @fn for each access that @abi leaves open, one sentence each. */
 void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx);

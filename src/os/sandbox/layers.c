@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/sandbox/landlock.h"
 #include "os/sandbox/seccomp.h"
 #include "os/sandbox/state.h"
 
@@ -132,12 +133,59 @@ static int32_t layers_plan_pass_fd(struct confine_run *run, int fd)
 	return SHIM_FD_EXTRA + run->fd_count++;
 }
 
+int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, struct err *e)
+{
+	const struct confine_landlock_rules rules = {
+		.writable = (const char *const *)c->writable,
+		.own_proc = kind != CONFINE_RULESET_NO_MOUNTS,
+		.own_pts = kind == CONFINE_RULESET_OWN_PTS,
+		.ports = c->options.ports,
+		.port_count = c->landlock_abi >= LANDLOCK_ABI_PORTS ? c->options.port_count : 0,
+	};
+
+	return confine_landlock_build(c->landlock_abi, &rules, e);
+}
+
+/* For one shim. */
+static int layers_take_ruleset(void *ctx, struct err *e)
+{
+	struct confine *c = ctx;
+	int spare = c->spare_ruleset;
+
+	c->spare_ruleset = -1;
+	return spare >= 0 ? spare : layers_make_ruleset(c, CONFINE_RULESET_OWN_PTS, e);
+}
+
+/* For all shims; made at first use. */
+static int layers_share_ruleset(struct confine *c, bool mounts, struct err *e)
+{
+	int *ruleset = &c->rulesets[mounts ? CONFINE_RULESET_HOST_PTS : CONFINE_RULESET_NO_MOUNTS];
+
+	if (*ruleset < 0)
+		*ruleset = layers_make_ruleset(c, mounts ? CONFINE_RULESET_HOST_PTS
+							 : CONFINE_RULESET_NO_MOUNTS, e);
+	return *ruleset;
+}
+
+static bool layers_has_own_pts(const struct layers_entry *n)
+{
+	return n->run->applied.layers & BIT(CONFINE_MOUNT_NS) && !n->c->no_pts;
+}
+
 static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 {
-	const bool mounts = n->run->applied.layers & BIT(CONFINE_MOUNT_NS);
+	int ruleset = -1;
 
-	(void)e;
-	n->plan->landlock_fd = layers_plan_pass_fd(n->run, n->c->rulesets[mounts]);
+	if (layers_has_own_pts(n)) {
+		n->run->ruleset = (struct spawn_ruleset){ layers_take_ruleset, n->c };
+		n->plan->pts_rights = confine_landlock_device_rights(n->c->landlock_abi);
+	} else {
+		ruleset = layers_share_ruleset(n->c, n->run->applied.layers & BIT(CONFINE_MOUNT_NS),
+					       e);
+		if (ruleset < 0)
+			return -1;
+	}
+	n->plan->landlock_fd = layers_plan_pass_fd(n->run, ruleset);
 	return 0;
 }
 
@@ -171,7 +219,8 @@ static int layers_enter_mount_ns(struct layers_entry *n, struct err *e)
 	layers_enter_user_ns(n);
 	n->run->clone_flags |= CLONE_NEWNS | (n->c->own_ipc ? CLONE_NEWIPC : 0);
 	n->plan->flags |= SHIM_MOUNTS | (n->c->no_user_ns ? 0 : SHIM_LOCK_MOUNTS) |
-			  (n->c->own_ipc ? SHIM_IPC_NS : 0);
+			  (n->c->own_ipc ? SHIM_IPC_NS : 0) |
+			  (layers_has_own_pts(n) ? SHIM_OWN_PTS : 0);
 	n->plan->mounts_size = (uint32_t)confine_mounts_write(
 		m, n->c->privileged && !n->request->as_user,
 		n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter));

@@ -33,6 +33,17 @@ void layers_choose(const struct confine *c, const struct confine_request *reques
 /* Write the layers of @n->run->applied into the empty plan. 0, or -1: SandboxUnavailable. */
 int layers_fill(struct layers_entry *n, struct err *e);
 
+/* What a ruleset of Landlock is for. */
+enum confine_ruleset {
+	CONFINE_RULESET_NO_MOUNTS, /* runs without a mount namespace */
+	CONFINE_RULESET_HOST_PTS,  /* with one, in which the host's pseudo-terminals stay */
+	CONFINE_RULESET_OWN_PTS,   /* with its own: each shim has a ruleset of its own, to which it
+				    * adds them */
+};
+
+/* Make a ruleset of @kind. Returns a descriptor that the caller owns, or -1. */
+int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, struct err *e);
+
 /* Set a limit in @plan; replaces an earlier one of the same kind. */
 void layers_add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft, uint64_t hard);
 

@@ -46,10 +46,6 @@ static void probe_drop_layer(struct confine *c, enum confine_layer layer, const 
 /* 0, or -1 for lack of memory or descriptors. */
 static int probe_landlock(struct confine *c, struct err *e)
 {
-	struct confine_landlock_rules rules = {
-		.writable = (const char *const *)c->writable, .ports = c->options.ports,
-	};
-
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
 		probe_drop_layer(c, CONFINE_LANDLOCK,
@@ -60,12 +56,7 @@ static int probe_landlock(struct confine *c, struct err *e)
 				 err_sys_name(errno));
 		return 0;
 	}
-	if (c->landlock_abi >= LANDLOCK_ABI_PORTS)
-		rules.port_count = c->options.port_count;
-	for (int mounts = 0; mounts < 2 && !e->type; mounts++) {
-		rules.own_proc = mounts;
-		c->rulesets[mounts] = confine_landlock_build(c->landlock_abi, &rules, e);
-	}
+	c->spare_ruleset = layers_make_ruleset(c, CONFINE_RULESET_OWN_PTS, e);
 	if (e->type && err_is_shortage(e->sys))
 		return -1;
 	if (e->type)
@@ -178,7 +169,7 @@ static bool probe_lacks_namespaces(const struct confine *c, const struct confine
 {
 	return t->error == ENOSPC && c->usable & NAMESPACE_LAYERS &&
 	       (t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_MOUNTS ||
-		t->stage == SHIM_STAGE_LOCK_MOUNTS);
+		t->stage == SHIM_STAGE_LOCK_MOUNTS || t->stage == SHIM_STAGE_OWN_PTS);
 }
 
 /* Drop the layer that made the trial fail. False: no layer did, so nothing can run now. */
@@ -199,6 +190,11 @@ static bool probe_classify_failure(struct confine *c, const struct confine_trial
 		return true;
 	case SHIM_STAGE_LOCK_MOUNTS:
 		c->no_user_ns = true; /* a gap of its own: see report.c */
+		return true;
+	case SHIM_STAGE_OWN_PTS:
+		c->no_pts = true; /* likewise */
+		if (t->error == ENOSPC)
+			probe_again_later(c);
 		return true;
 	case SHIM_STAGE_PROC:
 		probe_drop_layer(c, CONFINE_PID_NS, "give the container an unmasked /proc",
@@ -248,7 +244,7 @@ static int probe_try_all(struct confine *c, bool net_ns, struct confine_trial *t
 	}
 	if (layers_fill(&entry, e))
 		return -1;
-	return confine_trial_run(&plan, run.clone_flags, run.fds, run.fd_count, t) ? 1 : 0;
+	return confine_trial_run(&plan, &run, t) ? 1 : 0;
 }
 
 /* No trial works, for a reason that is no layer's. Returns -1. */
@@ -280,15 +276,14 @@ static int probe_find_usable(struct confine *c, struct err *e)
 {
 	struct confine_trial t = { 0 };
 	uint32_t before;
-	bool locked;
-	int result;
+	int less, result;
 
 	do { /* stop when a failed trial changes nothing */
 		before = c->usable;
-		locked = !c->no_user_ns;
+		less = c->no_user_ns + c->no_pts;
 		result = probe_try_all(c, false, &t, e);
 	} while (result > 0 && probe_classify_failure(c, &t) &&
-		 (c->usable != before || locked == c->no_user_ns));
+		 (c->usable != before || less != c->no_user_ns + c->no_pts));
 	return result > 0 ? probe_fail(&t, e) : result;
 }
 
@@ -509,8 +504,9 @@ static void probe_reset(struct confine *c)
 	c->writable = NULL;
 	for (size_t i = 0; i < COUNT_OF(c->rulesets); i++)
 		mem_cleanup_close(&c->rulesets[i]);
+	mem_cleanup_close(&c->spare_ruleset);
 	err_release(&c->failure);
-	c->prepared = c->net_probed = c->no_user_ns = false;
+	c->prepared = c->net_probed = c->no_user_ns = c->no_pts = false;
 	c->again_ms = 0;
 }
 

@@ -11,7 +11,9 @@ static int start_once(struct confine *confine, const struct confine_request *wan
 	request->generation = run->generation;
 	request->fds = run->fds;
 	request->fd_count = run->fd_count;
-	if (!(pool ? pool_start(pool, request, spawned, e) : spawn_start(request, spawned, e)))
+	request->ruleset = run->ruleset;
+	if (!(request->open_stdio && request->open_stdio(request, e)) &&
+	    !(pool ? pool_start(pool, request, spawned, e) : spawn_start(request, spawned, e)))
 		return 0;
 	confine_run_release(run);
 	return -1;

@@ -54,13 +54,15 @@ struct confine {
 	char **writable;     /* all paths that commands may write: options, devices, temporary;
 			      * canonical if they existed when the layers were made from them */
 	int landlock_abi;
-	int rulesets[2]; /* -1: none; by whether a run has a mount namespace */
+	int rulesets[2]; /* CONFINE_RULESET_NO_MOUNTS, _HOST_PTS: for all shims; -1: not made yet */
+	int spare_ruleset; /* one of CONFINE_RULESET_OWN_PTS, for the next shim; or -1 */
 	struct confine_mounts mounts[2]; /* default, strict */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
 	bool own_shm;         /* with a mount namespace, /dev/shm is the session's own */
 	bool own_ipc;         /* with one, System V IPC and message queues are the run's own */
 	bool no_user_ns;      /* the shim cannot make one, to lock its mounts */
+	bool no_pts;          /* with a mount namespace, runs have the host's pseudo-terminals */
 	char net_reason[96];
 };
 

@@ -72,7 +72,7 @@ static int trial_stage_of_error(const struct err *e)
 	return SHIM_STAGE_SHIM_EXEC;
 }
 
-int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, int fd_count,
+int confine_trial_run(struct shim_plan *plan, const struct confine_run *run,
 		      struct confine_trial *t)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -81,7 +81,8 @@ int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, i
 	struct spawn_request request = {
 		.path = "/", .argv = argv, .envp = envp, .cwd_fd = root, .cwd = "/",
 		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null, .plan = plan,
-		.clone_flags = clone_flags, .fds = fds, .fd_count = fd_count,
+		.clone_flags = run->clone_flags, .fds = run->fds, .fd_count = run->fd_count,
+		.ruleset = run->ruleset,
 	};
 	struct spawn_result started;
 	struct err e = ERR_INIT;

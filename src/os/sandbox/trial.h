@@ -8,7 +8,7 @@
 #ifndef PROCPEN_OS_SANDBOX_TRIAL_H
 #define PROCPEN_OS_SANDBOX_TRIAL_H
 
-#include "os/shim/proto.h"
+#include "os/sandbox/types.h"
 
 struct confine_trial {
 	int stage; /* enum shim_stage where it failed; SHIM_STAGE_FORK: the clone failed */
@@ -16,10 +16,10 @@ struct confine_trial {
 };
 
 /*
- * Try @plan (as confine_enter() fills it) with @clone_flags and descriptors.
- * Waits up to two seconds. Returns 0, or -1 with stage and errno of the failure in @t.
+ * Try @plan with @run (as confine_enter() fills both). Waits up to two seconds. Returns 0, or -1
+ * with stage and errno of the failure in @t.
  */
-int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, int fd_count,
+int confine_trial_run(struct shim_plan *plan, const struct confine_run *run,
 		      struct confine_trial *t);
 
 #endif

@@ -10,6 +10,7 @@
 #include "os/cgroup/cgroup.h"
 #include "os/cgroup/own.h"
 #include "os/shim/proto.h"
+#include "os/spawn/spawn.h"
 
 /* In the order in which they are reported. */
 enum confine_layer {
@@ -95,6 +96,7 @@ struct confine_run {
 	uint32_t generation;   /* of the directories that its mounts were made for */
 	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the shim, from SHIM_FD_EXTRA on */
 	int fd_count;
+	struct spawn_ruleset ruleset; /* likewise */
 	struct cgroup *cgroup; /* owned; NULL: none */
 	bool left_nothing;     /* set by the caller: the tree ended by itself, no process is left */
 	bool watched_memory, watched_cpu, watched_tasks; /* by the shim, not by a control group */

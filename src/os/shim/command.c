@@ -14,8 +14,9 @@
 #include <asm/ioctls.h>
 
 #include "os/shim/log_writer.h"
-#include "os/shim/message.h"
 #include "os/shim/namespaces.h"
+#include "os/shim/pts.h"
+#include "os/shim/report.h"
 #include "os/shim/sys.h"
 
 
@@ -55,30 +56,12 @@ void command_name_shim(const struct command *c, uint32_t shim)
 	}
 }
 
-/* One descriptor to pass on. */
-struct one_fd {
-	struct message_control head;
-	int fd, pad;
-};
-
 /* Send the listener to the server and close it: this process must not answer its own refused
  * calls. */
 static int command_send_listener(struct command *c, int listener)
 {
-	struct shim_report report = { .event = SHIM_LISTENING };
-	struct one_fd rights = {
-		.head = { __builtin_offsetof(struct one_fd, pad), SOL_SOCKET_LEVEL,
-			  SCM_RIGHTS_TYPE },
-		.fd = listener,
-	};
-	struct message_part part = { &report, sizeof(report) };
-	struct message message = {
-		.parts = &part,
-		.part_count = 1,
-		.control = &rights,
-		.control_len = sizeof(rights),
-	};
-	long result = sys3(__NR_sendmsg, SHIM_FD_CONTROL, &message, MSG_NOSIGNAL_FLAG);
+	const struct shim_report report = { .event = SHIM_LISTENING };
+	long result = report_send_with(&report, &listener, 1);
 
 	sys1(__NR_close, listener);
 	return result < 0 ? command_failed(c, SHIM_STAGE_LISTENER, result) : 0;
@@ -192,6 +175,7 @@ static int command_enter_landlock(struct command *c, int ruleset)
 static int command_enter_layers(struct command *c)
 {
 	uint32_t flags = c->plan->flags;
+	int ruleset = c->await || c->ruleset < 0 ? c->plan->landlock_fd : c->ruleset;
 	long result;
 
 	if (command_join_groups(c) || command_set_rlimits(c))
@@ -210,7 +194,7 @@ static int command_enter_layers(struct command *c)
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
 	}
-	if (c->plan->landlock_fd >= 0 && command_enter_landlock(c, c->plan->landlock_fd))
+	if (ruleset >= 0 && command_enter_landlock(c, ruleset))
 		return 1;
 	if (!(flags & SHIM_SECCOMP))
 		return 0;
@@ -227,6 +211,17 @@ static long command_enter_directory(const struct command *c)
 	if (c->plan->flags & SHIM_MOUNTS)
 		fd = namespaces_open_same(c->cwd, SHIM_FD_CWD);
 	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
+}
+
+/* As the user that the command has by now, to whom the terminal will belong. */
+static int command_open_terminal(struct command *c)
+{
+	const uint32_t wanted = SHIM_TERMINAL | SHIM_OWN_PTS, flags = c->plan->flags;
+	long result = 0;
+
+	if ((flags & wanted) == wanted)
+		result = pts_open(&c->plan->terminal, (flags & SHIM_TYPED_STDIN) != 0);
+	return result < 0 ? command_failed(c, SHIM_STAGE_DESCRIPTORS, result) : 0;
 }
 
 /* From here on the server holds a run whose shim is killed for one that may have begun: it finds
@@ -257,7 +252,7 @@ static int command_run(void *command)
 			return 1;
 		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP;
 	}
-	if (result >= 0 && c->plan->flags & SHIM_TERMINAL)
+	if (result >= 0 && (c->plan->flags & (SHIM_TERMINAL | SHIM_OWN_PTS)) == SHIM_TERMINAL)
 		result = sys3(__NR_ioctl, 1, TIOCSCTTY, 0);
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_SESSION, result);
@@ -265,7 +260,7 @@ static int command_run(void *command)
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	if (command_enter_layers(c))
+	if (command_enter_layers(c) || command_open_terminal(c))
 		return 1;
 	command_take_plan(c);
 	if (c->plan->flags & SHIM_TRIAL)

@@ -24,6 +24,7 @@
 #include <stddef.h>
 
 #include "os/shim/procread.h"
+#include "os/shim/pts.h"
 #include "os/shim/sys.h"
 
 #ifndef MS_NOSUID /* newer headers keep these in linux/mount.h */
@@ -496,6 +497,10 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 	if (!result && (plan->flags & SHIM_MOUNTS)) {
 		*stage = SHIM_STAGE_MOUNTS;
 		result = namespaces_make_mounts(plan);
+	}
+	if (!result && (plan->flags & SHIM_OWN_PTS)) {
+		*stage = SHIM_STAGE_OWN_PTS;
+		result = pts_mount(plan);
 	}
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_IPC_NS))
 		namespaces_mount_queues();

@@ -175,7 +175,7 @@ int pooled_prepare(struct command *c)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	if (command_cut_own_bounding_set(c) || pooled_take_filter(c))
 		return -1;
-	taint_remember((c->plan->flags & SHIM_IPC_NS) != 0);
+	taint_remember((c->plan->flags & SHIM_IPC_NS) != 0, (c->plan->flags & SHIM_OWN_PTS) != 0);
 	pooled_close_fds();
 	return c->plan->flags & SHIM_QUEUED ? 0 : pooled_send_ready();
 }

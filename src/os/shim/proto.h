@@ -27,6 +27,7 @@
  * filter has a third of ours. */
 #define SHIM_FILTER_MAX 512
 #define SHIM_RLIMITS_MAX 16
+#define SHIM_SETTINGS_SIZE 36 /* the kernel's struct termios (TCGETS, ioctl_tty(2)) */
 /* The shim replaces this value in the filter by its own pid, and its negative by its process group
  * (kill(2)). No pid is that large. */
 #define SHIM_OWN_PID 0x6b656570
@@ -58,12 +59,15 @@ enum shim_flag {
 	SHIM_LOCK_MOUNTS = 32768, /* with SHIM_MOUNTS: covered files stay covered, even for who
 				   * keeps a directory longer than the namespace lives */
 	SHIM_TERMINAL = 131072, /* descriptor 1 is to be the controlling terminal of the command's
-				 * session */
+				 * session; with SHIM_OWN_PTS its process opens it and puts it on 1
+				 * and 2 */
 	SHIM_LOG = 262144, /* no exec: the command's process becomes the writer of a log file, see
 			    * shim/log_writer.h. The plan's path is that file */
 	SHIM_LOG_TRUNCATE = 524288, /* with SHIM_LOG: drop what the file held */
 	SHIM_IPC_NS = 65536, /* in a new IPC namespace; with SHIM_MOUNTS: its queues are on
 			      * /dev/mqueue */
+	SHIM_OWN_PTS = 1048576, /* with SHIM_MOUNTS: pseudo-terminals of its own are on /dev/pts */
+	SHIM_TYPED_STDIN = 2097152, /* with both: the terminal is put on descriptor 0, too */
 };
 
 /* What is done at a path of the new mount namespace. */
@@ -95,6 +99,13 @@ struct shim_rlimit {
 	uint32_t resource;
 	uint32_t pad;
 	uint64_t soft, hard;
+};
+
+/* The terminal that a command's process opens. */
+struct shim_terminal {
+	uint16_t cols, rows;
+	uint32_t has_settings; /* else it has the usual ones, with UTF-8 */
+	uint8_t settings[SHIM_SETTINGS_SIZE];
 };
 
 /* Limits that the shim enforces itself, where no control group does; 0: none. */
@@ -129,6 +140,8 @@ struct shim_plan {
 	int32_t forks_fd;     /* pids.max of its control group: "0" ends all forks; or -1 */
 	uint32_t join_count;  /* files of control groups to join otherwise: cgroup.procs, tasks */
 	int32_t joins[SHIM_JOINS_MAX];
+	uint64_t pts_rights;  /* SHIM_OWN_PTS: what the ruleset is to permit there */
+	struct shim_terminal terminal; /* SHIM_TERMINAL, with SHIM_OWN_PTS */
 	uint64_t caps;        /* SHIM_DROP_CAPS: bit per capability that stays */
 	uint64_t log_bytes;   /* SHIM_LOG: the size at which the file stops growing */
 	struct shim_limits limits;
@@ -174,6 +187,7 @@ enum shim_stage {
 	SHIM_STAGE_LISTENER,
 	SHIM_STAGE_LOCK_MOUNTS,
 	SHIM_STAGE_LOG_FILE,
+	SHIM_STAGE_OWN_PTS,
 	SHIM_STAGE_COUNT
 };
 
@@ -191,6 +205,8 @@ enum shim_event {
 	SHIM_KILLING = 9,  /* a kill has begun, and no process can escape it by forking */
 	SHIM_LOGGED = 10,  /* the writer of a log file has ended; io_write_bytes: what it wrote,
 			    * error: errno that stopped it (EFBIG: log_bytes), or 0 */
+	SHIM_TYPING = 11, /* with our end of the command's terminal, and the command's; sent by the
+			   * command's process, before its exec */
 	SHIM_LISTENING = 7, /* with the filter's notification descriptor; sent by the command's
 			    * process, before its exec */
 };

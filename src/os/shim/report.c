@@ -21,3 +21,28 @@ int report_send(const struct shim_report *report)
 			return result < 0 ? -1 : 0;
 	}
 }
+
+struct report_rights {
+	struct message_control head;
+	int fds[REPORT_FDS_MAX];
+};
+
+long report_send_with(const struct shim_report *report, const int *fds, int count)
+{
+	struct report_rights rights = {
+		.head = { sizeof(rights.head) + (unsigned long)count * sizeof(*fds),
+			  SOL_SOCKET_LEVEL, SCM_RIGHTS_TYPE },
+	};
+	struct shim_report copy = *report;
+	struct message_part part = { &copy, sizeof(copy) };
+	struct message message = {
+		.parts = &part, .part_count = 1,
+		.control = &rights, .control_len = sizeof(rights),
+	};
+	long result;
+
+	for (int i = 0; i < count; i++)
+		rights.fds[i] = fds[i];
+	result = sys3(__NR_sendmsg, SHIM_FD_CONTROL, &message, MSG_NOSIGNAL_FLAG);
+	return result < 0 ? result : 0;
+}

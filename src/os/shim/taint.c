@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "os/shim/namespaces.h"
+#include "os/shim/pts.h"
 #include "os/shim/sys.h"
 
 #define LIMITS 16           /* resources of getrlimit(2) */
@@ -26,7 +27,7 @@ struct facts {
 };
 
 static struct facts as_made;
-static int has_own_ipc;
+static int has_own_ipc, has_own_pts;
 
 static void taint_read_ipc(int64_t ipc[4])
 {
@@ -55,9 +56,10 @@ static void taint_read(struct facts *f)
 		taint_read_ipc(f->ipc);
 }
 
-void taint_remember(int own_ipc)
+void taint_remember(int own_ipc, int own_pts)
 {
 	has_own_ipc = own_ipc;
+	has_own_pts = own_pts;
 	taint_read(&as_made);
 }
 
@@ -89,5 +91,6 @@ int taint_none(void)
 	struct facts now = { 0 };
 
 	taint_read(&now);
-	return taint_unchanged(&now) && now.ipc[3] >= 0 && taint_drop_signals();
+	return taint_unchanged(&now) && now.ipc[3] >= 0 && (!has_own_pts || pts_is_empty()) &&
+	       taint_drop_signals();
 }

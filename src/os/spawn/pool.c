@@ -31,7 +31,8 @@
 #define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
 #define MESSAGE_OVERHEAD 32 /* of SO_SNDBUF, as unix_dgram_sendmsg() of Linux counts */
-#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL)
+#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL | \
+		   SHIM_TYPED_STDIN)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
 
 struct idle_shim {
@@ -66,7 +67,9 @@ struct pool {
 	struct found *held;     /* at the plan's held paths, in order */
 	size_t held_count;
 	int mounts_fd;          /* mountinfo_watch() */
-	int ruleset;            /* of Landlock, which commands enter before their plan comes; -1 */
+	bool has_ruleset;       /* of Landlock, which commands enter before their plan comes ... */
+	int ruleset;            /* ... the same for all shims, or -1 ... */
+	struct spawn_ruleset maker; /* ... and this makes each its own */
 	struct pool *apart;     /* for shims that serve one command, or have a network namespace;
 				 * NULL in that pool itself */
 };
@@ -238,10 +241,11 @@ static size_t pool_tail_of_plan(const struct shim_plan *plan)
 	return (size_t)plan->filter_len * 8 + plan->mounts_size;
 }
 
-/* Where the command's process is cloned ahead, it enters Landlock ahead. */
+/* Where the command's process is cloned ahead, it enters Landlock ahead; where the shim adds rules,
+ * its ruleset comes with the first plan. */
 static bool pool_wants_ruleset(const struct shim_plan *plan)
 {
-	return plan->flags & SHIM_PID_NS && plan->landlock_fd >= 0;
+	return plan->flags & (SHIM_PID_NS | SHIM_OWN_PTS) && plan->landlock_fd >= 0;
 }
 
 /* A generation has one ruleset for each set of clone_flags. */
@@ -251,7 +255,7 @@ static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *
 
 	return a && s->clone_flags == request->clone_flags &&
 	       s->generation == request->generation &&
-	       (s->ruleset >= 0) == pool_wants_ruleset(b) &&
+	       s->has_ruleset == pool_wants_ruleset(b) &&
 	       !((a->flags ^ b->flags) & ~(uint32_t)OWN_FLAGS) && a->uid == b->uid &&
 	       a->gid == b->gid && a->caps == b->caps && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
@@ -262,10 +266,12 @@ static void pool_set_ruleset(struct pool *s, const struct spawn_request *request
 	const struct shim_plan *plan = request->plan;
 
 	mem_cleanup_close(&s->ruleset);
-	if (pool_wants_ruleset(plan))
+	s->maker = request->ruleset;
+	s->has_ruleset = pool_wants_ruleset(plan);
+	if (s->has_ruleset && !s->maker.make)
 		s->ruleset = fcntl(request->fds[plan->landlock_fd - SHIM_FD_EXTRA],
 				   F_DUPFD_CLOEXEC, 0);
-	s->plan->landlock_fd = s->ruleset >= 0 ? SHIM_FD_EXTRA : -1;
+	s->plan->landlock_fd = s->has_ruleset ? SHIM_FD_EXTRA : -1;
 }
 
 /* Start shims with the plan of @request from now on. */
@@ -283,6 +289,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
 	s->plan->caps = plan->caps;
+	s->plan->pts_rights = plan->pts_rights;
 	s->plan->group_fd = s->plan->forks_fd = -1;
 	pool_set_ruleset(s, request);
 	s->plan->filter_len = plan->filter_len;
@@ -318,7 +325,7 @@ static int pool_spawn(struct pool *s, const char *path, uint32_t flags, struct s
 		.path = path, .argv = argv, .envp = envp, .cwd_fd = root,
 		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
 		.plan = s->plan, .clone_flags = s->clone_flags,
-		.fds = &s->ruleset, .fd_count = s->ruleset >= 0,
+		.fds = &s->ruleset, .fd_count = s->has_ruleset, .ruleset = s->maker,
 	};
 
 	*result = (struct spawn_result){ .control_fd = -1 };
@@ -418,15 +425,18 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 /*
  * Landlock keeps a command from writing below /proc/PID of its shim, which taint.c would not
  * detect, and from tracing a process of another run. Without it a descriptor of this /proc that is
- * kept would show later runs (namespaces_mount_both_procs()).
+ * kept would show later runs (namespaces_mount_both_procs()). One of /dev/pts would show the
+ * terminal of a later run, even with it.
  */
-static bool pool_may_reuse(const struct shim_plan *plan)
+static bool pool_may_reuse(const struct spawn_request *request)
 {
-	return plan->landlock_fd >= 0;
+	return request->plan->landlock_fd >= 0 &&
+	       !(request->terminal && request->plan->flags & SHIM_OWN_PTS);
 }
 
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
-static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request)
+static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request,
+				bool reuse)
 {
 	const char *cwd = request->cwd ? request->cwd : "";
 	size_t path_len = strlen(request->path), cwd_len = strlen(cwd);
@@ -437,8 +447,7 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
 	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
 	plan->flags |= request->terminal ? SHIM_TERMINAL : 0;
-	if (pool_may_reuse(plan))
-		plan->flags |= SHIM_REUSABLE;
+	plan->flags |= reuse ? SHIM_REUSABLE : 0;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;
 	plan->path_len = (uint32_t)path_len;
 	plan->cwd_len = (uint32_t)cwd_len;
@@ -479,8 +488,8 @@ static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t
 	struct iovec part = { (void *)(uintptr_t)plan, len };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights };
 
-	if (request->fd_count)
-		memcpy(fds + 4, request->fds, (size_t)request->fd_count * sizeof(int));
+	for (int i = 0; i < request->fd_count; i++) /* -1: the shim has it */
+		fds[4 + i] = request->fds[i] < 0 ? request->cwd_fd : request->fds[i];
 	rights.head.cmsg_level = SOL_SOCKET;
 	rights.head.cmsg_type = SCM_RIGHTS;
 	rights.head.cmsg_len = CMSG_LEN(count * sizeof(int));
@@ -545,17 +554,17 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 		return spawn_start(request, result, e);
 	if (!s->message_max)
 		s->message_max = pool_message_max();
-	len = pool_write_second(&second, request);
+	reuse = pool_may_reuse(request);
+	len = pool_write_second(&second, request, reuse);
 	if (!len || len > s->message_max)
 		return spawn_start(request, result, e);
-	reuse = pool_may_reuse(request->plan);
 	if (!reuse || request->plan->flags & SHIM_NET_NS)
 		s = s->apart;
 	other_plan = !pool_is_same_kind(s, request);
 	if (other_plan)
 		pool_set_plan(s, request);
 	pool_check_stale(s, other_plan);
-	if (s->ruleset >= 0)
+	if (s->has_ruleset)
 		second.landlock_fd = -1;
 	if (reuse && !s->count)
 		pool_plan_refill(s, REFILL_MS);

@@ -37,6 +37,7 @@ static const char *const stage_names[SHIM_STAGE_COUNT] = {
 	[SHIM_STAGE_LISTENER] = "listener",
 	[SHIM_STAGE_LOCK_MOUNTS] = "lock_mounts",
 	[SHIM_STAGE_LOG_FILE] = "log_file",
+	[SHIM_STAGE_OWN_PTS] = "own_terminals",
 };
 
 const char *spawn_stage_name(int stage)
@@ -205,6 +206,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	int pair[2] = { -1, -1 };
 	AUTO_CLOSE int ours = -1;
 	AUTO_CLOSE int theirs = -1;
+	AUTO_CLOSE int ruleset = -1;
 	struct spawn_child child = {
 		.fds = { request->stdin_fd, request->stdout_fd, request->stderr_fd, -1,
 			 request->cwd_fd },
@@ -223,6 +225,12 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	child.shim_fd = shim_image_fd(e);
 	if (child.shim_fd < 0)
 		return -1;
+	if (request->ruleset.make && request->plan->landlock_fd >= 0) {
+		ruleset = request->ruleset.make(request->ruleset.ctx, e);
+		if (ruleset < 0)
+			return -1;
+		child.fds[request->plan->landlock_fd] = ruleset;
+	}
 	if (spawn_reserve_slots())
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)

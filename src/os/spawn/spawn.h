@@ -15,6 +15,12 @@
 #include "base/err.h"
 #include "os/shim/proto.h"
 
+/* Makes a ruleset of Landlock: a descriptor that the caller owns, or -1. */
+struct spawn_ruleset {
+	int (*make)(void *ctx, struct err *e); /* NULL: none */
+	void *ctx;
+};
+
 struct spawn_request {
 	const char *path;        /* program to execute, already looked up; used after the chdir */
 	char *const *argv;       /* the command's, NULL-terminated */
@@ -28,11 +34,17 @@ struct spawn_request {
 				  * gone */
 	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
+	struct spawn_ruleset ruleset; /* each shim gets one of its own, to which it adds rules, in
+				       * the place of plan->landlock_fd; in @fds that is -1 */
 	uint64_t log_bytes;      /* not 0: no command. @path is the file that a writer fills from
 				  * its stdin (os/shim/log_writer.h), up to this size */
 	bool log_truncate;       /* ... and what the file held is dropped first */
 	bool announce;           /* report the command's exec at once: SHIM_ANNOUNCE */
-	bool terminal;           /* stdout_fd is a terminal, the command's own: SHIM_TERMINAL */
+	bool terminal;           /* the command has one: SHIM_TERMINAL */
+	/* Opens the standard descriptors of the request when the flags of its plan are known, with
+	 * SHIM_OWN_PTS other ones; may be called again for another try. NULL: they are open. */
+	int (*open_stdio)(struct spawn_request *request, struct err *e);
+	void *stdio_ctx;
 };
 
 /* Usage that a shim has collected from commands before the present one. */
