@@ -234,7 +234,8 @@ static void cap_start(struct cap_call *call, const char *rule)
 		cap_start_now(call->r, rule);
 }
 
-/* The notice or question for the host (cap/notice.h). */
+/* The notice or question for the host (cap/notice.h). What the human is to know of a start: where
+ * it can write depends on the layers that work here, so the sandbox is prepared for that. */
 static json_t *cap_new_notice(const struct cap_call *call, bool question)
 {
 	struct blocklist_input shown = call->judge;
@@ -245,8 +246,8 @@ static json_t *cap_new_notice(const struct cap_call *call, bool question)
 			    cap_target_command(call), question);
 	if (call->ruling.rule)
 		judge_add_rule(notice, &call->ruling);
-	if (call->ruling.rule && question && call->row->flags & CAP_COMMAND)
-		judge_add_reach(notice, call->c, call->r->params);
+	if (question && call->row->flags & CAP_STARTS)
+		judge_add_reach(notice, call->c, call->r->params, call->event.user);
 	return notice;
 }
 
@@ -297,7 +298,23 @@ static void cap_deny(struct cap_call *call, const char *rule, const char *why)
 	cap_refuse(call, "denied", rule, &e);
 }
 
-/* Deny because the client cannot ask; the hint is for the user, who can change that. */
+/* What lets a call start that nobody can be asked about. */
+static void cap_hint_unasked(const struct cap_call *call, struct err *e)
+{
+	static const char host[] = "Tell the user: use a host that can ask (MCP elicitation), or ";
+	const struct rule *r = call->ruling.rule;
+
+	if (call->ruling.pack)
+		err_hint(e, "%schange %s:confirm, which has rule \"%s\", to %s:notify in the "
+			    "option packs (set by %.200s)", host, call->ruling.pack, r->id,
+			 call->ruling.pack, config_origin(call->c->config, CONFIG_PACKS));
+	else if (r)
+		err_hint(e, "%schange rule \"%s\" (%.200s)", host, r->id, r->origin);
+	else
+		err_hint(e, "%sstart procpen with `serve --set tier.%s=notify` to allow these "
+			    "calls without asking", host, call->row->name);
+}
+
 static void cap_deny_unasked(struct cap_call *call)
 {
 	struct err e = ERR_INIT;
@@ -305,14 +322,7 @@ static void cap_deny_unasked(struct cap_call *call)
 	err_set(&e, ERR_PERMISSION_DENIED,
 		"%s needs a human's confirmation, and this client cannot be asked",
 		call->row->name);
-	if (call->ruling.rule)
-		err_hint(&e, "Tell the user: use a host that can ask (MCP elicitation), or change "
-			     "rule \"%s\" (%.200s)", call->ruling.rule->id,
-			 call->ruling.rule->origin);
-	else
-		err_hint(&e, "Tell the user: use a host that can ask (MCP elicitation), or start "
-			     "procpen with `serve --set tier.%s=notify` to allow these calls "
-			     "without asking", call->row->name);
+	cap_hint_unasked(call, &e);
 	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -154,7 +155,7 @@ static void judge_add_ports(json_t *notice, char *const *ports)
 }
 
 /* Its own temporary directory aside. */
-void judge_add_reach(json_t *notice, struct cap *c, const json_t *params)
+void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const char *user)
 {
 	const char *profile = config_choice(c->config, CONFIG_SANDBOX_PROFILE);
 	bool strict = !strcmp(profile, "strict") ||
@@ -172,6 +173,10 @@ void judge_add_reach(json_t *notice, struct cap *c, const json_t *params)
 		for (char *const *one = more; *one; one++)
 			json_array_append_new(writable, json_string(*one));
 	}
+	if (!user && !geteuid())
+		user = "root";
+	if (user)
+		json_object_set_new(notice, "user", json_string(user));
 	json_object_set_new(notice, "may_write", writable);
 	json_object_set_new(notice, "network", json_boolean(network));
 	if (network)

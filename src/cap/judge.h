@@ -26,9 +26,10 @@ void judge_input(const struct cap *c, enum tier tier, const struct proc *p, cons
 /* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);
 
-/* Add to @notice (cap/notice.h) which rule decided, and what a run with @params can reach. */
+/* Add to @notice (cap/notice.h) which rule decided, and what a run with @params can reach. @user:
+ * that it changes to, or NULL. */
 void judge_add_rule(json_t *notice, const struct ruling *ruling);
-void judge_add_reach(json_t *notice, struct cap *c, const json_t *params);
+void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const char *user);
 
 /* The members of is_blocked's result, into the open object. */
 void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling);

@@ -64,6 +64,7 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "Input", "stdin" },
 		{ "Variables set", "environment" },
 		{ "Options", "options" },
+		{ "As user", "user" },
 		{ "May write", "may_write" },
 		{ "Network", "network" },
 		{ "TCP ports only", "network_ports" },

@@ -144,10 +144,16 @@ def test_denied_by_tier():
                 "--set", "sandbox.users=nobody")
 
 
+def try_layers(server, params):
+    """A question says where the command could write, so the layers are tried for the first one."""
+    server.call("agent.session")
+    return params
+
+
 @suite.test()
 def test_confirmation_refused():
     refused("PermissionDenied", {"command": "true"}, "--set", "tier.process.run=confirm",
-            follow=refuse_question)
+            before=try_layers, follow=refuse_question)
 
 
 @suite.test()
