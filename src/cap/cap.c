@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cap/command.h"
+#include "cap/grant.h"
 #include "cap/judge.h"
 #include "cap/notice.h"
 #include "policy/git_config.h"
@@ -212,11 +213,16 @@ static bool cap_judge(struct cap_call *call)
 	return !first || call->row->ops->judge(call);
 }
 
+static bool cap_asks(struct cap_call *call);
+
 static void cap_start_now(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
 
+	/* It was queued: a file may have changed since the grant was found. */
+	if (call->grant.number && call->grant.turn != ev_iteration(call->c->loop) && cap_asks(call))
+		return;
 	(void)cap_judge(call);
 	if (cap_record_attempt(call, rule, &e))
 		req_fail(r, &e);
@@ -248,6 +254,8 @@ static json_t *cap_new_notice(const struct cap_call *call, bool question)
 		judge_add_rule(notice, &call->ruling);
 	if (question && call->row->flags & CAP_STARTS)
 		judge_add_reach(notice, call->c, call->r->params, call->event.user);
+	if (!question && call->grant.number)
+		json_object_set_new(notice, "grant", json_integer(call->grant.number));
 	return notice;
 }
 
@@ -267,9 +275,12 @@ static void cap_log_call(const struct cap_call *call, const char *what)
 static void cap_notify(struct cap_call *call)
 {
 	const struct dialect *d = call->r->dialect;
+	char allowed[RULE_ID_MAX + 48];
 	json_t *notice;
 
-	cap_log_call(call, "notify");
+	snprintf(allowed, sizeof(allowed), "grant %u (rule %s) allows", call->grant.number,
+		 cap_rule(call, "tier.confirm"));
+	cap_log_call(call, call->grant.number ? allowed : "notify");
 	if (!d->notify)
 		return;
 	notice = cap_new_notice(call, false);
@@ -326,17 +337,18 @@ static void cap_deny_unasked(struct cap_call *call)
 	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 
-static void cap_on_confirmed(void *ctx, struct req *r, bool allowed, const char *why)
+static void cap_on_confirmed(void *ctx, struct req *r, const struct req_answer *answer)
 {
 	struct cap_call *call = ctx;
+	bool closing = call->c->closing;
 
-	if (call->c->closing)
-		why = "the server is shutting down";
-	if (!allowed || call->c->closing) {
-		cap_deny(call, cap_rule(call, "tier.confirm"), why);
+	if (!answer->allowed || closing) {
+		cap_deny(call, cap_rule(call, "tier.confirm"),
+			 closing ? "the server is shutting down" : answer->why);
 		return;
 	}
 	r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
+	grant_remember(call, answer->remember);
 	cap_start(call, cap_rule(call, "tier.confirm"));
 }
 
@@ -369,7 +381,8 @@ static void cap_answer_with_question(struct cap_call *call, json_t *notice)
 	req_question(r, notice);
 }
 
-static void cap_ask_human(struct cap_call *call)
+/* @files: that the answer binds, if it is for the session. */
+static void cap_ask_human(struct cap_call *call, json_t *files)
 {
 	struct req *r = call->r;
 	int deadline_ms = (int)config_int(call->c->config, CONFIG_CONFIRM_TIMEOUT_MS);
@@ -378,6 +391,7 @@ static void cap_ask_human(struct cap_call *call)
 
 	cap_log_call(call, "confirm");
 	notice = cap_new_notice(call, true);
+	grant_add_offer(notice, call, files);
 	r->on_cancel = cap_on_cancel_question;
 	r->answer_now = cap_give_up_question;
 	r->on_confirmed = cap_on_confirmed;
@@ -389,6 +403,20 @@ static void cap_ask_human(struct cap_call *call)
 	else if (asked == REQ_CANNOT_ASK)
 		cap_deny_unasked(call);
 	json_decref(notice);
+}
+
+/* Is a human asked about @call, because no grant allows it? */
+static bool cap_asks(struct cap_call *call)
+{
+	json_t *files = grant_read(call);
+	bool granted = call->grant.number != 0;
+
+	if (!granted && call->c->closing)
+		cap_deny(call, cap_rule(call, "tier.confirm"), "the server is shutting down");
+	else if (!granted)
+		cap_ask_human(call, files);
+	json_decref(files);
+	return !granted;
 }
 
 /* What a rule blocks is no question to a human. All of the call is refused then. */
@@ -409,8 +437,10 @@ static void cap_pass_tier(struct cap_call *call)
 		cap_deny(call, "tier.deny", "the operator denies this capability");
 		break;
 	case TIER_CONFIRM:
-		if (!cap_is_blocked_unasked(call))
-			cap_ask_human(call);
+		if (cap_is_blocked_unasked(call) || cap_asks(call))
+			break;
+		cap_notify(call);
+		cap_start(call, cap_rule(call, "tier.confirm"));
 		break;
 	case TIER_NOTIFY:
 		if (cap_judge(call))

@@ -18,7 +18,8 @@
  *   judge      for a capability that judges with what came before;   CommandBlocked
  *              behind the question where a human is asked, and
  *              before it as a trial
- *   tier       deny, confirm (waits for a human), notify            PermissionDenied
+ *   tier       deny, confirm (waits for a human, unless a grant of  PermissionDenied
+ *              the session allows the call, cap/grant.h), notify
  *   audit      the attempt is on disk, or a read is counted         PermissionDenied
  *   start      the effect
  *
@@ -42,6 +43,7 @@
 #include "cap/wait.h"
 #include "policy/audit.h"
 #include "policy/config.h"
+#include "policy/grants.h"
 #include "policy/policy.h"
 #include "policy/project.h"
 #include "policy/ruling.h"
@@ -71,6 +73,14 @@ enum cap_outcome {
 	CAP_BLOCKED, /* likewise, for call->verdict, which is on record: some of it may be done */
 };
 
+/* What a grant of the session binds of a call (cap/grant.h). */
+struct cap_grant {
+	unsigned char digest[HMAC_SIZE];
+	const char *lacks; /* why none can bind it, static; NULL: one can */
+	unsigned number;   /* of the grant that allows the call; 0: none */
+	unsigned turn;     /* of the loop, in which that was found */
+};
+
 /*
  * One call on its way through the gate. Made by cap_call(), owned by its request (struct
  * req.call); everything it points to belongs to the request and its task.
@@ -84,6 +94,7 @@ struct cap_call {
 	size_t stdin_held; /* bytes behind judge.stdin_bytes there, judged when more comes */
 	struct ruling ruling;         /* of the rules; all zero: none was asked for */
 	const struct blocklist_verdict *verdict; /* of ops->judge; NULL: none */
+	struct cap_grant grant;       /* of a call of tier confirm */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
 	bool judged;                  /* ops->judge was called */
 	bool counted;                 /* it is among the reads of the audit log */
@@ -160,6 +171,7 @@ struct cap {
 	struct repeat repeat; /* of process.run; all zero at first */
 	struct run_keys run_keys; /* likewise */
 	struct installed installed; /* of cap/judge; likewise */
+	struct grants grants; /* likewise */
 	struct metrics metrics;
 	unsigned lost_records; /* of the audit log, since a result last told of them */
 	bool passes_output; /* output of runs goes to our own stdout and stderr uncounted */

@@ -53,9 +53,9 @@ struct judge_request {
 };
 
 static void judge_request_read(struct judge_request *jr, struct cap *c, enum tier tier,
-			       const json_t *params)
+			       const json_t *params, const struct ruling_watch *watch)
 {
-	bool rules = rulebook_count(c->book) != 0;
+	bool rules = watch || rulebook_count(c->book);
 
 	c->installed.can_write = judge_can_write;
 	c->installed.ctx = c;
@@ -68,6 +68,7 @@ static void judge_request_read(struct judge_request *jr, struct cap *c, enum tie
 		.user = json_get_str(params, "user", NULL),
 		.has_input = judge_has_input(params),
 		.installed = c->confine && scope_workspace(c->scope) ? &c->installed : NULL,
+		.watch = watch,
 	};
 }
 
@@ -77,8 +78,7 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 {
 	struct judge_request jr;
 
-	judge_request_read(&jr, c, tier, params);
-	jr.ruling.watch = watch;
+	judge_request_read(&jr, c, tier, params, watch);
 	ruling_judge(&jr.ruling, in, v, ruling);
 	free(jr.place);
 }

@@ -72,14 +72,13 @@ static void run_key_unify_numbers(json_t *params)
 	}
 }
 
-static void run_key_digest_params(const struct config *config, const struct req *r,
-				  unsigned char digest[HMAC_SIZE])
+void run_key_digest_params(const struct config *config, const struct req *r,
+			   const char *const *left_out, unsigned char digest[HMAC_SIZE])
 {
-	static const char *const left_out[] = { "idempotency_key", "intent", "yield_ms" };
 	json_t *compared = json_copy(r->params);
 
-	for (size_t i = 0; i < COUNT_OF(left_out); i++)
-		json_object_del(compared, left_out[i]);
+	for (; *left_out; left_out++)
+		json_object_del(compared, *left_out);
 	run_key_unify_numbers(compared);
 	if (json_object_get(compared, "shell") == json_boolean(!json_object_get(compared, "args")))
 		json_object_del(compared, "shell");
@@ -189,11 +188,12 @@ struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs,
 			     const struct config *config, const struct req *r, const char *name,
 			     struct err *e)
 {
+	static const char *const left_out[] = { "idempotency_key", "intent", "yield_ms", NULL };
 	unsigned char digest[HMAC_SIZE], params[HMAC_SIZE];
 	struct run_key *key;
 
 	hmac_digest(name, strlen(name), digest);
-	run_key_digest_params(config, r, params);
+	run_key_digest_params(config, r, left_out, params);
 	key = run_key_find(keys, procs, digest);
 	if (key && memcmp(key->params, params, HMAC_SIZE)) {
 		(void)run_key_fail_other(procs, key, e);

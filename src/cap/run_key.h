@@ -33,6 +33,13 @@ struct run_key {
 	struct run_key *next;
 };
 
+/*
+ * Digest the parameters of @r as they are compared: after defaults and aliases, without those in
+ * @left_out (NULL-terminated).
+ */
+void run_key_digest_params(const struct config *config, const struct req *r,
+			   const char *const *left_out, unsigned char digest[HMAC_SIZE]);
+
 /* All keys of one server; empty: all zero. */
 struct run_keys {
 	struct run_key *chains[RUN_KEY_CHAINS];

@@ -191,6 +191,7 @@ static void cli_audit_print_text(const json_t *record)
 		 json_get_str(record, "event", "?"));
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		cli_audit_add_word(&out, record, words[i]);
+	cli_audit_add_number(&out, record, "grant", "grant ", "");
 	cli_audit_add_number(&out, record, "duration_ms", "", " ms");
 	cli_audit_add_number(&out, record, "count", "", "");
 	cli_audit_add_number(&out, record, "uid", "uid ", "");

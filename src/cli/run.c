@@ -216,10 +216,13 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 /* Only the user of the command line could confirm, who has typed the command already. */
 static enum req_asked cli_run_confirm(struct req *r, json_t *notice, int deadline_ms)
 {
+	static const struct req_answer no = {
+		.why = "its tier is confirm, and nobody can be asked here",
+	};
+
 	(void)notice;
 	(void)deadline_ms;
-	req_confirmed(r->tab, r->handle, false,
-		      "its tier is confirm, and nobody can be asked here");
+	req_confirmed(r->tab, r->handle, &no);
 	return REQ_ASKED;
 }
 

@@ -69,6 +69,7 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "Network", "network" },
 		{ "TCP ports only", "network_ports" },
 		{ "Rule that asks", "rule" },
+		{ "An answer for the session also binds the files", "scripts" },
 		{ "Reason given by the agent", "intent" },
 	};
 
@@ -84,6 +85,32 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 	jsonw_close_str(w);
 }
 
+static void mcp_confirm_write_allow(struct jsonw *w, bool only_once)
+{
+	jsonw_object(w, "allow");
+	jsonw_str(w, "type", "boolean");
+	jsonw_str(w, "title", only_once ? "Allow this once" : "Allow this");
+	jsonw_str(w, "description", "Only this call, exactly as it is shown.");
+	jsonw_bool(w, "default", false);
+	jsonw_end_object(w);
+}
+
+/* No default: 2025-06-18 has none for a choice. */
+static void mcp_confirm_write_remember(struct jsonw *w)
+{
+	jsonw_object(w, "remember");
+	jsonw_str(w, "type", "string");
+	jsonw_str(w, "title", "How long the answer counts");
+	jsonw_str(w, "description",
+		  "once: for this call. session: do not ask again for the same call, with the same "
+		  "files where it runs some, until this server ends.");
+	jsonw_array(w, "enum");
+	jsonw_str(w, NULL, "once");
+	jsonw_str(w, NULL, "session");
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
 /* The params of elicitation/create. */
 static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_t *notice,
 				   bool mode)
@@ -95,12 +122,9 @@ static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_
 	jsonw_object(w, "requestedSchema");
 	jsonw_str(w, "type", "object");
 	jsonw_object(w, "properties");
-	jsonw_object(w, "allow");
-	jsonw_str(w, "type", "boolean");
-	jsonw_str(w, "title", "Allow this once");
-	jsonw_str(w, "description", "Only this call, exactly as it is shown.");
-	jsonw_bool(w, "default", false);
-	jsonw_end_object(w);
+	mcp_confirm_write_allow(w, !json_object_get(notice, "remember"));
+	if (json_object_get(notice, "remember"))
+		mcp_confirm_write_remember(w);
 	jsonw_end_object(w);
 	jsonw_array(w, "required");
 	jsonw_str(w, NULL, "allow");
@@ -111,24 +135,28 @@ static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_
 
 /* ---- the answer ---- */
 
-/* An ElicitResult: is it a yes? Else sets *@why. */
-static bool mcp_confirm_is_yes(const json_t *result, const char **why)
+/* What an ElicitResult says. */
+static struct req_answer mcp_confirm_read_result(const json_t *result)
 {
 	const char *action = json_get_str(result, "action", "");
-	const json_t *allow = json_object_get(json_object_get(result, "content"), "allow");
+	const json_t *content = json_object_get(result, "content");
+	struct req_answer answer = {
+		.remember = req_read_remember(json_object_get(content, "remember")),
+	};
 
-	*why = NULL;
-	if (!strcmp(action, "accept") && json_is_true(allow))
-		return true;
+	answer.allowed = !strcmp(action, "accept") &&
+			 json_is_true(json_object_get(content, "allow"));
+	if (answer.allowed)
+		return answer;
 	if (!strcmp(action, "accept"))
-		*why = "the user did not allow it";
+		answer.why = "the user did not allow it";
 	else if (!strcmp(action, "decline"))
-		*why = "the user declined";
+		answer.why = "the user declined";
 	else if (!strcmp(action, "cancel"))
-		*why = "the user closed the question without an answer";
+		answer.why = "the user closed the question without an answer";
 	else
-		*why = "the client's answer was none of accept, decline and cancel";
-	return false;
+		answer.why = "the client's answer was none of accept, decline and cancel";
+	return answer;
 }
 
 /* ---- handshake ---- */
@@ -136,9 +164,11 @@ static bool mcp_confirm_is_yes(const json_t *result, const char **why)
 static void mcp_confirm_on_elicited(void *reqs, uint64_t handle, const json_t *result,
 				    const char *why)
 {
-	bool yes = result && mcp_confirm_is_yes(result, &why);
+	struct req_answer answer = { .why = why };
 
-	req_confirmed(reqs, handle, yes, why);
+	if (result)
+		answer = mcp_confirm_read_result(result);
+	req_confirmed(reqs, handle, &answer);
 }
 
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
@@ -209,8 +239,9 @@ static int mcp_confirm_read_answer(struct mcp *m, const json_t *params, struct m
 		return err_set(e, ERR_INVALID_PARAMS, "requestState must be a string");
 	if (approval_redeem(m->approvals, state, c->request, c->shown, e))
 		return -1;
+	c->answered = response != NULL;
 	if (response)
-		c->consent = mcp_confirm_is_yes(response, &c->why) ? MCP_ALLOWED : MCP_REFUSED;
+		c->answer = mcp_confirm_read_result(response);
 	return 0;
 }
 
@@ -242,12 +273,11 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t 
 	if (!c)
 		return REQ_CANNOT_ASK;
 	mcp_confirm_digest_json("shown", notice, shown);
-	if (c->consent == MCP_REFUSED) {
-		req_confirmed(r->tab, r->handle, false, c->why);
-		return REQ_ASKED;
-	}
-	if (c->consent == MCP_ALLOWED && hmac_equal(shown, c->shown, HMAC_SIZE)) {
-		req_confirmed(r->tab, r->handle, true, NULL);
+	if (c->answered && (!c->answer.allowed || hmac_equal(shown, c->shown, HMAC_SIZE))) {
+		const struct req_answer answer = c->answer; /* @c goes with the request */
+
+		c->answered = false; /* it was to this question alone */
+		req_confirmed(r->tab, r->handle, &answer);
 		return REQ_ASKED;
 	}
 	/* No human has been asked, or was shown another notice. */

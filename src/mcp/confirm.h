@@ -4,7 +4,8 @@
  * Handshake, since 2025-06-18: a request elicitation/create to the client, while
  * other traffic goes on. Stateless: the call is answered with input_required and
  * a requestState (policy/approval.h), and the client calls again with both the
- * human's answer and that state. Only "accept" with allow = true allows.
+ * human's answer and that state. Only "accept" with allow = true allows; `remember`
+ * beside it is the wish that the answer counts for longer.
  *
  * The message to the human quotes every text from outside, and shows characters that
  * are invisible or reorder others by their code.
@@ -16,14 +17,12 @@
 #include "mcp/mcp.h"
 #include "policy/approval.h"
 
-enum mcp_consent { MCP_NOT_ASKED, MCP_ALLOWED, MCP_REFUSED };
-
 /* r->extra of a stateless call: the confirmation that it carries, the state of its question. */
 struct mcp_confirmation {
 	unsigned char request[HMAC_SIZE]; /* digest of capability and what is asked for */
-	enum mcp_consent consent;
-	unsigned char shown[HMAC_SIZE];   /* digest of the notice that the human allowed */
-	const char *why;                  /* why it is refused, or NULL */
+	bool answered;
+	struct req_answer answer;         /* if so */
+	unsigned char shown[HMAC_SIZE];   /* digest of the notice that the human was shown */
 	char state[APPROVAL_SIZE];
 };
 

@@ -362,6 +362,9 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	audit_add_text(w, "decision", event->decision, 64);
 	audit_add_text(w, "rule", event->rule, 256);
 	audit_add_text(w, "pack", event->pack, 64);
+	if (event->grant)
+		jsonw_int(w, "grant", event->grant);
+	audit_add_text(w, "remember", event->remember, 64);
 	audit_add_redacted(w, "command", event->command);
 	if (event->argv || (event->command && event->decision)) {
 		audit_hash_command(event, hash);

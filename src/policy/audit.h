@@ -49,6 +49,8 @@ struct audit_event {
 	const char *decision;   /* allowed, asked, blocked, denied, failed */
 	const char *rule;       /* of the blocklist or the rules, or the tier that decided */
 	const char *pack;       /* of the rule */
+	unsigned grant;         /* of the session: that allowed it, or that the answer made */
+	const char *remember;   /* what became of a wish to make one: session, ignored */
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;

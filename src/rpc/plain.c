@@ -42,12 +42,18 @@ static void plain_notify(const struct req *r, json_t *notice)
 static void plain_on_answer(void *reqs, uint64_t handle, const json_t *result, const char *why)
 {
 	const json_t *allow = json_object_get(result, "allow");
+	struct req_answer answer = {
+		.allowed = json_is_true(allow),
+		.why = why,
+		.remember = req_read_remember(json_object_get(result, "remember")),
+	};
 
 	if (json_is_false(allow))
-		why = "the client's answer was no";
+		answer.why = "the client's answer was no";
 	else if (result)
-		why = "the client's answer was not {\"allow\": true}";
-	req_confirmed(reqs, handle, json_is_true(allow), json_is_true(allow) ? NULL : why);
+		answer.why = answer.allowed ? NULL
+					    : "the client's answer was not {\"allow\": true}";
+	req_confirmed(reqs, handle, &answer);
 }
 
 static enum req_asked plain_confirm(struct req *r, json_t *notice, int deadline_ms)

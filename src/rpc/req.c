@@ -409,12 +409,21 @@ void req_cancel(struct req *r)
 	req_fail(r, &e);
 }
 
-void req_confirmed(struct reqtab *t, uint64_t handle, bool allowed, const char *why)
+void req_confirmed(struct reqtab *t, uint64_t handle, const struct req_answer *answer)
 {
 	struct req *r = req_find(t, handle);
 
 	if (r)
-		r->on_confirmed(r->on_confirmed_ctx, r, allowed, why);
+		r->on_confirmed(r->on_confirmed_ctx, r, answer);
+}
+
+enum req_remember req_read_remember(const json_t *value)
+{
+	const char *text = json_is_string(value) ? json_string_value(value) : "";
+
+	if (!value || json_is_null(value) || !strcmp(text, "once"))
+		return REQ_ONCE;
+	return strcmp(text, "session") ? REQ_UNKNOWN_TIME : REQ_SESSION;
 }
 
 void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), void *ctx)

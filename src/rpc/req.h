@@ -30,6 +30,16 @@ struct cap_row;
 
 enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
 
+/* For how long an answer is to count, as it says: "once" or nothing, "session", anything else. */
+enum req_remember { REQ_ONCE, REQ_SESSION, REQ_UNKNOWN_TIME };
+
+/* A human's answer to a question. */
+struct req_answer {
+	bool allowed;
+	const char *why; /* it is not allowed; NULL: it is */
+	enum req_remember remember;
+};
+
 /*
  * A request that is not answered at once holds a slot until it is. Requests that wait share
  * `limits.requests` slots. Requests that end runs have slots of their own, so that a run can always
@@ -125,8 +135,8 @@ struct req {
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
 	void *on_cancel_ctx;
-	/* A human has answered. Set before asking. @why: the reason if not allowed, else NULL. */
-	void (*on_confirmed)(void *ctx, struct req *r, bool allowed, const char *why);
+	/* A human has answered. Set before asking. */
+	void (*on_confirmed)(void *ctx, struct req *r, const struct req_answer *answer);
 	void *on_confirmed_ctx;
 	/* Called first when the request is about to be answered with @e. */
 	void (*on_fail)(void *ctx, struct req *r, const struct err *e);
@@ -200,7 +210,10 @@ void req_question(struct req *r, json_t *notice);
 void req_cancel(struct req *r);
 
 /* The human's answer to the question of request @handle; ignored when that has ended. */
-void req_confirmed(struct reqtab *t, uint64_t handle, bool allowed, const char *why);
+void req_confirmed(struct reqtab *t, uint64_t handle, const struct req_answer *answer);
+
+/* What the member `remember` of an answer says; NULL: it has none. */
+enum req_remember req_read_remember(const json_t *value);
 
 /* Arm the request's one timer. */
 void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), void *ctx);

@@ -656,6 +656,7 @@ static void server_tear_down(struct server *s)
 	proctab_free(s->procs);
 	reqtab_free(s->reqs);
 	run_keys_release(&s->cap.run_keys);
+	grants_release(&s->cap.grants);
 	route_release(&s->route);
 	ask_free(s->ask);
 	outq_release(&s->out);

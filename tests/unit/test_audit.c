@@ -159,16 +159,16 @@ static void test_audit_all_members(void **state)
 	static const char *const argv[] = { "ls", "-l", "", NULL }, *const runs[] = { "p1", NULL };
 	static const char *const names[] = {
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
-		"tier", "decision", "rule", "pack", "command", "argv_sha256", "cwd", "log_file",
-		"user", "intent", "input_bytes", "input_sha256", "input", "close", "state_filter",
-		"process_ids", "outcome", "prev", "uid", "host", "peer",
+		"tier", "decision", "rule", "pack", "grant", "remember", "command", "argv_sha256",
+		"cwd", "log_file", "user", "intent", "input_bytes", "input_sha256", "input",
+		"close", "state_filter", "process_ids", "outcome", "prev", "uid", "host", "peer",
 		"client", "exit_code", "signal", "reason", "duration_ms", "stdout_size",
 		"stderr_size", "leftover", "survivors", "git_config",
 	};
 	static const struct audit_end end = { 1, "SIGHUP", "none", 2, 3, 4, 5, 6, "x: y" };
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
-		"git", "ls -l ''",
+		"git", 1, "session", "ls -l ''",
 		argv, "/ws", "/ws/log", "nobody", "look", "a\0b", 3,
 		"echo --password=x", true, "all", runs, "running/none", &end,
 	};

@@ -1,0 +1,319 @@
+#include "policy/run_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hmac.h"
+#include "base/mem.h"
+#include "blocklist/command/names.h"
+#include "blocklist/command/word.h"
+#include "blocklist/path.h"
+#include "policy/dir.h"
+#include "policy/env.h"
+
+#define FILES_MAX 32
+#define LOOKS_MAX 1024       /* names of one text; each takes a system call or more */
+#define BYTES_MAX (1u << 20) /* read of all files: some milliseconds of the one thread */
+#define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
+#define TOLD_SIZE 160
+
+/* When the file that a word names may be run. */
+enum run_files_role {
+	RUN_FILES_SCRIPT, /* whatever it is */
+	RUN_FILES_WORD,   /* if it is executable */
+};
+
+static bool run_files_refuse(struct run_files *f, const char *lacks)
+{
+	if (!f->lacks)
+		f->lacks = lacks;
+	return false;
+}
+
+/* ---- one file ---- */
+
+static void run_files_tell_identity(const struct stat *st, char told[TOLD_SIZE])
+{
+	snprintf(told, TOLD_SIZE, "%" PRIuMAX ":%" PRIuMAX " %jd %jd.%09ld %jd.%09ld",
+		 (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, (intmax_t)st->st_size,
+		 (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec, (intmax_t)st->st_ctim.tv_sec,
+		 st->st_ctim.tv_nsec);
+}
+
+static bool run_files_is_compiled(int fd)
+{
+	char head[4];
+
+	return pread(fd, head, sizeof(head), 0) == sizeof(head) && !memcmp(head, "\177ELF", 4);
+}
+
+/* All of the file, which is @size bytes long, and not a byte more. */
+static bool run_files_hash(int fd, size_t size, char told[TOLD_SIZE])
+{
+	AUTO_FREE char *bytes = mem_zalloc(size + 1);
+	unsigned char digest[HMAC_SIZE];
+	size_t len = 0;
+	ssize_t n = 1;
+
+	while (len <= size && n > 0) {
+		n = pread(fd, bytes + len, size + 1 - len, (off_t)len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (n < 0 || len != size)
+		return false;
+	hmac_digest(bytes, len, digest);
+	hmac_hex(digest, sizeof(digest), told);
+	return true;
+}
+
+/* Does the open file @fd hold still while it is read? Then says into @told what is in it. */
+static bool run_files_tell(struct run_files *f, int fd, bool *compiled, char told[TOLD_SIZE])
+{
+	char before[TOLD_SIZE], after[TOLD_SIZE];
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	run_files_tell_identity(&st, before);
+	strcpy(told, before);
+	*compiled = run_files_is_compiled(fd);
+	if (*compiled || (uintmax_t)st.st_size > BYTES_MAX - f->bytes)
+		return true;
+	f->bytes += (size_t)st.st_size;
+	if (!run_files_hash(fd, (size_t)st.st_size, told) || fstat(fd, &st))
+		return false;
+	run_files_tell_identity(&st, after);
+	return !strcmp(before, after);
+}
+
+static bool run_files_is_listed(const struct run_files *f, const char *path)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(f->list, i, one)
+		if (!strcmp(json_string_value(json_array_get(one, 0)), path))
+			return true;
+	return false;
+}
+
+static bool run_files_add(struct run_files *f, const char *path, bool compiled, const char *told)
+{
+	json_t *name = json_string(path);
+
+	if (!name)
+		return run_files_refuse(f, "the name of a file that it runs is not UTF-8");
+	if (!f->list)
+		f->list = json_array();
+	if (!f->scripts)
+		f->scripts = json_array();
+	if (!compiled)
+		json_array_append(f->scripts, name);
+	json_array_append_new(f->list, json_pack("[o,s]", name, told));
+	return true;
+}
+
+/* A descriptor to read from the regular file that @fd (O_PATH) is, and no other; -1 with errno. */
+static int run_files_reopen(int fd)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* Take the file @path, if it is one that counts in its role. Returns whether it was taken. */
+static bool run_files_take(struct run_files *f, const char *path, enum run_files_role role)
+{
+	AUTO_CLOSE int fd = dir_walk(AT_FDCWD, path, NULL, NULL), file = -1;
+	AUTO_FREE char *name = NULL;
+	char told[TOLD_SIZE];
+	bool compiled;
+	struct stat st;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || role == RUN_FILES_WORD))
+		return false;
+	if (fd < 0 || fstat(fd, &st))
+		return run_files_refuse(f, "a file that it runs cannot be read");
+	if (!S_ISREG(st.st_mode) || (role == RUN_FILES_WORD && !(st.st_mode & 0111)))
+		return false;
+	name = dir_name(fd, path);
+	if (run_files_is_listed(f, name))
+		return true;
+	if (json_array_size(f->list) == FILES_MAX || strlen(name) > NAME_MAX_SHOWN)
+		return run_files_refuse(f, "it names too many files, or too long ones");
+	file = run_files_reopen(fd);
+	if (file < 0 || !run_files_tell(f, file, &compiled, told))
+		return run_files_refuse(f, "a file that it runs cannot be read, or changes");
+	return run_files_add(f, name, compiled, told);
+}
+
+/* ---- one command ---- */
+
+/* Take the file that @name is from @directory. */
+static bool run_files_take_name(struct run_files *f, const char *directory, const char *name,
+				enum run_files_role role)
+{
+	char path[PATH_MAX];
+	int len;
+
+	if (!*name || strlen(name) >= PATH_MAX)
+		return false;
+	if (*name != '/' && !*directory)
+		return run_files_refuse(f, "its directory is not known before it runs");
+	if (++f->looks > LOOKS_MAX)
+		return run_files_refuse(f, "it has too many words");
+	len = snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : directory,
+		       *name == '/' ? "" : "/", name);
+	if (len >= (int)sizeof(path) || (access(path, F_OK) && errno == ENOENT))
+		return false;
+	return run_files_take(f, path, role);
+}
+
+/* The first file in PATH that has @name; a shell's own command and a function have none. */
+static bool run_files_search(struct run_files *f, const char *directory, const char *name,
+			     enum run_files_role role)
+{
+	const char *dir = f->path;
+
+	for (size_t len; dir; dir = dir[len] ? dir + len + 1 : NULL) {
+		AUTO_FREE char *folder = NULL;
+		AUTO_FREE char *candidate = NULL;
+
+		len = strcspn(dir, ":");
+		folder = mem_strndup(dir, len);
+		candidate = mem_zalloc(len + strlen(name) + 3);
+		stpcpy(stpcpy(stpcpy(candidate, len ? folder : "."), "/"), name);
+		if (run_files_take_name(f, directory, candidate, role) || f->lacks)
+			return true;
+	}
+	return false;
+}
+
+static bool run_files_is_source(const char *program)
+{
+	return !strcmp(program, "source") || !strcmp(program, ".");
+}
+
+/* The interpreter that @run is; NULL: none. */
+static const struct blocklist_wrapper *run_files_interpreter(const struct blocklist_run *run)
+{
+	const struct blocklist_name *name = name_lookup(run->program.s, run->program.len);
+	const struct blocklist_wrapper *as = name ? name_wrapper(name) : NULL;
+
+	return as && (as->kind == WRAPPER_SHELL || as->kind == WRAPPER_CODE) ? as : NULL;
+}
+
+/* Does an option of @list, such as -c, hold the text of the program? It may stand in a cluster. */
+static bool run_files_has_text(const struct blocklist_run *run, const char *list)
+{
+	for (size_t i = 1; i < run->count; i++) {
+		const char *word = run->words[i].text.s;
+
+		for (const char *one = strchr(list, '-'); one; one = strchr(one + 2, '-'))
+			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && word[0] == '-' &&
+			    word[1] != '-' && strchr(word, one[1]))
+				return true;
+		if (word_in(&run->words[i], list))
+			return true;
+	}
+	return false;
+}
+
+/* Can @as, of whose words none names a file, take a script from its standard input? Without options
+ * for text, as awk, an operand is the text. */
+static bool run_files_reads_script(const struct blocklist_run *run,
+				   const struct blocklist_wrapper *as)
+{
+	return run->is_fed && !run->input && as->text && !run_files_has_text(run, as->text);
+}
+
+/* Take the files that @text, a word behind the program, may name: as it stands, behind the = of a
+ * long option, behind the letter of a short one. */
+static bool run_files_take_word(struct run_files *f, const char *directory, const char *text,
+				enum run_files_role role)
+{
+	const char *value = text[0] == '-' ? strchr(text, '=') : NULL;
+	bool taken = run_files_take_name(f, directory, text, role);
+
+	if (value)
+		taken |= run_files_take_name(f, directory, value + 1, role);
+	else if (text[0] == '-' && text[1] && text[2])
+		taken |= run_files_take_name(f, directory, text + 2, role);
+	return taken;
+}
+
+static void run_files_take_words(struct run_files *f, const char *directory,
+				 const struct blocklist_run *run)
+{
+	const struct blocklist_wrapper *as = run_files_interpreter(run);
+	bool sources = run_files_is_source(run->program.s), taken = false;
+	enum run_files_role role = as || sources ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
+
+	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
+		const char *text = shell_word_constant(&run->words[i]);
+
+		if (text)
+			taken |= run_files_take_word(f, directory, text, role);
+		else if (role == RUN_FILES_SCRIPT)
+			(void)run_files_refuse(f, "a script's name is not known before it runs");
+		if (text && sources && !strchr(text, '/'))
+			taken |= run_files_search(f, directory, text, role);
+	}
+	if (as && !taken && run_files_reads_script(run, as))
+		(void)run_files_refuse(f, "a script comes from a pipe or a redirection");
+}
+
+static bool run_files_sets_path(const struct shell_assign *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(list[i].name, "PATH"))
+			return true;
+	return false;
+}
+
+static bool run_files_changes_path(const struct blocklist_run *run)
+{
+	for (size_t i = 1; i < run->count; i++)
+		if (!strncmp(run->words[i].text.s, "PATH", 4))
+			return true;
+	return run_files_sets_path(run->assigns, run->assign_count) ||
+	       run_files_sets_path(run->more_assigns, run->more_assign_count);
+}
+
+void run_files_look(struct run_files *f, const struct ruling_look *look)
+{
+	const struct blocklist_run *run = look->run;
+	char directory[PATH_MAX] = "";
+	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
+
+	if (f->lacks)
+		return;
+	if (run_files_changes_path(run))
+		(void)run_files_refuse(f, "its text sets PATH");
+	else if (!program)
+		(void)run_files_refuse(f, "a program is not known before it runs");
+	if (f->lacks || !*program || run->is_test)
+		return;
+	if (!path_dir_text(run->directory, directory, sizeof(directory)))
+		*directory = '\0';
+	if (strchr(program, '/'))
+		(void)run_files_take_name(f, directory, program, RUN_FILES_SCRIPT);
+	else
+		(void)run_files_search(f, directory, program, RUN_FILES_WORD);
+	run_files_take_words(f, directory, run);
+}
+
+void run_files_release(struct run_files *f)
+{
+	json_decref(f->list);
+	json_decref(f->scripts);
+	f->list = f->scripts = NULL;
+}

@@ -1,0 +1,32 @@
+/*
+ * run_files - which files a text would run, and what is in them now.
+ *
+ * Watches a text being judged (ruling.h), and takes of each simple command the file of its program;
+ * of an interpreter, `source` and `.` every file among the words, since any of them may be the
+ * script; of other programs the executable files among them, which a wrapper may start. A file is
+ * told by the SHA-256 of its content; one that begins as a compiled program does, or is long, by
+ * device, inode, size and times, which no write leaves as they were.
+ *
+ * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
+ * not known before it runs, a script from a pipe, a PATH that the text sets, a file that cannot be
+ * read. Not seen is what programs read by themselves: a Makefile, an imported module.
+ */
+#ifndef PROCPEN_POLICY_RUN_FILES_H
+#define PROCPEN_POLICY_RUN_FILES_H
+
+#include "policy/ruling.h"
+
+/* All zero but the first; released by run_files_release(). */
+struct run_files {
+	const char *path;  /* PATH of the command */
+	json_t *list;      /* of ["path", "what tells its content"], each path once; NULL: none */
+	json_t *scripts;   /* the paths of those that are no compiled programs; NULL: none */
+	const char *lacks; /* why the files cannot be told, static; NULL: they can */
+	size_t looks, bytes; /* names looked up, and bytes read */
+};
+
+/* Add what @look, a command, would run. */
+void run_files_look(struct run_files *f, const struct ruling_look *look);
+void run_files_release(struct run_files *f);
+
+#endif

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""Answers for the session (approval.remember): what they bind, how long they count, who makes none."""
+import glob
+import json
+import os
+import shutil
+
+from client import RpcError, Server, check, equal
+from suite import Suite
+
+suite = Suite()
+YES = {"allow": True, "remember": "session"}
+NO = {"allow": False}
+ON = ("--set", "approval.remember=true")
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+
+
+def started(*options, rules=None, remember=True):
+    server = Server(start=False)
+    if rules is None:
+        server.args += ["--set", "tier.process.run=confirm"]
+    else:
+        path = write(os.path.join(server.base, "rules.json"), json.dumps({"rules": rules}), 0o600)
+        server.args += ["--config", path]
+    server.args += [*(ON if remember else ()), *options]
+    server.start()
+    return server
+
+
+def write(path, text, mode=0o755):
+    """A new file in the place of @path."""
+    with open(path + ".new", "w", encoding="utf-8") as f:
+        f.write(text)
+    os.chmod(path + ".new", mode)
+    os.rename(path + ".new", path)
+    return path
+
+
+def tried(server, params, reply=NO, method="process.run", before_reply=lambda: None):
+    """What became of a call: "granted"; "asked", and @reply was the answer; or the type of its
+    error. And the question."""
+    number = server.request(method, params)
+    seen, question = "granted", None
+    while True:
+        message = server.receive()
+        check(message, "no answer to %s" % params)
+        if message.get("method") in ("capability.confirm", "elicitation/create"):
+            seen, question = "asked", message["params"]
+            before_reply()
+            server.send({"jsonrpc": "2.0", "id": message["id"], "result": reply})
+        elif message.get("id") == number:
+            server.last = message
+            if seen == "granted" and "error" in message:
+                seen = message["error"]["data"]["type"]
+            return seen, question
+
+
+def grant(server, params, **more):
+    equal(tried(server, params, YES, **more)[0], "asked", "first %s" % params)
+    equal(tried(server, params, **more)[0], "granted", "again %s" % params)
+
+
+def records(server):
+    found = []
+    for path in glob.glob(os.path.join(server.state, "audit", "*")):
+        with open(path, encoding="utf-8") as f:
+            found += [json.loads(line) for line in f]
+    return [r for r in found if r["event"] == "attempt"]
+
+
+@suite.test()
+def test_parameters():
+    """Every one is bound but intent, time limits and output caps, however they are written."""
+    server = started()
+    for name in ("sub", "other"):
+        os.mkdir(os.path.join(server.workspace, name))
+    base = {"command": "echo $A", "working_directory": "sub", "environment": {"A": "1", "B": "2"},
+            "intent": "first"}
+    grant(server, base)
+    for change in ({"environment": {"B": "2", "A": "1"}}, {"intent": "another"}, {"intent": None},
+                   {"timeout": 7}, {"timeout": 7.0, "yield_ms": 5000}, {"idle_timeout": 9},
+                   {"max_runtime": 9}, {"stdout_lines": 3, "stderr_lines": 4},
+                   {"max_output_bytes": 10}, {"stdin": None, "args": None, "limits": {}},
+                   {"shell": True, "background": False, "stdin_mode": "null"}):
+        equal(tried(server, {**base, **change})[0], "granted", "with %s" % change)
+    turned = dict(reversed(list(base.items())), cwd="sub", env=base["environment"])
+    del turned["working_directory"], turned["environment"]
+    equal(tried(server, turned)[0], "granted", "aliases in another order")
+    for change in ({"stdin": "a"}, {"stdin_mode": "pipe"}, {"command": "echo  $A"}, {"args": ["a"], "shell": True},
+                   {"environment": {"A": "1", "B": "3"}}, {"environment": {"A": "1"}},
+                   {"environment": {"A": "1", "B": "2", "PATH": "/bin"}}, {"background": True},
+                   {"working_directory": "other"}, {"working_directory": "./sub"}, {"tty": True},
+                   {"network": False}, {"memory_limit": 1 << 28}, {"limits": {"nofile": 64}},
+                   {"idempotency_key": "k"}, {"log_file": "x"}, {"follow": True}):
+        equal(tried(server, {**base, **change})[0], "asked", "with %s" % change)
+    equal(tried(server, base)[0], "granted", "after refusals of others")
+
+    # What is the same in words leads elsewhere.
+    link = os.path.join(server.workspace, "link")
+    os.symlink("sub", link)
+    grant(server, {"command": "pwd", "cwd": "link"})
+    os.remove(link)
+    os.symlink("other", link)
+    equal(tried(server, {"command": "pwd", "cwd": "link"})[0], "asked", "the link leads elsewhere")
+
+    used = [r for r in records(server) if r.get("grant") == 1]
+    equal([used[0].get("remember"), used[1].get("remember")], ["session", None], "records")
+    os.mkdir(os.path.join(os.fsencode(server.workspace), b"\xff"))
+    os.remove(link)
+    os.symlink(b"\xff", link)
+    seen, question = tried(server, {"command": "pwd", "cwd": "link"})
+    equal((seen, "remember" in question), ("asked", False), "a name that no JSON can hold")
+    check(all(r["decision"] == "allowed" and r["rule"] == "tier.confirm" for r in used), used)
+    check("grant 1 (rule tier.confirm) allows {" in server.stderr_text(), server.stderr_text())
+
+
+@suite.test()
+def test_files():
+    """What is in the files that a command runs is bound too."""
+    server = started()
+    at = lambda name: os.path.join(server.workspace, name)
+    os.mkdir(at("bin"))
+    for name in ("x.sh", "bin/tool", "lib.sh"):
+        write(at(name), "#!/bin/sh\necho one\n")
+    write(at("data"), "one\n", 0o644)
+    path = {"PATH": at("bin") + ":/usr/bin:/bin"}
+    calls = [("x.sh", {"command": "./x.sh", "args": []}), ("x.sh", {"command": "sh x.sh"}),
+             ("x.sh", {"command": "cd bin && sh -e ../x.sh"}), ("lib.sh", {"command": ". ./lib.sh"}),
+             ("bin/tool", {"command": "tool; ls", "environment": path}),
+             ("x.sh", {"command": "timeout 5 ./x.sh"}), ("x.sh", {"command": "f() { ./x.sh; }; f"}),
+             ("x.sh", {"command": "exec <x.sh sh x.sh"})]
+    for name, params in calls:
+        grant(server, params)
+        write(at(name), "#!/bin/sh\necho two\n")
+        seen, question = tried(server, params)
+        equal((seen, question["scripts"]), ("asked", [at(name)]), "%s changed" % params)
+        write(at(name), "#!/bin/sh\necho one\n")
+        equal(tried(server, params)[0], "granted", "%s is as it was" % params)
+    plain = [{"command": text} for text in ("cat data; ls", "cat data | awk '{print $1}'",
+                                            "cat data | bash -ec 'cat'")]
+    for params in plain:
+        grant(server, params)
+    write(at("data"), "two\n", 0o644)
+    for params in plain:
+        equal(tried(server, params)[0], "granted", "no script changed for %s" % params)
+
+    # A program of the name that comes earlier in PATH, and one that is new.
+    params = {"command": "newer x || :", "environment": path}
+    grant(server, params)
+    write(at("bin/newer"), "#!/bin/sh\n")
+    equal(tried(server, params)[0], "asked", "a program where there was none")
+
+    # A compiled program by its identity.
+    shutil.copy("/bin/true", at("true"))
+    grant(server, {"command": "./true"})
+    shutil.copy("/bin/true", at("true"))
+    equal(tried(server, {"command": "./true"})[0], "asked", "another build")
+
+    os.mkfifo(at("fifo"))
+    write(at("long.sh"), "#" * (2 << 20))
+    grant(server, {"command": "sh ./fifo & kill $!", "timeout": 5})
+    grant(server, {"command": "sh long.sh"})
+    for text in ("sh $X", "$X", "cat x.sh | sh", "sh <x.sh", "PATH=bin:$PATH tool", "sh *.sh",
+                 "export PATH=bin; tool", "env PATH=bin tool", "cd $X; ./x.sh", "ls | xargs sh",
+                 "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
+        question = tried(server, {"command": text})[1]
+        check(question and "remember" not in question, "%.40s can be remembered" % text)
+
+
+@suite.test()
+def test_changed_meanwhile():
+    """A script that changes while a human reads the question."""
+    server = started()
+    script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
+    params = {"command": "sh x.sh"}
+    change = lambda: write(script, "echo two\n")
+    equal(tried(server, params, YES, before_reply=change)[0], "asked", "first")
+    equal(tried(server, params)[0], "asked", "what was shown is not what is there")
+
+    call = {"name": "process_run", "arguments": params, "_meta": META}
+    first = server.call("tools/call", call)
+    answer = {"confirm": {"action": "accept", "content": YES}}
+    write(script, "echo three\n")
+    second = server.call("tools/call", {**call, "inputResponses": answer,
+                                        "requestState": first["requestState"]})
+    equal(second["resultType"], "input_required", "the answer was for another script")
+    third = server.call("tools/call", {**call, "inputResponses": answer,
+                                       "requestState": second["requestState"]})
+    equal(third["resultType"], "complete", "asked anew")
+    equal(server.call("tools/call", call)["resultType"], "complete", "granted")
+
+
+@suite.test()
+def test_dialects():
+    """One session, however its calls are written; the offer is in each form."""
+    server = started()
+    server.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+                               "clientInfo": {"name": "t", "version": "1"}})
+    params = {"command": "echo a"}
+    tool = {"name": "process_run", "arguments": params}
+    seen, form = tried(server, tool, {"action": "accept", "content": YES}, "tools/call")
+    equal(seen, "asked", "by elicitation")
+    equal(form["requestedSchema"]["properties"]["remember"]["enum"], ["once", "session"], "form")
+    equal(form["requestedSchema"]["required"], ["allow"], "form")
+    equal(tried(server, params)[0], "granted", "plain")
+    equal(server.call("tools/call", {**tool, "_meta": META})["resultType"], "complete", "stateless")
+
+    other = {"command": "echo b"}
+    call = {"name": "process_run", "arguments": other, "_meta": META}
+    asked = server.call("tools/call", call)
+    form = asked["inputRequests"]["confirm"]["params"]
+    check("remember" in form["requestedSchema"]["properties"], "form")
+    server.call("tools/call", {**call, "requestState": asked["requestState"],
+                               "inputResponses": {"confirm": {"action": "accept", "content": YES}}})
+    equal(tried(server, other)[0], "granted", "plain after a stateless answer")
+    equal(tried(server, {**tool, "arguments": other}, method="tools/call")[0], "granted", "handshake")
+
+
+@suite.test()
+def test_no_grant():
+    """Refusals, wishes that are not known, an answer that is too late, and the option off."""
+    server = started("--set", "tier.process.input=confirm")
+    params = {"command": "echo a"}
+    for reply in ({"allow": False, "remember": "session"}, {"allow": 1, "remember": "session"},
+                  {"remember": "session"}, {"allow": True, "remember": "once"},
+                  {"allow": True, "remember": None}, {"allow": True, "remember": "for ever"},
+                  {"allow": True, "remember": True}):
+        equal(tried(server, params, reply)[0], "asked", "%s" % reply)
+    number = server.request("process.run", params)
+    question = server.receive()
+    server.notify("$/cancelRequest", {"id": number})
+    server.answer(number)
+    server.send({"jsonrpc": "2.0", "id": question["id"], "result": YES})
+    equal(tried(server, params)[0], "asked", "after an answer that was too late")
+
+    tried(server, {"command": "cat", "stdin_mode": "pipe", "background": True}, {"allow": True})
+    given = {"process_id": server.last["result"]["process_id"], "data": "y\n"}
+    for _ in range(2):
+        seen, question = tried(server, given, YES, "process.input")
+        equal((seen, "remember" in question), ("asked", False), "input")
+
+    off = started(remember=False)
+    for _ in range(2):
+        seen, question = tried(off, params, YES)
+        equal((seen, "remember" in question), ("asked", False), "the option is off")
+        equal(off.last["result"]["exit_code"], 0, "it counts once")
+    for one, why in ((off, "approval.remember is off"), (server, "neither \"once\" nor"),
+                     (server, "depends on the input before it")):
+        check(why in one.stderr_text(), one.stderr_text())
+        equal([r["remember"] for r in records(one) if "remember" in r][:2], ["ignored"] * 2, "records")
+    equal([r for r in records(server) if "grant" in r], [], "grants")
+
+
+@suite.test()
+def test_many():
+    """The oldest of 256 makes room."""
+    server = started("--set", "tier.is_blocked=confirm")
+    for i in range(257):
+        tried(server, {"command": "echo %d" % i}, YES, "is_blocked")
+    equal([tried(server, {"command": "echo %d" % i}, method="is_blocked")[0] for i in (0, 1, 256)],
+          ["asked", "granted", "granted"], "the first, the second, the last")
+
+
+@suite.test()
+def test_rules():
+    """A grant is for the rules that asked: with a further one, or a stricter one, it does not count."""
+    server = started(rules=[
+        {"id": "ask", "program": "touch", "decision": "confirm", "reason": "say \"why\""},
+        {"id": "there", "program": "touch", "directory": "/usr", "decision": "confirm"},
+        {"id": "never", "program": "touch", "directory": "/etc", "decision": "deny"},
+        {"id": "shell", "program": "true", "decision": "confirm", "capability": "process.input"}])
+    link = os.path.join(server.workspace, "link")
+    params = {"command": "touch x", "cwd": "link"}
+    os.mkdir(os.path.join(server.workspace, "sub"))
+    os.symlink("sub", link)
+    grant(server, params)
+    seen, question = tried(server, {"command": "touch y; ls", "user": None})
+    equal((seen, question["rule"]["reason"]), ("asked", "say \"why\""), "another call")
+    equal({"may_write", "network", "working_directory", "remember"} - set(question), set(), "members")
+    text = {"command": "cd link; touch ../x"}
+    grant(server, text)
+    used = [r for r in records(server) if r.get("grant") and r["decision"] == "allowed"]
+    check(used and all(r["rule"] == "ask" for r in used), used)
+
+    # Without a handshake a rule can ask as well.
+    call = {"name": "process_run", "arguments": {"command": "touch z"}, "_meta": META}
+    asked = server.call("tools/call", call)
+    equal(asked["resultType"], "input_required", "a rule asks without a handshake")
+    done = server.call("tools/call", {**call, "requestState": asked["requestState"], "inputResponses": {
+        "confirm": {"action": "accept", "content": {"allow": True}}}})
+    equal(done["resultType"], "complete", "its answer")
+
+    os.remove(link)
+    os.symlink("/usr", link)
+    os.remove(os.path.join(server.workspace, "x"))
+    equal(tried(server, text)[0], "asked", "one more rule matches")
+    os.remove(link)
+    os.symlink("/etc", link)
+    equal(tried(server, text)[0], "PermissionDenied", "a stricter rule")
+    equal(server.last["error"]["data"]["details"]["rule"], "never", "the rule")
+
+
+@suite.test()
+def test_unasked():
+    """Who cannot be asked is told which option allows it."""
+    server = started("--set", "packs=git:confirm", rules=[
+        {"id": "ask", "program": "touch", "decision": "confirm"}])
+    bare = {**META, "io.modelcontextprotocol/clientCapabilities": {}}
+
+    def hint(command):
+        answer = server.call("tools/call", {"name": "process_run", "arguments": {"command": command},
+                                            "_meta": bare})
+        return answer["content"][0]["text"]
+
+    check('change rule "ask" (' in hint("touch x"), hint("touch x"))
+    text = hint("git push --force")
+    check("to git:notify in the option packs (set by --set)" in text, text)
+    server = started()
+    check("--set tier.process.run=notify" in hint("true"), hint("true"))
+
+
+if __name__ == "__main__":
+    suite.main()
