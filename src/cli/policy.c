@@ -181,6 +181,7 @@ static const char *cli_policy_fit(const struct ruling_look *look)
 		return "another directory";
 	case RULE_MAY_FIT:
 		return look->lacks ? look->lacks : "matches: not all of it is known";
+	case RULE_FITS_MORE:
 	case RULE_FITS:
 		return look->lacks ? look->lacks : "matches";
 	case RULE_OTHER_PROGRAM:

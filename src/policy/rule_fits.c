@@ -492,6 +492,7 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, u
 	where = rule_fits_directory(r, run, steps);
 	if (where != RULE_FITS)
 		return where;
-	return rule_fits_program_is_sure(run) && rule_fits_words_occur(r, run, true, steps) &&
-	       rule_fits_covers(r, run, steps) ? RULE_FITS : RULE_MAY_FIT;
+	if (!rule_fits_program_is_sure(run) || !rule_fits_words_occur(r, run, true, steps))
+		return RULE_MAY_FIT;
+	return rule_fits_covers(r, run, steps) ? RULE_FITS : RULE_FITS_MORE;
 }

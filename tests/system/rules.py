@@ -214,12 +214,12 @@ def test_rules_that_do_nothing():
 @suite.test()
 def test_explain():
     server = started(["packs=git:confirm"])
-    command = "cd src && sudo git push -f; true $X"
+    command = "cd src && sudo git push -f origin $BRANCH; true $X"
     status, out, err = cli(server, "policy", "explain", *server.options, command)
     equal((status, err), (0, ""), "status")
     lines = out.splitlines()
     equal([line for line in lines[:8] if not line.startswith(" ")][:4],
-          ["cd src", "sudo git push -f", "git push -f", "true ?"], out)
+          ["cd src", "sudo git push -f origin ?", "git push -f origin ?", "true ?"], out)
     for part in ("confirm  git.push_force           matches  (pack git)",
                  "confirm  ask                      matches: not all of it is known  (",
                  "allow    free                     a word is not known, or not named by the rule  (",
