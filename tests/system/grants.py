@@ -5,7 +5,8 @@ import json
 import os
 import shutil
 
-from client import RpcError, Server, check, equal
+from client import Server, check, equal
+from rules import COMMANDS, RULES, cli
 from suite import Suite
 
 suite = Suite()
@@ -189,6 +190,53 @@ def test_changed_meanwhile():
                                        "requestState": second["requestState"]})
     equal(third["resultType"], "complete", "asked anew")
     equal(server.call("tools/call", call)["resultType"], "complete", "granted")
+
+
+@suite.test()
+def test_changed_while_it_queues():
+    """A granted start that waits behind slow ones looks at the script again."""
+    server = started()
+    script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
+    params, slow = {"command": "sh x.sh"}, {"command": "true", "network": False, "background": True}
+    grant(server, params)
+    grant(server, slow)
+    for _ in range(40):
+        server.request("process.run", slow)
+    number = server.request("process.run", params)
+    while True:
+        message = server.receive()
+        check(message, "no answer")
+        if message.get("method") == "capability.notify" and message["params"]["command"] == "sh x.sh":
+            write(script, "echo two\n")
+        elif message.get("method") == "capability.confirm":
+            break
+        elif message.get("id") == number:  # no start had to wait
+            equal(message["result"]["stdout_summary"], "one\n", "output")
+            break
+
+
+@suite.test()
+def test_decisions():
+    """Grants change no decision: what is asked for is granted or asked again, all else is as it was."""
+    server = started(rules=RULES)
+    before = {}
+    for command in COMMANDS:
+        if command == "rm -rf /":
+            continue
+        before[command] = server.call("is_blocked", {"command": command})
+        first, question = tried(server, {"command": command}, YES)
+        second = tried(server, {"command": command})[0]
+        if before[command]["decision"] != "confirm":
+            check("asked" not in (first, second), command)
+        elif question:
+            equal(second, "granted" if "remember" in question else "asked", command)
+    for command, verdict in before.items():
+        equal(server.call("is_blocked", {"command": command}), verdict, "is_blocked of %s" % command)
+    made = [r for r in records(server) if r.get("remember") == "session"]
+    check(len(made) > 3 and len({r["grant"] for r in made}) == len(made), made)
+    status, _, err = cli(server, "run", "--workspace", server.workspace, *server.args[-4:], "--shell",
+                         "true asked")
+    equal(status, 77, "procpen run asks nobody: " + err)
 
 
 @suite.test()
