@@ -52,7 +52,7 @@ static void test_hostile_shapes(void **state)
 	for (size_t i = 0; i < SHAPE_COUNT; i++) {
 		judge_shape(&shapes[i], 10, true);
 		judge_shape(&shapes[i], 1000, true);
-		judge_shape(&shapes[i], 20000, true);
+		judge_shape(&shapes[i], 20000, unit_stress());
 		if (unit_stress()) {
 			judge_shape(&shapes[i], 131071, true);
 			judge_shape(&shapes[i], 1u << 20, false);
@@ -87,6 +87,10 @@ static void prefixes_of(void *ctx, const struct corpus_row *row)
 	char *text = strdup(row->command);
 
 	(void)ctx;
+	if (row->line % 3 && !unit_stress()) {
+		free(text);
+		return;
+	}
 	for (size_t cut = len; cut > 0; cut -= 1 + (len > 40 && cut > 3 && !unit_stress() ? 3 : 0)) {
 		struct blocklist_verdict v;
 
@@ -138,7 +142,7 @@ static void mutants_of(void *ctx, const struct corpus_row *row)
 	char *text = malloc(room);
 
 	assert_non_null(text);
-	for (int i = unit_stress() ? 200 : 6; i > 0; i--) {
+	for (int i = unit_stress() ? 200 : 2; i > 0; i--) {
 		struct blocklist_verdict v;
 
 		strcpy(text, row->command);

@@ -134,11 +134,11 @@ static void check(const char *name, size_t size, const struct spent *s)
 static void test_work_hostile(void **state)
 {
 	static const size_t sizes[] = { 300, 2000, 10000, 50000 };
-	size_t stopped = 0;
+	size_t stopped = 0, count = unit_stress() ? 4 : 3;
 
 	(void)state;
 	for (size_t i = 0; i < SHAPE_COUNT; i++)
-		for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+		for (size_t k = 0; k < count; k++) {
 			struct spent s = judge_shape(&shapes[i], sizes[k]);
 
 			check(shapes[i].piece, sizes[k], &s);
@@ -164,7 +164,7 @@ static void cut_short(const char *text, uint64_t *seed, size_t times)
 
 static void cut_row(void *ctx, const struct corpus_row *row)
 {
-	cut_short(row->command, ctx, 3);
+	cut_short(row->command, ctx, unit_stress() ? 3 : 1);
 }
 
 static void test_work_ends_anywhere(void **state)
@@ -177,7 +177,7 @@ static void test_work_ends_anywhere(void **state)
 							      : &shapes[i - EVERYDAY_COUNT];
 		char *text = shape_text(shape, 600);
 
-		cut_short(text, &seed, 40);
+		cut_short(text, &seed, unit_stress() ? 40 : 15);
 		free(text);
 	}
 	assert_true(corpus_tricks(cut_row, &seed) > 1000);

@@ -1,6 +1,6 @@
 /*
- * One verdict: is_blocked, process.run and `procpen check` say the same of every
- * command of every list, rule and span included, and what is blocked never starts.
+ * One verdict: is_blocked, process.run and `procpen check` say the same of commands of
+ * every list, rule and span included, and what is blocked never starts.
  *
  * The server of this test is the real one, in a process of its own, from the line
  * on its stdin to the gate and behind. Only the start of a run is another function,
@@ -314,10 +314,10 @@ static bool agree(struct session *s, json_t *params)
 
 /* ---- the lists ---- */
 
-/* Every fourth row, and each in `make stress`. */
-static bool is_chosen(const struct corpus_row *row)
+/* One row of @part, and each in `make stress`. */
+static bool is_chosen(const struct corpus_row *row, int part)
 {
-	return unit_stress() || row->line % 4 == 0;
+	return unit_stress() || row->line % part == 0;
 }
 
 static void string_row(void *ctx, const struct corpus_row *row)
@@ -337,7 +337,7 @@ static void string_row(void *ctx, const struct corpus_row *row)
 						   .shell_family = s->shell.family }, &v);
 	assert_int_equal(blocked, v.blocked);
 	/* As the name of a program it is nothing special. */
-	if (is_chosen(row))
+	if (is_chosen(row, 8))
 		agree(s, json_pack("{s:O,s:b}", "command", command, "shell", false));
 	json_decref(command);
 }
@@ -352,12 +352,19 @@ static void expect_rows(const struct session *s, int rows, bool both)
 	assert_int_equal(recorder->calls, s->started);
 }
 
+/* Some of every family; test_blocklist judges each row. */
+static void trick_row(void *ctx, const struct corpus_row *row)
+{
+	if (is_chosen(row, 4))
+		string_row(ctx, row);
+}
+
 static void test_one_verdict_on_our_tricks(void **state)
 {
 	struct session *s = *state;
 
-	corpus_tricks(string_row, s);
-	expect_rows(s, 3000, true);
+	corpus_tricks(trick_row, s);
+	expect_rows(s, unit_stress() ? 12000 : 2500, true);
 }
 
 static void test_one_verdict_on_the_sample(void **state)
@@ -369,13 +376,13 @@ static void test_one_verdict_on_the_sample(void **state)
 		skip();
 	corpus_table(file, string_row, s);
 	fclose(file);
-	expect_rows(s, unit_stress() ? 800 : 500, true);
+	expect_rows(s, unit_stress() ? 800 : 450, true);
 }
 
 /* All that is peculiar stands in the other lists: of these a part is enough. */
 static void real_row(void *ctx, const struct corpus_row *row)
 {
-	if (is_chosen(row))
+	if (is_chosen(row, 16))
 		string_row(ctx, row);
 }
 
@@ -388,7 +395,7 @@ static void test_one_verdict_on_real_commands(void **state)
 		skip();
 	corpus_lines(file, "real", real_row, s);
 	fclose(file);
-	expect_rows(s, unit_stress() ? 10000 : 2500, false);
+	expect_rows(s, unit_stress() ? 10000 : 500, false);
 }
 
 /* Does its label say otherwise? What should be blocked need not be. */
