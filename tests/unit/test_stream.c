@@ -358,7 +358,8 @@ static void test_stream_work_is_bounded(void **state)
 	for (size_t i = 0; i < COUNT_OF(lines); i++) {
 		struct stream *s = stream_of("bash");
 
-		for (int n = 0; n < (unit_stress() ? 60 : 30); n++) { /* what is kept has gone round by then */
+		/* What is kept has gone round after 28 in each. */
+		for (int n = 0; n < (unit_stress() ? 60 : 30); n++) {
 			char text[40 * 40] = "";
 
 			for (int k = 0; k < 40; k++)
