@@ -2,6 +2,7 @@
 """Nothing is lost and nothing is made up: every byte of every child, whatever it writes."""
 import base64
 import collections
+import functools
 import os
 import random
 import time
@@ -14,10 +15,11 @@ suite = Suite()
 PINGS_MIN = 5  # answered during a flood that lasts as long as hundreds of them
 
 
+@functools.lru_cache(maxsize=16)
 def pattern(size, seed):
     """What `hostile pattern SIZE SEED` writes."""
     lines = size // 16 + 1
-    return b"".join(b"%07x%08x\n" % (seed, n) for n in range(lines))[:size]
+    return b"".join([b"%07x%08x\n" % (seed, n) for n in range(lines)])[:size]
 
 
 def pages(server, process_id, stream, encoding="base64", start=0, **params):

@@ -5,6 +5,7 @@ per request. Each result: the capability's output schema. Each error: schema/err
 messages: the official schema of their revision, when it is at hand.
 """
 import base64
+import functools
 import json
 import re
 
@@ -208,7 +209,7 @@ class Session:
         key = dump(m["id"])
         well_formed = (m.get("jsonrpc") == "2.0" and isinstance(method, str)
                        and _is_id(m["id"], id_max))
-        taken = well_formed and _id_value(m["id"]) in [_id_value(parse(k)) for k in self.open]
+        taken = well_formed and _id_value(m["id"]) in map(_id_value_of, self.open)
         if well_formed and not taken:
             self.open[key] = (method, params)
         elif not well_formed:
@@ -435,10 +436,7 @@ class Session:
             check(set(tool) == extra, "%s in %s: %s" % (tool["name"], revision, sorted(tool)))
             for key in ("inputSchema", "outputSchema"):
                 if key in tool and jsonschema:
-                    jsonschema.Draft7Validator.check_schema(tool[key])
-                    jsonschema.Draft202012Validator.check_schema(tool[key])
-                    check(tool[key]["type"] == "object", "a schema whose root is no object")
-                    check("x-" not in json.dumps(list(_keys(tool[key]))), "x- keyword shown")
+                    _check_shown_schema(json.dumps(tool[key]))
 
     # -- at the end
 
@@ -454,6 +452,21 @@ def _refusable(value, depth=1):
     if isinstance(value, list):
         return depth > 64 or any(_refusable(v, depth + 1) for v in value)
     return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
+
+
+@functools.lru_cache(maxsize=None)
+def _check_shown_schema(text):
+    """Once for each: every list of tools has the same, and the metaschemas take long."""
+    schema = json.loads(text)
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check(schema["type"] == "object", "a schema whose root is no object")
+    check("x-" not in json.dumps(list(_keys(schema))), "x- keyword shown")
+
+
+@functools.lru_cache(maxsize=2048)
+def _id_value_of(key):
+    return _id_value(parse(key))
 
 
 def _id_value(value):
