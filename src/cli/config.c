@@ -11,7 +11,7 @@
 #include "cli/say.h"
 #include "policy/config_members.h"
 #include "policy/rulebook.h"
-#include "server/sandbox.h"
+#include "server/context.h"
 
 #define OUTPUT_MAX (4u << 20)
 
@@ -153,8 +153,7 @@ static int cli_config_validate(struct config_args *a, char **words)
 		return say_mistake(a->command, "validate takes one file");
 	config_init(&c);
 	c.faults = &faults;
-	if (config_load_file(&c, words[0], &files, &e) || rulebook_open(&book, &c, &e) ||
-	    sandbox_check(&c, &e))
+	if (config_load_file(&c, words[0], &files, &e) || context_check_config(&c, &book, &e))
 		config_fault(&c, &e);
 	valid = !faults.count;
 	if (a->json)

@@ -59,18 +59,29 @@ static int audit_sink_read_number(const char *text)
 	return *end || number < 3 || number > INT32_MAX ? -1 : (int)number;
 }
 
+static int audit_sink_fail(const char *text, const char *why, struct err *e)
+{
+	err_set(e, ERR_INVALID_PARAMS, "audit.sink=%.64s is %s", text, why);
+	return err_hint(e, "Open it where procpen is started: "
+			   "`procpen serve --set audit.sink=fd:9 9>>FILE`.");
+}
+
+int audit_sink_check(const char *text, struct err *e)
+{
+	return audit_sink_read_number(text) < 0
+		       ? audit_sink_fail(text, "not fd:N with a number from 3 on", e) : 0;
+}
+
 struct audit_sink *audit_sink_new(const char *text, struct err *e)
 {
-	int fd = audit_sink_read_number(text), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+	int fd = audit_sink_read_number(text), flags = fcntl(fd, F_GETFL);
 	struct audit_sink *s;
 	struct stat st;
 
-	if (fd < 0 || flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &st)) {
-		err_set(e, ERR_INVALID_PARAMS, "audit.sink=%.64s is %s", text,
-			fd < 0 ? "not fd:N with a number from 3 on" :
-			flags < 0 ? "not open" : "not writable");
-		err_hint(e, "Open it where procpen is started: "
-			    "`procpen serve --set audit.sink=fd:9 9>>FILE`.");
+	if (audit_sink_check(text, e))
+		return NULL;
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &st)) {
+		audit_sink_fail(text, flags < 0 ? "not open" : "not writable", e);
 		return NULL;
 	}
 	s = mem_zalloc(sizeof(*s));

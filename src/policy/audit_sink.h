@@ -15,6 +15,9 @@
 
 struct audit_sink;
 
+/* Is @text "fd:N" with none of 0, 1 and 2? 0, or -1 with InvalidParams. */
+int audit_sink_check(const char *text, struct err *e);
+
 /*
  * Take over the descriptor that @text, "fd:N", names, which must be open for writing and none of 0,
  * 1 and 2. Call it before anything else is opened. NULL and InvalidParams if it is not so.

@@ -347,8 +347,8 @@ int config_fault_in(const struct config *c, enum config_key key, struct err *e)
 	if (path) {
 		*strrchr(path, ':') = '\0';
 		config_place(path, v->at, e);
-	} else {
-		err_prefix(e, "%.300s: ", config_origin(c, key));
+	} else if (v->rank == CONFIG_BY_ENVIRONMENT) {
+		err_prefix(e, "environment variable %.128s: ", v->origin);
 	}
 	return config_fault(c, e);
 }

@@ -104,7 +104,8 @@ char *const *config_names(const struct config *c, enum config_key key); /* likew
 
 /*
  * @e is a mistake in @c: 0 where c->faults takes it, and who reads @c goes on; else -1.
- * config_fault_in(): it is in the value of @key, and where that was set goes before the message.
+ * config_fault_in(): it is in the value of @key, and the file or the variable that has set it goes
+ * before the message.
  */
 int config_fault(const struct config *c, struct err *e);
 int config_fault_in(const struct config *c, enum config_key key, struct err *e);

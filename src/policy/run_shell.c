@@ -118,11 +118,8 @@ static bool run_shell_is_writable(const struct config *config, const struct scop
 	return run_shell_is_in_scope(scope, path) || run_shell_is_in_scope(scope, target);
 }
 
-static int run_shell_check(const struct config *config, const struct scope *scope,
-			   const char *path, struct err *e)
+int run_shell_check_name(const char *path, struct err *e)
 {
-	const char *lack;
-
 	if (path[0] != '/') {
 		err_set(e, ERR_INVALID_PARAMS, "process.shell: \"%.256s\" is not an absolute path",
 			path);
@@ -135,6 +132,16 @@ static int run_shell_check(const struct config *config, const struct scope *scop
 		return err_hint(e, "Name one of these. Any other interpreter can be run as a "
 				   "program, with its text in args.");
 	}
+	return 0;
+}
+
+static int run_shell_check(const struct config *config, const struct scope *scope,
+			   const char *path, struct err *e)
+{
+	const char *lack;
+
+	if (run_shell_check_name(path, e))
+		return -1;
 	lack = run_shell_lacks(config, path);
 	if (lack) {
 		err_set(e, ERR_INVALID_PARAMS, "process.shell: \"%.256s\" cannot run commands: %s",
@@ -157,7 +164,7 @@ int run_shell_choose(struct run_shell *shell, const struct config *config,
 
 	memset(shell, 0, sizeof(*shell));
 	if (path && run_shell_check(config, scope, path, e))
-		return -1;
+		return config_fault_in(config, CONFIG_PROCESS_SHELL, e);
 	if (!path)
 		path = run_shell_lacks(config, DEFAULT_SHELL) ? FALLBACK_SHELL : DEFAULT_SHELL;
 	shell->path = mem_strdup(path);

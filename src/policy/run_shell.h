@@ -19,6 +19,9 @@ struct run_shell {
 	enum shell_family family;
 };
 
+/* Can @path be that of a shell? 0, or -1 with InvalidParams. */
+int run_shell_check_name(const char *path, struct err *e);
+
 /*
  * The shell that @config names; without a name /bin/bash if commands can execute it, else /bin/sh
  * unchecked. @scope: what commands may write, or NULL if nothing will run. 0, or -1 with

@@ -73,17 +73,48 @@ static int context_check_descriptors(struct err *e)
 			   "LimitNOFILE=1024 in a systemd unit.");
 }
 
-int context_set_up_process(struct context *ctx, const struct context_options *options,
-			   struct err *e)
+int context_check_config(const struct config *config, struct rulebook *book, struct err *e)
 {
-	char *const *sink = config_names(&options->config, CONFIG_AUDIT_SINK);
+	const char *shell = *config_names(config, CONFIG_PROCESS_SHELL);
+	const char *sink = *config_names(config, CONFIG_AUDIT_SINK);
+
+	if (shell && run_shell_check_name(shell, e) &&
+	    config_fault_in(config, CONFIG_PROCESS_SHELL, e))
+		return -1;
+	if (sink && audit_sink_check(sink, e) && config_fault_in(config, CONFIG_AUDIT_SINK, e))
+		return -1;
+	return rulebook_open(book, config, e) || sandbox_check(config, e) ? -1 : 0;
+}
+
+/* Once. Leaves no descriptor open. */
+static int context_read_config(struct context *ctx, struct context_options *options, struct err *e)
+{
+	if (ctx->configured)
+		return 0;
+	ctx->configured = true;
+	ctx->config = options->config;
+	options->config = (struct config){ 0 };
+	return config_load(&ctx->config, options->config_file, &ctx->config_files, e) ||
+			       context_check_config(&ctx->config, &ctx->book, e)
+		       ? -1 : 0;
+}
+
+static int context_take_sink(struct context *ctx, struct err *e)
+{
+	char *const *sink = config_names(&ctx->config, CONFIG_AUDIT_SINK);
+
+	if (!*sink)
+		return 0;
+	ctx->sink = audit_sink_new(*sink, e);
+	return ctx->sink ? 0 : config_fault_in(&ctx->config, CONFIG_AUDIT_SINK, e);
+}
+
+int context_set_up_process(struct context *ctx, struct context_options *options, struct err *e)
+{
 	struct rlimit raised;
 
-	if (*sink) {
-		ctx->sink = audit_sink_new(*sink, e);
-		if (!ctx->sink)
-			return -1;
-	}
+	if (context_read_config(ctx, options, e) || context_take_sink(ctx, e))
+		return -1;
 	signal(SIGPIPE, SIG_IGN); /* write(2) returns EPIPE instead */
 	signal(SIGTTOU, SIG_IGN); /* a line to our terminal must not stop a background job */
 	signal(SIGXFSZ, SIG_IGN); /* write(2) to the audit log returns EFBIG instead */
@@ -183,11 +214,7 @@ static void context_build_sandbox(struct context *ctx)
 
 int context_open(struct context *ctx, struct context_options *options, struct err *e)
 {
-	ctx->config = options->config;
-	options->config = (struct config){ 0 };
-	if (config_load(&ctx->config, options->config_file, &ctx->config_files, e) ||
-	    rulebook_open(&ctx->book, &ctx->config, e) ||
-	    sandbox_check(&ctx->config, e) || context_open_scope(ctx, options, e) ||
+	if (context_read_config(ctx, options, e) || context_open_scope(ctx, options, e) ||
 	    sandbox_check_record(&ctx->config, ctx->state_dir, e) ||
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;

@@ -35,6 +35,7 @@ struct context_options {
 
 struct context {
 	struct config config;
+	bool configured; /* it was read */
 	struct config_files config_files;
 	struct project project;
 	struct rulebook book;
@@ -59,14 +60,18 @@ struct context {
  * 52, with control groups of version 1 the most. */
 #define CONTEXT_DESCRIPTORS_MIN 56
 
-/* Set the signals, umask, limits and subreaper of this process, and take the descriptor that
- * audit.sink names. Call it before opening anything. 0, or -1: LimitReached (too few descriptors
- * are free for any run), or InvalidParams (the sink). */
-int context_set_up_process(struct context *ctx, const struct context_options *options,
-			   struct err *e);
+/* Read the packs into @book, and refuse values that no machine accepts: 0, or -1 with
+ * InvalidParams for the first that config->faults does not take. rulebook_release() in either
+ * case. */
+int context_check_config(const struct config *config, struct rulebook *book, struct err *e);
 
-/* Read the configuration, find the workspace and build the rest; changes no file. 0 or -1;
- * context_close() in either case. @ctx: zeroed, then context_set_up_process(). */
+/* Read the configuration, take the descriptor that audit.sink names, and set the signals, umask,
+ * limits and subreaper of this process. Call it before opening anything. 0, or -1: LimitReached
+ * (too few descriptors are free for any run), or InvalidParams. */
+int context_set_up_process(struct context *ctx, struct context_options *options, struct err *e);
+
+/* Read the configuration if that was not done, find the workspace and build the rest; changes no
+ * file. 0 or -1; context_close() in either case. @ctx: zeroed, or context_set_up_process(). */
 int context_open(struct context *ctx, struct context_options *options, struct err *e);
 
 /* Check that this machine can do what the options require: 0 or -1. Call it after context_open(),

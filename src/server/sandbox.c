@@ -116,7 +116,8 @@ int sandbox_check_record(const struct config *config, const char *state_dir, str
 		err_set(e, ERR_INVALID_PARAMS,
 			"sandbox.writable: %.256s contains the state directory, or audit or tmp in "
 			"it: a command could rewrite its own audit log", *path);
-		return err_hint(e, "Set another state directory with --state-dir DIR.");
+		err_hint(e, "Set another state directory with --state-dir DIR.");
+		return config_fault_in(config, CONFIG_SANDBOX_WRITABLE, e);
 	}
 	return 0;
 }
@@ -414,16 +415,25 @@ void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_
 	err_release(&s.failure);
 }
 
+struct refusal {
+	const struct config *config;
+	struct err *e;
+};
+
 /* The first of them as an error. */
 static void sandbox_refuse(void *ctx, const char *option, const char *reason, const char *remedy)
 {
-	struct err *e = ctx;
+	const struct refusal *r = ctx;
+	AUTO_FREE char *name = mem_strndup(option, strcspn(option, "= "));
+	struct err *e = r->e;
 
 	if (e->type)
 		return;
 	err_set(e, ERR_SANDBOX_UNAVAILABLE, "%s is not available: %s", option, reason);
 	err_hint(e, "%c%s, or remove %s; `procpen doctor` shows all layers.",
 		 toupper((unsigned char)*remedy), remedy + 1, option);
+	if (config_find(name) >= 0)
+		config_fault_in(r->config, (enum config_key)config_find(name), e);
 }
 
 /* Does @path exist? Ignores slashes at its end, which only a directory may have. */
@@ -476,7 +486,7 @@ int sandbox_check_machine(const struct config *config, struct confine *c, struct
 {
 	const char *warning;
 
-	sandbox_each_unmet(config, c, sandbox_refuse, e);
+	sandbox_each_unmet(config, c, sandbox_refuse, &(struct refusal){ config, e });
 	if (e->type)
 		return -1;
 	sandbox_warn_absent(config, c);

@@ -307,6 +307,9 @@ def test_sink_never_waits():
 
 @suite.test()
 def test_sink_must_be_open():
+    place = Place()  # by the environment too
+    place.server.env["PROCPEN_SET_AUDIT__SINK"] = "fd:77"
+    check("not open" in place.run()[1], place.run()[1])
     for text, why in (("fd:77", "not open"), ("fd:1", "from 3 on"), ("file", "fd:N"), ("fd:0", "from 3")):
         status, err = Place().run("--set", "audit.sink=" + text)
         equal((status, why in err), (125, True), text + ": " + err)

@@ -283,14 +283,16 @@ MISTAKES = '''{
     {"id": "c", "decision": "deny", "program": "x"},
     {"id": "d", "decision": "deny", "program": "x",
      "examples": ["y"]}],
-  "packs": ["gitt:confirm", "db:allow", "git:deny"]
+  "packs": ["gitt:confirm", "db:allow", "git:deny"],
+  "process.shell": "/bin/zsh", "audit.sink": "file"
 }'''
 NAMED = [  # line, column, what
     (2, 3, 'the nearest is "sandbox.network"'), (3, 3, "limits.requests"), (5, 3, 'the nearest is "landlock"'),
     (5, 3, 'the nearest is "files"'), (6, 33, '"x" is not an absolute path'), (6, 33, 'contains ".."'),
     (8, 5, 'the nearest is "program"; rule "a": unknown member "wrds"; the nearest is "words"'),
     (9, 5, 'rule "b": decision is none of'), (11, 5, 'rule "d" does not match its example: y'),
-    (13, 3, 'the nearest is "git"'), (13, 3, '"db:allow" has no decision')]
+    (13, 3, 'the nearest is "git"'), (13, 3, '"db:allow" has no decision'),
+    (14, 3, "process.shell: "), (14, 32, "audit.sink=file is not fd:N")]
 
 
 @suite.test()
@@ -313,7 +315,13 @@ def test_validate_names_all_mistakes():
         for value, what in (({"packs": ["gti:deny"]}, ':1:2: option packs: there is no pack "gti"'),
                             ({"sandbox.hide": ["x"]}, ':1:2: option sandbox.hide: "x"')):
             check(p.write(path, value) + what in p.call("serve", "--config", path)[2], what)
-        check("--set: option packs" in p.call("serve", "--set", "packs=x:deny")[2], "of the command line")
+        for value, what in (({"audit.sink": "fd:77"}, "audit.sink=fd:77 is not open"),
+                            ({"sandbox.require": ["landlock"], "sandbox.profile": "none"}, "sandbox.require=landlock is not"),
+                            ({"sandbox.writable": [p.path("state")]}, "sandbox.writable: " + p.path("state"))):
+            check(p.write(path, value) + ":1:2: " + what in p.call("serve", "--config", path)[2], what)
+        for words, env in ((["--set", "packs=x:deny"], {}), ([], {"PROCPEN_SET_PACKS": "x:deny"})):
+            where = "environment variable PROCPEN_SET_PACKS: " if env else "cannot start: "
+            check(where + "option packs" in p.call("serve", *words, env=env)[2], where)
         err = p.call("config", "validate", p.write(path, {"key%d" % i: 1 for i in range(27)}))[2].splitlines()
         check(len(err) == 21 and "and 7 more" in err[20], str(err))
 
