@@ -489,7 +489,26 @@ static int schema_check_absent(const struct schema_field *f, json_t *params, str
 	return 0;
 }
 
-/* Some hosts fill in every parameter of a tool: with null those that are not given. */
+/* Take null out of @object and of what is in it, and what is empty without it. */
+static void schema_drop_values(json_t *object)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(object, next, name, value) {
+		size_t size = json_object_size(value);
+
+		if (size)
+			schema_drop_values(value);
+		if (json_is_null(value) || (size && !json_object_size(value)))
+			json_object_del(object, name);
+	}
+}
+
+/* Some hosts fill in every parameter of a tool: with null those that are not given. Among strings
+ * that have names, such as an environment, null could mean to take one away, so it stays a
+ * mistake. */
 static void schema_drop_nulls(const struct schema *s, json_t *params)
 {
 	const char *name;
@@ -497,10 +516,12 @@ static void schema_drop_nulls(const struct schema *s, json_t *params)
 	void *next;
 
 	json_object_foreach_safe(params, next, name, value) {
-		const struct schema_field *f = json_is_null(value) ? schema_find(s, name) : NULL;
+		const struct schema_field *f = schema_find(s, name);
 
-		if (f && !f->required)
+		if (f && !f->required && json_is_null(value))
 			json_object_del(params, name);
+		else if (f && f->items && f->items->type != SCHEMA_STRING && json_is_object(value))
+			schema_drop_values(value);
 	}
 }
 

@@ -57,9 +57,9 @@ struct schema {
 
 /*
  * Check @params (an object; NULL and JSON null are not accepted here) against @s
- * and normalise it in place: null taken out where it stands for an optional parameter (which it is
- * then not given), aliases renamed and scaled, defaults filled, 5.0 made 5 where an integer is
- * meant. Returns
+ * and normalise it in place: null taken out where it stands for an optional parameter (which is
+ * then not given) or in an object of other values than strings, aliases renamed and scaled,
+ * defaults filled, 5.0 made 5 where an integer is meant. Returns
  * 0 or -1 with @e: the field, what was wrong, the bound and unit, and for an
  * unknown name the nearest known one. Nothing outside @params is touched.
  */
