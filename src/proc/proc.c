@@ -406,7 +406,7 @@ static void proc_on_tree_empty(void *ctx)
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	proc_read_group(p);
 	proc_note_lost_shim(p);
-	p->usage.alive = (int)p->survivors;
+	p->usage.alive = p->survivors ? -1 : 0; /* nobody sees survivors die */
 	p->forced = p->forced && proc_kill_ended_any(p);
 	loop_timer_stop(p->env->loop, &p->live->deadline);
 	proc_settle(p);

@@ -339,6 +339,8 @@ def test_run_that_cannot_be_killed_is_answered():
             equal((answer["state"], answer["survivors"]), ("timed_out", 1), "answer")
         eventually(lambda: not is_alive(run["pid"]), 20, "it lives")
         eventually(lambda: not is_alive(shim), 20, "its shim lives")
+        now = server.call("process.monitor", {"process_id": answer["process_id"]})
+        equal((now["state"], now["alive"]), ("timed_out", None), "nobody counts it any more")
         server.stop()
 
 
