@@ -554,11 +554,11 @@ void cap_replay_failed(struct cap_call *call, struct err *e)
 		cap_go_on(call);
 }
 
-static int cap_check_workspace(const struct cap *c, struct err *e)
+static int cap_check_workspace(const struct cap *c, const struct cap_row *row, struct err *e)
 {
 	const struct err *why = c->no_workspace;
 
-	if (!why)
+	if (!why || row->flags & CAP_ANYWHERE)
 		return 0;
 	err_set(e, ERR_BAD_DIRECTORY, "%s", why->message);
 	return err_hint(e, "Tell the user to name it where the host starts procpen: "
@@ -573,7 +573,7 @@ static int cap_check_params(const struct req *r, struct err *e)
 void cap_call(struct cap *c, struct req *r)
 {
 	struct err e = ERR_INIT;
-	int bad = cap_check_workspace(c, &e) || cap_check_params(r, &e);
+	int bad = cap_check_workspace(c, r->row, &e) || cap_check_params(r, &e);
 	struct cap_call *call = cap_call_new(c, r); /* with the parameters after the schema check */
 
 	if (bad || cap_read_call(call, &e)) {

@@ -63,6 +63,7 @@ enum cap_flag {
 	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */
 	CAP_PLAIN = 16,  /* a method of the plain dialect and no tool */
 	CAP_UNLISTED = 64, /* a tool that tools/list shows only with mcp.tools=all */
+	CAP_ANYWHERE = 128, /* needs no workspace */
 	CAP_READS = 32,  /* changes nothing (readOnlyHint): the audit log counts its calls */
 };
 
@@ -178,7 +179,8 @@ struct cap {
 	bool pings;   /* a plain client answers server.ping */
 	bool closing; /* the server is shutting down: starts are refused */
 
-	/* Why there is no workspace: every call is refused with that. NULL: there is one. */
+	/* Why there is no workspace: calls that need one are refused with that. NULL: there is
+	 * one. */
 	const struct err *no_workspace;
 
 	/* Where there is none: make @path the workspace, at the client's wish. 0 or -1. */

@@ -487,7 +487,7 @@ static void gen_check_examples(const struct gen_at *at, const json_t *cap)
 static void gen_check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
 {
 	static const char *const flags[] = {
-		"command", "starts", "long", "ends", "plain", "unlisted", NULL
+		"command", "starts", "long", "ends", "plain", "unlisted", "anywhere", NULL
 	};
 	json_t *value;
 	size_t i;

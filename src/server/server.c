@@ -559,7 +559,7 @@ static void server_build_protocol(struct server *s)
 	s->cap.set_workspace = server_set_workspace;
 	s->cap.set_workspace_ctx = s;
 	if (s->cap.no_workspace)
-		log_warn("every call is refused: %s. %s", s->cap.no_workspace->message,
+		log_warn("no command can run: %s. %s", s->cap.no_workspace->message,
 			 err_hint_text(s->cap.no_workspace));
 	route_init(&s->route, &s->cap, s->reqs, s->ask);
 	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };

@@ -67,8 +67,10 @@ def test_list_without_a_workspace():
         for name in ("agent_session", "process_list", "is_blocked"):
             check("--workspace" in server.text(name, command="ls"), name)
         equal(server.call("resources/list")["resources"], [], "resources")
+        equal(server.call("rpc.discover")["info"]["title"], "procpen", "what runs nothing")
+        equal(server.call("config.get", {"keys": ["packs"]})["packs"]["value"], [], "what runs nothing")
         server.stop()
-        check("every call is refused" in server.stderr_text(), server.stderr_text())
+        check("no command can run" in server.stderr_text(), server.stderr_text())
         check(not server.notes, "it asked without roots: %s" % server.notes)
         check(not os.path.exists(os.path.join(server.home, "ran")), "it ran")
     usual.stop()

@@ -71,7 +71,7 @@ class Place:
         status, out, err = self.start(*options, **how)
         check(status == 0 and not ran(out) and "BadDirectory" in out, "%d %s %s" % (status, out, err))
         equal(err.count("\n"), 1, "lines in %r" % err)
-        for word in ("every call is refused: ", *words):
+        for word in ("no command can run: ", *words):
             check(word in err, "no %r in %r" % (word, err))
 
 
