@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -570,7 +571,7 @@ static int cap_check_params(const struct req *r, struct err *e)
 	return r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, e);
 }
 
-void cap_call(struct cap *c, struct req *r)
+static void cap_enter(struct cap *c, struct req *r)
 {
 	struct err e = ERR_INIT;
 	int bad = cap_check_workspace(c, r->row, &e) || cap_check_params(r, &e);
@@ -582,6 +583,54 @@ void cap_call(struct cap *c, struct req *r)
 	}
 	if (!cap_judge_command(call))
 		cap_go_on(call);
+}
+
+static void cap_on_held(void *ctx, struct req *r)
+{
+	cap_enter(ctx, r);
+}
+
+/* Does @r wait for a workspace? */
+static bool cap_keep(struct cap *c, struct req *r)
+{
+	int64_t left_ms = c->held_until_ms ? c->held_until_ms - clock_mono_ms() : 0;
+	struct err full = ERR_INIT;
+
+	if (!c->no_workspace || left_ms <= 0 || r->row->flags & CAP_ANYWHERE)
+		return false;
+	if (req_take_slot(r, REQ_SLOT_WAIT, &full)) {
+		err_release(&full);
+		return false;
+	}
+	req_timer(r, (double)left_ms, cap_on_held, c);
+	return true;
+}
+
+void cap_call(struct cap *c, struct req *r)
+{
+	if (!cap_keep(c, r))
+		cap_enter(c, r);
+}
+
+void cap_hold(struct cap *c, int ms)
+{
+	c->held_until_ms = clock_mono_ms() + ms;
+}
+
+/* In the order in which they came. To judge one may end others. */
+void cap_let_go(struct cap *c)
+{
+	struct req *r = reqtab_first(c->reqs);
+
+	c->held_until_ms = 0;
+	while (r) {
+		bool held = r->on_timer == cap_on_held && !r->call;
+		struct req *next = r->next;
+
+		if (held)
+			cap_enter(c, r);
+		r = held ? reqtab_first(c->reqs) : next;
+	}
 }
 
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,

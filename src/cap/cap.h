@@ -183,6 +183,8 @@ struct cap {
 	 * one. */
 	const struct err *no_workspace;
 
+	int64_t held_until_ms; /* see cap_hold() */
+
 	/* Where there is none: make @path the workspace, at the client's wish. 0 or -1. */
 	int (*set_workspace)(void *ctx, const char *path, struct err *e);
 	void *set_workspace_ctx;
@@ -206,6 +208,11 @@ const char *cap_why_none(const char *name);
  * request now or later.
  */
 void cap_call(struct cap *c, struct req *r);
+
+/* The workspace may come soon: for up to @ms, calls that need one wait for cap_let_go(), and are
+ * judged then. They hold slots as other calls that wait. */
+void cap_hold(struct cap *c, int ms);
+void cap_let_go(struct cap *c);
 
 /* Call start() of @call and answer by its outcome. For a capability too: once more, when what its
  * start() had to wait for is there. */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 
 #define ANSWER_MS 30000
+#define HOLD_MS 2000 /* hosts answer in milliseconds */
 
 static int mcp_roots_hex(char c)
 {
@@ -44,8 +45,8 @@ static char *mcp_roots_path(const char *uri)
 	return path;
 }
 
-/* Make @root the workspace. False: it cannot be, and stderr says why. */
-static bool mcp_roots_take(struct cap *c, const json_t *root)
+/* Make @root the workspace, or say on stderr why it cannot be. */
+static void mcp_roots_take(struct cap *c, const json_t *root)
 {
 	const char *uri = mcp_text(root, "uri");
 	AUTO_FREE char *path = uri ? mcp_roots_path(uri) : NULL;
@@ -54,13 +55,11 @@ static bool mcp_roots_take(struct cap *c, const json_t *root)
 	if (!path) {
 		log_warn("a root of the client is no directory of this machine: %.200s",
 			 uri ? uri : "it has no URI");
-		return false;
+		return;
 	}
-	if (!c->set_workspace(c->set_workspace_ctx, path, &e))
-		return true;
-	log_warn("a root of the client cannot be the workspace: %s", e.message);
+	if (c->set_workspace(c->set_workspace_ctx, path, &e))
+		log_warn("a root of the client cannot be the workspace: %s", e.message);
 	err_release(&e);
-	return false;
 }
 
 static void mcp_roots_on_answer(void *ctx, uint64_t handle, const json_t *result, const char *why)
@@ -71,12 +70,12 @@ static void mcp_roots_on_answer(void *ctx, uint64_t handle, const json_t *result
 	(void)handle;
 	if (!result)
 		log_warn("the client did not tell its roots: %s", why);
-	for (size_t i = 0; i < json_array_size(roots); i++)
-		if (mcp_roots_take(m->cap, json_array_get(roots, i)))
-			return;
-	if (result)
+	for (size_t i = 0; i < json_array_size(roots) && m->cap->no_workspace; i++)
+		mcp_roots_take(m->cap, json_array_get(roots, i));
+	if (result && m->cap->no_workspace)
 		log_warn("no root of the client can be the workspace, of %zu",
 			 json_array_size(roots));
+	cap_let_go(m->cap);
 }
 
 void mcp_roots_ask(struct mcp *m)
@@ -90,5 +89,7 @@ void mcp_roots_ask(struct mcp *m)
 	buf_adds(&params, "{}");
 	if (ask_send_mcp(m->ask, "roots/list", &params, ANSWER_MS, mcp_roots_on_answer, m, 0))
 		log_warn("the client cannot be asked for its roots");
+	else
+		cap_hold(m->cap, HOLD_MS);
 	buf_release(&params);
 }

@@ -12,7 +12,7 @@
 #include "mcp/mcp.h"
 
 /* The client is ready (notifications/initialized). Asks if there is no workspace, the client
- * declares roots, and it was not asked before. */
+ * declares roots, and it was not asked before. Calls wait for the answer, for 2 seconds at most. */
 void mcp_roots_ask(struct mcp *m);
 
 #endif

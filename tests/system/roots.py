@@ -110,6 +110,36 @@ def test_root_becomes_the_workspace():
 
 
 @suite.test()
+def test_calls_wait_for_the_roots():
+    """In their order; cancelled ones run nothing; without roots all are refused at once."""
+    for roots in (True, False):
+        server = Host()
+        server.handshake(roots={})
+        question = server.question()
+        arguments = [{"name": "process_run", "arguments": {"command": c}} for c in
+                     ("echo 1 >order", "touch cancelled", "until cat order; do sleep 0.05; done")]
+        ids = [server.request("tools/call", a) for a in arguments]
+        plain = server.request("process.run", {"command": "echo plain"})
+        server.notify("notifications/cancelled", {"requestId": ids[1]})
+        equal(server.call("config.get", {"keys": []}), {}, "what needs no workspace")
+        server.send({"jsonrpc": "2.0", "id": question,
+                     "result": {"roots": [{"uri": uri(server.workspace)}] * roots}})
+        first, last = server.result(ids[0]), server.result(ids[2])
+        equal([r["isError"] for r in (first, last)], [not roots] * 2, "%s %s" % (first, last))
+        check(("1\n" if roots else "--workspace") in last["content"][0]["text"], str(last))
+        equal("result" in server.answer(plain), roots, "of the plain call")
+        server.stop()
+        check(not os.path.exists(os.path.join(server.workspace, "cancelled")), "the cancelled one ran")
+    server = Host()
+    server.handshake(roots={})
+    server.question()
+    id = server.request("tools/call", arguments[0])
+    server.signal(signal.SIGTERM)
+    check(server.result(id)["isError"], "at the end")
+    equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
 def test_first_root_that_can_be_the_workspace():
     server = Host("--allow-dir", "/usr/share")
     place = os.path.join(server.base, "my prøject 100%")
