@@ -6,7 +6,7 @@ import re
 
 from client import Server, Skip, check, equal, eventually
 from suite import Suite
-from terminal import NOWHERE, Terminal, bash, in_foreground, need
+from terminal import NOWHERE, USER, Terminal, bash, in_foreground, need
 
 suite = Suite()
 
@@ -223,6 +223,27 @@ def test_passwords():
     check(secret not in audit_of(server), "in the audit log")
 
 
+@suite.test()
+def test_sudo():
+    """Refused to an ordinary user, without a question. Root's makes a terminal of its own, and works."""
+    sudo = need("sudo")
+    for user in (True, False):
+        if user and os.geteuid() != 0:
+            continue
+        server = Server(wrapper=USER if user else (), start=False)
+        if user:
+            for path in (server.base, server.workspace, server.home):
+                os.chown(path, 65534, 65534)
+        server.start()
+        run = server.run("%s -k true" % sudo, tty=True)
+        if not user and os.geteuid() == 0:
+            equal((run["exit_code"], run["stdout_summary"]), (0, ""), "root's")
+        else:
+            equal(run["exit_code"], 1, str(run))
+            check('"no new privileges" flag is set' in run["stdout_summary"], str(run))
+        server.stop()
+
+
 # ---------------------------------------------------------------- the terminal itself
 
 ASKS = r"""
@@ -276,7 +297,7 @@ def test_resize_storm():
 def test_keys_in_canonical_mode():
     server = Server()
     cat = Terminal(server, "cat", [])
-    cat.ask("abX\x7fc d\x17e\x15f\x16\x03g\n", "\r\n(.|\n)*\r\n")
+    cat.ask("\x1aabX\x7fc d\x17e\x15f\x16\x03g\n", "\r\n(.|\n)*\r\n")
     equal(server.logs(cat.id, tail_lines=1)["stdout"], "f\x03g\r\n", "erase, ^W, ^U, ^V")
     cat.type("lost\x03")
     equal(cat.end()["signal"], "SIGINT", "^C")

@@ -11,7 +11,6 @@
 #include "os/shim/sys.h"
 
 #ifndef MS_NOSUID /* newer headers keep these in linux/mount.h */
-#define MS_RDONLY 1
 #define MS_NOSUID 2
 #define MS_NOEXEC 8
 #define MS_BIND 4096
@@ -41,7 +40,13 @@ struct pts_identity {
 	int is_terminal;
 };
 
+/* What stays in an instance: its directory and the multiplexer. */
+struct pts_changes {
+	struct statx_timestamp directory, multiplexer;
+};
+
 static int instance_fd = -1;
+static struct pts_changes as_mounted;
 
 static int pts_identify(long fd, struct pts_identity *what)
 {
@@ -139,17 +144,31 @@ static long pts_permit(const struct shim_plan *plan, const char *path)
 	return result;
 }
 
-/* Read-only: no command changes the mode of a file that the next one finds. */
+/* Not read-only: sudo, for one, gives the terminal that it makes an owner (chown(2)). */
 static long pts_mount_instance(const struct shim_plan *plan)
 {
 	long result = sys5(__NR_mount, "devpts", INSTANCE, "devpts",
-			   MS_RDONLY | MS_NOSUID | MS_NOEXEC, OPTIONS);
+			   MS_NOSUID | MS_NOEXEC, OPTIONS);
 
 	if (!result)
 		result = sys5(__NR_mount, MULTIPLEXER, "/dev/ptmx", 0, MS_BIND, 0);
 	if (!result)
 		result = pts_permit(plan, INSTANCE);
 	return result ? result : pts_permit(plan, "/dev/ptmx");
+}
+
+/* When modes and owners changed last. */
+static int pts_read_changes(struct pts_changes *c)
+{
+	struct statx st;
+
+	if (sys5(__NR_statx, instance_fd, "", AT_EMPTY_PATH, STATX_CTIME, &st) < 0)
+		return -1;
+	c->directory = st.stx_ctime;
+	if (sys5(__NR_statx, instance_fd, "ptmx", 0, STATX_CTIME, &st) < 0)
+		return -1;
+	c->multiplexer = st.stx_ctime;
+	return 0;
 }
 
 /* Above the numbers that a command's descriptors take. */
@@ -160,6 +179,21 @@ static void pts_keep_instance(void)
 	instance_fd = (int)sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC,
 				SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
 	sys1(__NR_close, fd);
+	pts_read_changes(&as_mounted);
+}
+
+static int pts_is_same_time(const struct statx_timestamp *a, const struct statx_timestamp *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static int pts_is_unchanged(void)
+{
+	struct pts_changes now;
+
+	return !pts_read_changes(&now) &&
+	       pts_is_same_time(&now.directory, &as_mounted.directory) &&
+	       pts_is_same_time(&now.multiplexer, &as_mounted.multiplexer);
 }
 
 long pts_mount(const struct shim_plan *plan)
@@ -178,7 +212,7 @@ long pts_mount(const struct shim_plan *plan)
 }
 
 /* "." and ".." and "ptmx" are always there. */
-int pts_is_empty(void)
+static int pts_is_empty(void)
 {
 	char entries[4 * ENTRY_SIZE] __attribute__((aligned(8)));
 	long size, at = 0;
@@ -189,6 +223,11 @@ int pts_is_empty(void)
 	for (; at < size; count++)
 		at += *(unsigned short *)(void *)(entries + at + ENTRY_LENGTH_AT);
 	return count == 3;
+}
+
+int pts_is_untouched(void)
+{
+	return pts_is_empty() && pts_is_unchanged();
 }
 
 /* ---- the run's terminal ---- */

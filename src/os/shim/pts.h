@@ -14,8 +14,9 @@
  * of /dev are made. Returns 0 or a negative errno. */
 long pts_mount(const struct shim_plan *plan);
 
-/* Does nobody hold a terminal of the instance? 0 also if that cannot be known. */
-int pts_is_empty(void);
+/* Is the instance as it was when it was mounted: does nobody hold a terminal of it, and has nobody
+ * changed the mode or owner of what stays there? 0 also if that cannot be known. */
+int pts_is_untouched(void);
 
 /*
  * In the command's process, when it has its user: open a terminal as @t says, put it on descriptors

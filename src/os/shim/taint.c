@@ -91,6 +91,6 @@ int taint_none(void)
 	struct facts now = { 0 };
 
 	taint_read(&now);
-	return taint_unchanged(&now) && now.ipc[3] >= 0 && (!has_own_pts || pts_is_empty()) &&
+	return taint_unchanged(&now) && now.ipc[3] >= 0 && (!has_own_pts || pts_is_untouched()) &&
 	       taint_drop_signals();
 }

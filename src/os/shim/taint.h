@@ -4,8 +4,8 @@
  * With the same uid a command can change the shim's priority, scheduling class, processors,
  * I/O priority and limits, and queue signals for it. The next command must not inherit that,
  * so a tainted shim serves no other. The same holds for System V objects and message queues in
- * the IPC namespace that both would share, and for pseudo-terminals that somebody holds. (No
- * command can write below the /proc/PID of a pooled shim: see os/spawn/pool.c.)
+ * the IPC namespace that both would share, and for the devpts: terminals that somebody holds,
+ * changed modes. (No command can write below the /proc/PID of a pooled shim: see os/spawn/pool.c.)
  */
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H
