@@ -462,22 +462,25 @@ static void mounts_write_device(uint8_t *to, size_t *at, uint32_t kind, const ch
 	*at += head.size;
 }
 
-size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uint8_t *to)
+size_t confine_mounts_write(const struct confine_mounts *m, enum confine_devices devices,
+			    uint8_t *to)
 {
 	static const char *const usual[] = {
 		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
-		"/dev/pts",
 	};
 	size_t size = m->size;
 
 	memcpy(to, m->entries, size);
-	if (!usual_only) {
+	if (devices == CONFINE_DEVICES_ALL) {
 		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, "/dev");
 		return size;
 	}
 	for (size_t i = 0; i < COUNT_OF(usual); i++)
 		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
-	mounts_write_device(to, &size, SHIM_MOUNT_PTMX, "/dev/ptmx");
+	if (devices == CONFINE_DEVICES_USUAL) {
+		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, "/dev/pts");
+		mounts_write_device(to, &size, SHIM_MOUNT_PTMX, "/dev/ptmx");
+	}
 	for (size_t i = 0; m->devices[i]; i++) /* the operator's, by sandbox.writable */
 		if (size + mounts_entry_size(m->devices[i]) <= SHIM_PATHS_MAX)
 			mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);

@@ -81,13 +81,19 @@ bool confine_mounts_refresh(struct confine_mounts *m);
 /* Does the canonical @path lie in a read-only one, or is it one? */
 bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path);
 
-/*
- * Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of the device files
- * that stay devices: all in /dev, or with @usual_only those that hold no data and that all users
- * may write. Only root can do without the others: it alone may open the /dev/pts/ptmx that takes
- * the place of /dev/ptmx. Returns the bytes.
- */
-size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uint8_t *to);
+/* The device files that stay devices. */
+enum confine_devices {
+	CONFINE_DEVICES_ALL,     /* of /dev */
+	CONFINE_DEVICES_USUAL,   /* those that hold no data and that all users may write. For root,
+				  * who alone may open the /dev/pts/ptmx that takes the place of
+				  * /dev/ptmx */
+	CONFINE_DEVICES_NO_PTS,  /* the same without pseudo-terminals: the shim mounts its own */
+};
+
+/* Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of @devices. Returns
+ * the bytes. */
+size_t confine_mounts_write(const struct confine_mounts *m, enum confine_devices devices,
+			    uint8_t *to);
 
 void confine_mounts_release(struct confine_mounts *m);
 

@@ -112,14 +112,17 @@ static int pts_make_name(unsigned number)
 	return fd >= 0 && !result && got == number;
 }
 
-/* Put the host's file @tree at its old name, which @fd has. */
+/* Put the host's file @tree at its old name, which @fd has. As root it is no device any more, as
+ * nothing in /dev. */
 static void pts_name_inherited(int fd, long tree)
 {
+	struct mount_attr again = { .attr_clr = MOUNT_ATTR_NODEV };
 	struct pts_identity inherited;
 	char name[32];
 
 	if (tree < 0)
 		return;
+	sys5(__NR_mount_setattr, tree, "", AT_EMPTY_PATH, &again, sizeof(again));
 	if (!pts_identify(fd, &inherited) && pts_make_name(inherited.number))
 		sys5(__NR_move_mount, tree, "", AT_FDCWD, pts_name(name, inherited.number),
 		     MOVE_MOUNT_F_EMPTY_PATH);
