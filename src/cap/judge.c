@@ -130,17 +130,32 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 		err_detail(e, "pack", json_string(ruling->pack));
 }
 
-void judge_add_rule(json_t *notice, const struct ruling *ruling)
+static json_t *judge_new_rule(const struct rule *r, const char *pack)
 {
 	json_t *rule = json_object();
 
-	json_object_set_new(rule, "id", json_string(ruling->rule->id));
-	if (ruling->pack)
-		json_object_set_new(rule, "pack", json_string(ruling->pack));
-	if (ruling->rule->reason)
-		json_object_set_new(rule, "reason", json_string(ruling->rule->reason));
+	json_object_set_new(rule, "id", json_string(r->id));
+	if (pack)
+		json_object_set_new(rule, "pack", json_string(pack));
+	if (r->reason)
+		json_object_set_new(rule, "reason", json_string(r->reason));
+	return rule;
+}
+
+void judge_add_rule(json_t *notice, const struct ruling *ruling)
+{
+	json_t *rule = judge_new_rule(ruling->rule, ruling->pack), *also = json_array();
+
+	for (unsigned i = 0; i < ruling->also_count && i < RULING_ALSO_MAX; i++)
+		json_array_append_new(also, judge_new_rule(ruling->also[i].rule,
+							   ruling->also[i].pack));
 	json_object_set_new(rule, "command", json_string(ruling->shown));
 	json_object_set_new(notice, "rule", rule);
+	if (json_array_size(also))
+		json_object_set(notice, "also_rules", also);
+	if (ruling->also_count > RULING_ALSO_MAX)
+		json_object_set_new(notice, "truncated", json_true());
+	json_decref(also);
 }
 
 /* @ports: none are all. */

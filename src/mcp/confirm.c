@@ -69,6 +69,7 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "Network", "network" },
 		{ "TCP ports only", "network_ports" },
 		{ "Rule that asks", "rule" },
+		{ "Other rules that ask", "also_rules" },
 		{ "An answer for the session also binds the files", "scripts" },
 		{ "Reason given by the agent", "intent" },
 	};

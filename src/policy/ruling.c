@@ -266,6 +266,21 @@ static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
 		*choice = own;
 }
 
+/* @choice decides as the rule before does. */
+static void ruling_keep_also(struct ruling *out, const struct ruling_choice *choice)
+{
+	unsigned i = 0;
+
+	if (!choice->rule || choice->rule == out->rule)
+		return;
+	while (i < out->also_count && i < RULING_ALSO_MAX && out->also[i].rule != choice->rule)
+		i++;
+	if (i < RULING_ALSO_MAX)
+		out->also[i] = (struct ruling_also){ choice->rule, choice->pack };
+	if (i >= out->also_count)
+		out->also_count = i + 1;
+}
+
 static void ruling_keep(struct ruling_state *s, const struct blocklist_run *run,
 			const struct ruling_choice *choice)
 {
@@ -273,9 +288,12 @@ static void ruling_keep(struct ruling_state *s, const struct blocklist_run *run,
 	bool first = !s->any;
 
 	s->any = true;
+	if (!first && choice->tier == out->tier && out->rule)
+		ruling_keep_also(out, choice);
 	if (!first && (choice->tier < out->tier || (choice->tier == out->tier &&
 						    (out->rule || !choice->rule))))
 		return;
+	out->also_count = 0;
 	out->tier = choice->tier;
 	out->rule = choice->rule;
 	out->pack = choice->pack;

@@ -19,12 +19,21 @@
 #include "policy/rulebook.h"
 
 #define RULING_SHOWN_MAX 160
+#define RULING_ALSO_MAX 8
+
+/* Another rule that decides the same, of another simple command of the text. */
+struct ruling_also {
+	const struct rule *rule;
+	const char *pack; /* NULL: none */
+};
 
 struct ruling {
 	enum tier tier;          /* that decides; TIER_AUTONOMOUS: allow */
 	const struct rule *rule; /* that decided; NULL: the tier */
 	const char *pack;        /* of the rule; NULL: none */
 	char shown[RULING_SHOWN_MAX]; /* the simple command that the rule matched */
+	struct ruling_also also[RULING_ALSO_MAX]; /* each once, in the order of their commands */
+	unsigned also_count;          /* RULING_ALSO_MAX + 1: there are more */
 };
 
 /* How a rule stands to a simple command, for explanations. First, without a rule, the command. */

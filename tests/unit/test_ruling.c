@@ -284,6 +284,39 @@ static const char ls_allowed[] =
 	"\"user\":\"me\",\"decision\":\"allow\"}]";
 
 /* What an allow does not name, it does not cover. */
+static void test_ruling_names_all_that_decide(void **state)
+{
+	struct question q = { .tier = TIER_NOTIFY };
+	struct ruling ruling;
+	char text[256] = "", list[2048] = "[";
+	size_t len = 0, at = 1;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "p%d; p1; p1; ", i);
+		at += (size_t)snprintf(list + at, sizeof(list) - at,
+				       "%s{\"id\": \"r%d\", \"program\": \"p%d\", \"decision\": "
+				       "\"%s\"}", i ? "," : "", i, i, i == 9 ? "deny" : "confirm");
+	}
+	strcpy(list + at, "]");
+	load(list, "git:confirm");
+	q.command = "p2; ls; p3; p2; git push -f; p3";
+	assert_string_equal(decide(&q, &ruling), "confirm");
+	assert_string_equal(ruling.rule->id, "r2");
+	assert_int_equal(ruling.also_count, 2);
+	assert_string_equal(ruling.also[0].rule->id, "r3");
+	assert_null(ruling.also[0].pack);
+	assert_string_equal(ruling.also[1].rule->id, "git.push_force");
+	assert_string_equal(ruling.also[1].pack, "git");
+	q.command = text;
+	assert_string_equal(decide(&q, &ruling), "deny");
+	assert_int_equal(ruling.also_count, 0);
+	strcpy(strstr(text, "p9"), "git push -f; git push -f");
+	assert_string_equal(decide(&q, &ruling), "confirm");
+	assert_int_equal(ruling.also_count, RULING_ALSO_MAX + 1);
+	assert_string_equal(ruling.also[RULING_ALSO_MAX - 1].rule->id, "r8");
+}
+
 static void test_ruling_exception_covers_what_it_names(void **state)
 {
 	static const struct row rows[] = {
@@ -531,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_matches_text),
 		cmocka_unit_test(test_ruling_packs_do_not_guess),
 		cmocka_unit_test(test_ruling_order),
+		cmocka_unit_test(test_ruling_names_all_that_decide),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
 		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
