@@ -36,6 +36,7 @@ struct blocklist_run {
 	bool is_idle;     /* it stands in a definition; each call is reported too */
 	bool sets_variables; /* its text does, by more than assignments (shell/script.h) */
 	bool is_test;     /* the words of [[ ]] */
+	bool is_loop;     /* it stands in a loop */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
 	bool is_fed;      /* a pipe or a redirection is its standard input */
 	const struct shell_word *input; /* text that is known to stand there, or NULL */

@@ -434,6 +434,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 		run.more_assign_count = c->assign_count;
 		run.is_idle = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
 		run.is_test = (c->context & SHELL_TEST) != 0;
+		run.is_loop = (c->context & SHELL_IN_LOOP) != 0;
 		run.is_inner = (c->context & (SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS)) != 0;
 		run.is_fed |= c->piped_from != SHELL_NONE || c->input;
 		evaluate_report_redirects(c, &run);

@@ -12,6 +12,7 @@
 
 #include "base/hmac.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/path.h"
@@ -19,8 +20,8 @@
 #include "policy/env.h"
 
 #define FILES_MAX 32
-#define LOOKS_MAX 1024       /* names of one text; each takes a system call or more */
-#define BYTES_MAX (1u << 20) /* read of all files: some milliseconds of the one thread */
+#define LOOKS_MAX 512           /* names of one text; each takes a system call or more */
+#define BYTES_MAX (256u * 1024) /* read of all files: some milliseconds of the one thread */
 #define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
 #define TOLD_SIZE 160
 
@@ -155,31 +156,47 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	return run_files_add(f, name, compiled, told);
 }
 
-/* ---- one command ---- */
+/* ---- names ---- */
 
-/* Take the file that @name is from @directory. */
-static bool run_files_take_name(struct run_files *f, const char *directory, const char *name,
-				enum run_files_role role)
+static bool run_files_take_in(struct run_files *f, const char *directory, const char *name,
+			      enum run_files_role role)
 {
 	char path[PATH_MAX];
-	int len;
+	int len = snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name);
 
-	if (!*name || strlen(name) >= PATH_MAX)
-		return false;
-	if (*name != '/' && !*directory)
-		return run_files_refuse(f, "its directory is not known before it runs");
 	if (++f->looks > LOOKS_MAX)
 		return run_files_refuse(f, "it has too many words");
-	len = snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : directory,
-		       *name == '/' ? "" : "/", name);
 	if (len >= (int)sizeof(path) || (access(path, F_OK) && errno == ENOENT))
 		return false;
 	return run_files_take(f, path, role);
 }
 
+/* Take the file @name; a relative one from both directories, because a cd may fail. */
+static bool run_files_take_name(struct run_files *f, const char *name, enum run_files_role role)
+{
+	bool taken;
+
+	if (!*name || strlen(name) >= PATH_MAX)
+		return false;
+	if (*name == '/')
+		return run_files_take_in(f, "", name, role);
+	taken = run_files_take_in(f, f->here, name, role);
+	return (f->there && run_files_take_in(f, f->there, name, role)) || taken;
+}
+
+/* Is it the first time that @name is looked for? */
+static bool run_files_is_new(struct run_files *f, const char *name)
+{
+	if (json_object_get(f->searched, name))
+		return false;
+	if (!f->searched)
+		f->searched = json_object();
+	json_object_set_new(f->searched, name, json_true());
+	return true;
+}
+
 /* The first file in PATH that has @name; a shell's own command and a function have none. */
-static bool run_files_search(struct run_files *f, const char *directory, const char *name,
-			     enum run_files_role role)
+static bool run_files_search(struct run_files *f, const char *name, enum run_files_role role)
 {
 	const char *dir = f->path;
 
@@ -191,24 +208,44 @@ static bool run_files_search(struct run_files *f, const char *directory, const c
 		folder = mem_strndup(dir, len);
 		candidate = mem_zalloc(len + strlen(name) + 3);
 		stpcpy(stpcpy(stpcpy(candidate, len ? folder : "."), "/"), name);
-		if (run_files_take_name(f, directory, candidate, role) || f->lacks)
+		if (run_files_take_name(f, candidate, role) || f->lacks)
 			return true;
 	}
 	return false;
 }
+
+/* Take the files that @text, a word behind the program, may name: as it stands, behind a =, behind
+ * the letter of a short option. */
+static bool run_files_take_word(struct run_files *f, const char *text, enum run_files_role role)
+{
+	const char *value = strchr(text, '=');
+	bool taken = run_files_take_name(f, text, role);
+
+	if (value)
+		taken |= run_files_take_name(f, value + 1, role);
+	else if (text[0] == '-' && text[1] && text[2])
+		taken |= run_files_take_name(f, text + 2, role);
+	return taken;
+}
+
+/* ---- interpreters ---- */
 
 static bool run_files_is_source(const char *program)
 {
 	return !strcmp(program, "source") || !strcmp(program, ".");
 }
 
-/* The interpreter that @run is; NULL: none. */
-static const struct blocklist_wrapper *run_files_interpreter(const struct blocklist_run *run)
+/* How @run runs other programs or texts; NULL: it does not. */
+static const struct blocklist_wrapper *run_files_wrapper(const struct blocklist_run *run)
 {
 	const struct blocklist_name *name = name_lookup(run->program.s, run->program.len);
-	const struct blocklist_wrapper *as = name ? name_wrapper(name) : NULL;
 
-	return as && (as->kind == WRAPPER_SHELL || as->kind == WRAPPER_CODE) ? as : NULL;
+	return name ? name_wrapper(name) : NULL;
+}
+
+static bool run_files_interprets(const struct blocklist_wrapper *as)
+{
+	return as && (as->kind == WRAPPER_SHELL || as->kind == WRAPPER_CODE);
 }
 
 /* Does an option of @list, such as -c, hold the text of the program? It may stand in a cluster. */
@@ -235,46 +272,38 @@ static bool run_files_reads_script(const struct blocklist_run *run,
 	return run->is_fed && !run->input && as->text && !run_files_has_text(run, as->text);
 }
 
-/* Take the files that @text, a word behind the program, may name: as it stands, behind the = of a
- * long option, behind the letter of a short one. */
-static bool run_files_take_word(struct run_files *f, const char *directory, const char *text,
-				enum run_files_role role)
-{
-	const char *value = text[0] == '-' ? strchr(text, '=') : NULL;
-	bool taken = run_files_take_name(f, directory, text, role);
+/* ---- one command ---- */
 
-	if (value)
-		taken |= run_files_take_name(f, directory, value + 1, role);
-	else if (text[0] == '-' && text[1] && text[2])
-		taken |= run_files_take_name(f, directory, text + 2, role);
-	return taken;
-}
-
-static void run_files_take_words(struct run_files *f, const char *directory,
-				 const struct blocklist_run *run)
+static void run_files_take_words(struct run_files *f, const struct blocklist_run *run)
 {
-	const struct blocklist_wrapper *as = run_files_interpreter(run);
-	bool sources = run_files_is_source(run->program.s), taken = false;
-	enum run_files_role role = as || sources ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
+	const struct blocklist_wrapper *as = run_files_wrapper(run);
+	bool interprets = run_files_interprets(as), taken = false;
+	enum run_files_role role = interprets || f->sourced ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
 
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
 
 		if (text)
-			taken |= run_files_take_word(f, directory, text, role);
-		else if (role == RUN_FILES_SCRIPT)
+			taken |= run_files_take_word(f, text, role);
+		else if (as || f->sourced)
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
-		if (text && sources && !strchr(text, '/'))
-			taken |= run_files_search(f, directory, text, role);
+		if (text && f->sourced && !strchr(text, '/'))
+			taken |= run_files_search(f, text, role);
 	}
-	if (as && !taken && run_files_reads_script(run, as))
+	if (interprets && !taken && run_files_reads_script(run, as))
 		(void)run_files_refuse(f, "a script comes from a pipe or a redirection");
+}
+
+/* Variables by which names lead elsewhere. */
+static bool run_files_is_path(const char *text)
+{
+	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6);
 }
 
 static bool run_files_sets_path(const struct shell_assign *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!strcmp(list[i].name, "PATH"))
+		if (run_files_is_path(list[i].name))
 			return true;
 	return false;
 }
@@ -282,38 +311,80 @@ static bool run_files_sets_path(const struct shell_assign *list, size_t count)
 static bool run_files_changes_path(const struct blocklist_run *run)
 {
 	for (size_t i = 1; i < run->count; i++)
-		if (!strncmp(run->words[i].text.s, "PATH", 4))
+		if (run_files_is_path(run->words[i].text.s))
 			return true;
 	return run_files_sets_path(run->assigns, run->assign_count) ||
 	       run_files_sets_path(run->more_assigns, run->more_assign_count);
 }
 
+/* Is @run a plain `cd DIRECTORY` that is done once at most, and so what the text begins with? */
+static bool run_files_is_plain_cd(const struct blocklist_run *run)
+{
+	const char *to = run->count == 2 ? shell_word_constant(&run->words[1]) : NULL;
+
+	return to && to[0] != '-' && run->is_direct && !run->is_idle && !run->is_loop;
+}
+
+static bool run_files_moves(const char *program)
+{
+	static const char *const names[] = { "cd", "chdir", "pushd", "popd", NULL };
+
+	return str_is_listed(program, names);
+}
+
+/* Note where @run is run: where the text begins, or where the cd at its begin leads. Which commands
+ * a later one would concern depends on what runs and what fails. */
+static bool run_files_follow(struct run_files *f, const struct blocklist_run *run,
+			     const char *program)
+{
+	char directory[PATH_MAX];
+	bool known = path_dir_text(run->directory, directory, sizeof(directory));
+
+	if (run_files_moves(program) && (f->here || !run_files_is_plain_cd(run)))
+		return run_files_refuse(f, "its text changes the directory, other than by one cd "
+					   "at its begin");
+	if (!known)
+		return run_files_refuse(f, "its directory is not known before it runs");
+	if (!f->here) {
+		f->here = mem_strdup(directory);
+		f->moves = run_files_moves(program);
+	}
+	if (!f->there && f->moves && strcmp(directory, f->here))
+		f->there = mem_strdup(directory);
+	if (strcmp(directory, f->here) && (!f->there || strcmp(directory, f->there)))
+		return run_files_refuse(f, "a command in it has another directory");
+	return true;
+}
+
 void run_files_look(struct run_files *f, const struct ruling_look *look)
 {
 	const struct blocklist_run *run = look->run;
-	char directory[PATH_MAX] = "";
 	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
 
 	if (f->lacks)
 		return;
-	if (run_files_changes_path(run))
-		(void)run_files_refuse(f, "its text sets PATH");
+	if (f->sourced)
+		(void)run_files_refuse(f, "what a sourced file changes is not known");
+	else if (run_files_changes_path(run))
+		(void)run_files_refuse(f, "its text sets PATH or CDPATH");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
-	if (f->lacks || !*program || run->is_test)
+	if (f->lacks || !run_files_follow(f, run, program) || !*program || run->is_test)
 		return;
-	if (!path_dir_text(run->directory, directory, sizeof(directory)))
-		*directory = '\0';
+	f->sourced = run_files_is_source(program);
 	if (strchr(program, '/'))
-		(void)run_files_take_name(f, directory, program, RUN_FILES_SCRIPT);
-	else
-		(void)run_files_search(f, directory, program, RUN_FILES_WORD);
-	run_files_take_words(f, directory, run);
+		(void)run_files_take_name(f, program, RUN_FILES_SCRIPT);
+	else if (run_files_is_new(f, program))
+		(void)run_files_search(f, program, RUN_FILES_WORD);
+	run_files_take_words(f, run);
 }
 
 void run_files_release(struct run_files *f)
 {
 	json_decref(f->list);
 	json_decref(f->scripts);
-	f->list = f->scripts = NULL;
+	json_decref(f->searched);
+	free(f->here);
+	free(f->there);
+	*f = (struct run_files){ .path = NULL };
 }

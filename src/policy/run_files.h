@@ -8,8 +8,9 @@
  * device, inode, size and times, which no write leaves as they were.
  *
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
- * not known before it runs, a script from a pipe, a PATH that the text sets, a file that cannot be
- * read. Not seen is what programs read by themselves: a Makefile, an imported module.
+ * not known before it runs, a script from a pipe, a PATH that the text sets, directories that
+ * change on the way, what follows a sourced file, a file that cannot be read. Not seen is what
+ * programs read by themselves: a Makefile, an imported module.
  */
 #ifndef PROCPEN_POLICY_RUN_FILES_H
 #define PROCPEN_POLICY_RUN_FILES_H
@@ -21,6 +22,10 @@ struct run_files {
 	const char *path;  /* PATH of the command */
 	json_t *list;      /* of ["path", "what tells its content"], each path once; NULL: none */
 	json_t *scripts;   /* the paths of those that are no compiled programs; NULL: none */
+	json_t *searched;  /* programs that were looked for in PATH; NULL: none */
+	char *here, *there; /* where the text begins, and where its cd leads; NULL: not yet known */
+	bool moves;        /* it begins with a cd */
+	bool sourced;      /* a file was sourced, after which nothing is known */
 	const char *lacks; /* why the files cannot be told, static; NULL: they can */
 	size_t looks, bytes; /* names looked up, and bytes read */
 };

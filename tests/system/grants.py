@@ -130,7 +130,7 @@ def test_files():
              ("x.sh", {"command": "cd bin && sh -e ../x.sh"}), ("lib.sh", {"command": ". ./lib.sh"}),
              ("bin/tool", {"command": "tool; ls", "environment": path}),
              ("x.sh", {"command": "timeout 5 ./x.sh"}), ("x.sh", {"command": "f() { ./x.sh; }; f"}),
-             ("x.sh", {"command": "exec <x.sh sh x.sh"})]
+             ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
     for name, params in calls:
         grant(server, params)
         write(at(name), "#!/bin/sh\necho two\n")
@@ -164,6 +164,9 @@ def test_files():
     grant(server, {"command": "sh long.sh"})
     for text in ("sh $X", "$X", "cat x.sh | sh", "sh <x.sh", "PATH=bin:$PATH tool", "sh *.sh",
                  "export PATH=bin; tool", "env PATH=bin tool", "cd $X; ./x.sh", "ls | xargs sh",
+                 "trap ./x.sh EXIT; cd bin", "cd bin; cd ..; ./x.sh", "env -C bin ./tool", "pushd bin; popd; ./tool",
+                 "for i in $X; do cd bin; ./tool; done", "CDPATH=bin; ls", "cd -P bin; ./tool",
+                 ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" not in question, "%.40s can be remembered" % text)
