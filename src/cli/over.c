@@ -4,6 +4,9 @@
  * All engines: a host that is gone may leave our stdout open, so requests end soon after the end of
  * the input, and a lease ends what no end of input reaches. Not less than 15 minutes: a stateless
  * client of MCP cannot be asked whether it is there.
+ *
+ * srun without --unbuffered, which makes procpen's stdout a pseudo-terminal on the node: a command
+ * that can open /dev/pts could write answers of its own into it.
  */
 #include "cli/over.h"
 
@@ -11,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "shell/words.h"
@@ -18,6 +22,7 @@
 #define WORDS_MAX 256
 #define MARK_TARGET "%target" /* the words of the target */
 #define MARK_MOUNT "%mount"   /* WORKSPACE:WORKSPACE */
+#define MARK_USER "%user"     /* whom the workspace belongs to, as far as we know */
 #define STATE_DIR "/var/lib/procpen"
 
 struct over_preset {
@@ -27,16 +32,19 @@ struct over_preset {
 	const char *set;       /* one more option, or NULL */
 };
 
+/* Each up to the words of the server. An image may have an entry point of its own, as ours has. */
 static const char *const over_ssh[] = { "ssh", "-T", "-o", "BatchMode=yes", "-o",
 					"ServerAliveInterval=15", "-o", "ServerAliveCountMax=4",
-					MARK_TARGET, NULL };
-static const char *const over_podman[] = { "podman", "run", "-i", "--rm", "-v", MARK_MOUNT, "-v",
-					   "procpen-state:" STATE_DIR, MARK_TARGET, NULL };
-static const char *const over_docker[] = { "docker", "run", "-i", "--rm", "-v", MARK_MOUNT, "-v",
-					   "procpen-state:" STATE_DIR, MARK_TARGET, NULL };
-static const char *const over_kubectl[] = { "kubectl", "exec", "-i", MARK_TARGET, "--", NULL };
-static const char *const over_srun[] = { "srun", "--unbuffered", "--ntasks=1", MARK_TARGET, NULL };
-static const char *const over_any[] = { MARK_TARGET, NULL };
+					MARK_TARGET, "procpen", NULL };
+#define OVER_CONTAINER(engine)                                                                     \
+	{ engine, "run", "-i", "--rm", MARK_USER, "-v", MARK_MOUNT, "-v",                          \
+	  "procpen-state:" STATE_DIR, "--entrypoint", "procpen", MARK_TARGET, NULL }
+static const char *const over_podman[] = OVER_CONTAINER("podman");
+static const char *const over_docker[] = OVER_CONTAINER("docker");
+static const char *const over_kubectl[] = { "kubectl", "exec",    "-i", MARK_TARGET,
+					    "--",      "procpen", NULL };
+static const char *const over_srun[] = { "srun", "--ntasks=1", MARK_TARGET, "procpen", NULL };
+static const char *const over_any[] = { MARK_TARGET, "procpen", NULL };
 
 static const struct over_preset over_presets[] = {
 	{ "ssh", over_ssh, NULL, NULL },
@@ -79,6 +87,15 @@ static void over_add(struct over_words *c, const char *word)
 	c->words[c->count++] = c->quotes ? over_quote(word) : mem_strdup(word);
 }
 
+/* podman without root maps the caller to a user of a namespace, docker does not. */
+static void over_add_user(struct over_words *c, const struct over_preset *preset)
+{
+	char user[64];
+
+	sprintf(user, "--user=%u:%u", (unsigned)geteuid(), (unsigned)getegid());
+	over_add(c, preset->prefix == over_podman && geteuid() ? "--userns=keep-id" : user);
+}
+
 static void over_add_prefix(struct over_words *c, const struct over_preset *preset,
 			    char *const *target, const char *workspace)
 {
@@ -89,6 +106,8 @@ static void over_add_prefix(struct over_words *c, const struct over_preset *pres
 		if (!strcmp(*word, MARK_TARGET))
 			for (char *const *part = target; *part; part++)
 				over_add(c, *part);
+		else if (!strcmp(*word, MARK_USER))
+			over_add_user(c, preset);
 		else
 			over_add(c, strcmp(*word, MARK_MOUNT) ? *word : mount);
 }
@@ -104,8 +123,8 @@ static bool over_is_ssh(const char *program)
 static void over_add_server(struct over_words *c, const struct over_preset *preset,
 			    const char *workspace)
 {
-	static const char *const server[] = { "procpen", "serve", "--set", "server.eof_seconds=2",
-					      "--set", "server.lease_ms=900000", "--workspace" };
+	static const char *const server[] = { "serve", "--set", "server.eof_seconds=2", "--set",
+					      "server.lease_ms=900000", "--workspace" };
 
 	c->quotes = over_is_ssh(c->words[0]);
 	for (size_t i = 0; i < COUNT_OF(server); i++)

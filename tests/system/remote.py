@@ -2,16 +2,14 @@
 """An engine elsewhere: the lease of a session whose client may be gone without an end of file."""
 import json
 import os
-import pwd
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 
-from client import (WAIT, Server, Skip, check, equal, eventually, is_alive, process_text,
-                    processes_marked, server_path)
+from client import (WAIT, Failure, RpcError, Server, check, equal, eventually, is_alive, process_text,
+                    server_path)
+from engines import Podman, PodmanExec, Slurm, Ssh, argv, entry, start, tools
 from suite import Suite
 
 suite = Suite(at_a_time=4)
@@ -109,7 +107,9 @@ def test_a_server_that_was_stopped_hears_its_client_first():
 
 # ---------------------------------------------------------------- engines
 
-SERVE = ["procpen", "serve", "--set", "server.eof_seconds=2", "--set", "server.lease_ms=900000",
+CALLER = "--user=%d:%d" % (os.geteuid(), os.getegid())
+CONTAINER = ("%s run -i --rm %s -v W:W -v procpen-state:/var/lib/procpen --entrypoint procpen img")
+SERVE = ["serve", "--set", "server.eof_seconds=2", "--set", "server.lease_ms=900000",
          "--workspace"]
 STATE = ["--state-dir", "/var/lib/procpen"]
 # An engine by name: it keeps what it was called with, and executes what it would elsewhere.
@@ -117,59 +117,28 @@ STUB = """#!%s
 import os, sys
 words = sys.argv[1:]
 open(os.environ["STUB_LOG"], "w").write("\\n".join([os.path.basename(sys.argv[0]), *words]))
-at = words.index("procpen")
-words = words[at:]
+words = ["procpen", *words[words.index("serve"):]]
 if "--state-dir" in words:
     words[words.index("--state-dir") + 1] = os.environ["STUB_STATE"]
 os.execvp(words[0], words)
 """ % sys.executable
 
 
-def entry(over, workspace):
-    """The words of the entry that setup makes for opencode."""
-    out = subprocess.run([server_path(), "setup", "opencode", "--over", over, "--workspace",
-                          workspace], capture_output=True, text=True, timeout=WAIT)
-    equal(out.returncode, 0, out.stderr)
-    return json.loads(out.stdout)["mcp"]["procpen"]["command"]
-
-
-def start(server, words, path):
-    """Start @server by @words of an entry."""
-    server.env["PATH"] = path + ":" + server.env["PATH"]
-    server.stderr_path = os.path.join(server.base, "stderr")
-    with open(server.stderr_path, "ab") as stderr:
-        server.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                          bufsize=0, stderr=stderr, env=server.env)
-    server.w, server.r = server.process.stdin.fileno(), server.process.stdout.fileno()
-    server.pid = server.process.pid
-    os.set_blocking(server.r, False)
-    os.set_blocking(server.w, False)
-    return server
-
-
-def tools(server):
-    """A folder for PATH that has procpen."""
-    folder = os.path.join(server.base, "bin")
-    os.makedirs(folder, exist_ok=True)
-    os.symlink(server_path(), os.path.join(folder, "procpen"))
-    return folder
-
-
 @suite.test()
 def test_presets_by_a_stub():
     """Arguments only: no container, cluster or job was there."""
     for over, before, after in (
-            ("podman:img", "podman run -i --rm -v W:W -v procpen-state:/var/lib/procpen img", STATE),
-            ("docker:img", "docker run -i --rm -v W:W -v procpen-state:/var/lib/procpen img", STATE),
-            ("kubectl:pod", "kubectl exec -i pod --", STATE),
-            ("srun:-p gpu", "srun --unbuffered --ntasks=1 -p gpu",
+            ("podman:img", CONTAINER % ("podman", "--userns=keep-id" if os.geteuid() else CALLER), STATE),
+            ("docker:img", CONTAINER % ("docker", CALLER), STATE),
+            ("kubectl:pod", "kubectl exec -i pod -- procpen", STATE),
+            ("srun:-p gpu", "srun --ntasks=1 -p gpu procpen",
              ["--set", "env.allow=SLURM_*,CUDA_VISIBLE_DEVICES"]),
-            ("podman exec -i box", "podman exec -i box", [])):
+            ("podman exec -i box", "podman exec -i box procpen", [])):
         server = Server(start=False)
         words = entry(over, server.workspace)
         equal(words, before.replace("W", server.workspace).split() + SERVE + [server.workspace] +
               after, over)
-        folder, log = tools(server), os.path.join(server.base, "log")
+        folder, log = tools(server.base), os.path.join(server.base, "log")
         stub = os.path.join(folder, words[0])
         with open(stub, "w") as f:
             f.write(STUB)
@@ -194,134 +163,126 @@ def test_refused_targets():
         check(says in out.stderr, out.stderr)
 
 
-# ---------------------------------------------------------------- ssh
+# ---------------------------------------------------------------- real engines
 
-def ssh_server(server):
-    """A sshd of our own on the loopback; returns the words that reach it by ssh."""
-    sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
-    if not sshd or not shutil.which("ssh") or not shutil.which("ssh-keygen"):
-        raise Skip("openssh-server or openssh-client is not installed")
-    if os.geteuid() == 0:
-        os.makedirs("/run/sshd", 0o755, exist_ok=True)
-    at = os.path.join(server.base, "ssh")
-    os.mkdir(at, 0o700)
-    for key in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at + "/" + key],
-                       check=True, timeout=WAIT)
-    shutil.copy(at + "/user.pub", at + "/authorized")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {"ListenAddress": "127.0.0.1:%d" % port, "HostKey": at + "/host", "PidFile": "none",
-               "AuthorizedKeysFile": at + "/authorized", "UsePAM": "no", "StrictModes": "no",
-               "PermitRootLogin": "prohibit-password", "PasswordAuthentication": "no",
-               "SetEnv": "HOME=%s PATH=%s/bin:/usr/bin:/bin XDG_STATE_HOME=%s" % (
-                   server.home, server.base, server.state)}
-    with open(at + "/sshd_config", "w") as f:
-        f.writelines("%s %s\n" % item for item in options.items())
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    with open(at + "/config", "w") as f:
-        f.write("Host far\nHostName 127.0.0.1\nPort %d\nUser %s\nIdentityFile %s/user\n"
-                "IdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile %s/known\n"
-                % (port, user, at, at))
-    server.sshd = subprocess.Popen([sshd, "-D", "-e", "-f", at + "/sshd_config"],
-                                   stderr=subprocess.DEVNULL, env=server.env)
-
-    def listens():
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-    eventually(listens, WAIT, "sshd does not listen")
-    return ["ssh", "-F", at + "/config"]
+def records(engine, instance):
+    """The audit log of one server."""
+    folder = os.path.join(engine.state(), "audit")
+    name, = [n for n in os.listdir(folder) if instance in n]
+    with open(os.path.join(folder, name)) as f:
+        return list(map(json.loads, f))
 
 
-class Far:
-    """A procpen that is reached by the entry of ssh:far."""
-
-    def __init__(self, lease_ms=None):
-        self.server = Server(start=False)
-        words = ssh_server(self.server) + entry("ssh:far", self.server.workspace)[1:]
-        if lease_ms:
-            words = [w.replace("900000", str(lease_ms)) for w in words]
-        start(self.server, words, tools(self.server))
-
-    def __enter__(self):
-        return self.server
-
-    def __exit__(self, *error):
-        self.server.sshd.terminate()
-        self.server.sshd.wait(WAIT)
-
-    @staticmethod
-    def is_empty(server):
-        """Nothing is left there but the client here and sshd."""
-        def left():
-            return [p for p in processes_marked(server.base)
-                    if p not in (server.pid, server.sshd.pid) and "sshd" not in process_text(p)]
-        eventually(lambda: not left(), WAIT, "left behind")
+def is_over(engine, server):
+    """Nothing of the session is left elsewhere."""
+    try:
+        eventually(lambda: not engine.elsewhere(server), WAIT, "left behind")
+    except Failure as e:
+        raise Failure("%s: %s" % (e, "; ".join(map(process_text, engine.elsewhere(server)))))
 
 
-def audited(server):
-    folder = os.path.join(server.state, "procpen", "audit")
-    lines = []
-    for name in os.listdir(folder):
-        with open(os.path.join(folder, name)) as f:
-            lines += map(json.loads, f)
-    return lines
+DAEMON = "(trap '' TERM HUP INT; exec setsid sleep 1000 >/dev/null 2>&1)"
 
 
-@suite.test()
-def test_ssh_serves():
-    with Far() as server:
-        equal(server.run("echo $0; pwd")["stdout_summary"].split()[1], server.workspace, "pwd")
-        run = server.run("cat", background=True, stdin_mode="pipe")["process_id"]
-        server.call("process.follow", {"process_id": run})
-        server.call("process.input", {"process_id": run, "data": "over\n"})
-        eventually(lambda: server.ping() and any(
-            n["params"].get("data") == "over\n" for n in server.notes), WAIT, "no event")
-        equal(server.call("process.kill", {"process_id": run})["killed"], True, "killed")
-        server.stop()
-        Far.is_empty(server)
-        equal(audited(server)[0]["host"], os.uname().nodename, "host")
+def terminals(pid):
+    """Those that @pid has open: a command that can open them too could write answers of its own.
+    Only root can look."""
+    folder = "/proc/%d/fd" % pid
+    if not os.access(folder, os.R_OK):
+        return []
+    return [link for link in (os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder))
+            if link.startswith(("/dev/pts", "/dev/tty"))]
 
 
-@suite.test()
-def test_ssh_client_dies():
-    with Far() as server:
-        pid = sleeper(server)
-        server.process.kill()
-        eventually(lambda: not is_alive(pid), WAIT, "the run has outlived its client")
-        Far.is_empty(server)
+def serves(engine):
+    server = engine.session()
+    instance = server.call("agent.session")["server"]["instance"]
+    for pid in engine.elsewhere(server):
+        equal(terminals(pid), [], "terminals of " + process_text(pid))
+    equal(server.run("pwd")["stdout_summary"], server.workspace + "\n", "pwd")
+    run = server.run("cat", background=True, stdin_mode="pipe")["process_id"]
+    server.call("process.follow", {"process_id": run})
+    server.call("process.input", {"process_id": run, "data": "over\n"})
+    eventually(lambda: server.ping() and any(
+        n["params"].get("data") == "over\n" for n in server.notes), WAIT, "no event")
+    equal(server.call("process.kill", {"process_id": run})["killed"], True, "killed")
+    # A line longer than what any relay holds, both ways, and an answer on the way at the end.
+    text = "x" * 200000
+    last = server.request("process.run", {"command": "cat", "stdin": text, "max_output_bytes": 300000})
+    server.close_input()
+    equal(server.result(last)["stdout_summary"], text, "the last answer")
+    equal(server.wait_exit(), 0, "exit status")
+    is_over(engine, server)
+    is_recorded(engine, instance, [run], "serves")
 
 
-@suite.test()
-def test_ssh_client_freezes():
-    with Far(lease_ms=1500) as server:
-        pid = sleeper(server)
-        server.process.send_signal(signal.SIGSTOP)
-        eventually(lambda: not is_alive(pid), WAIT, "the run has outlived its lease")
-        Far.is_empty(server)
+def begin(engine, **options):
+    """A session, its instance, and the ids of runs that would outlive it: one waits, one leaves a
+    daemon that ignores what it can."""
+    server = engine.session(**options)
+    instance = server.call("agent.session")["server"]["instance"]
+    runs = [server.run(command, background=True, environment={"SESSION": server.base})["process_id"]
+            for command in ("sleep 1000", DAEMON + " & sleep 1000")]
+    eventually(lambda: sum("sleep" in argv(pid)[0] for pid in engine.elsewhere(server)) >= 3, WAIT,
+               "the runs have not begun")
+    return server, instance, runs
 
 
-@suite.test()
-def test_ssh_connection_is_cut():
-    """In the middle of output: what was acknowledged is on record, and all its runs have ended."""
-    with Far() as server:
-        runs = [server.run("while :; do echo 0123456789; done", background=True) for _ in (1, 2)]
-        server.call("process.follow", {"process_id": runs[0]["process_id"]})
-        check(server.receive(), "no output")
-        with open("/proc/%d/task/%d/children" % (server.sshd.pid, server.sshd.pid)) as f:
-            children = [int(pid) for pid in f.read().split()]
-        check(children, "no child of sshd")
-        for pid in children:
-            os.kill(pid, signal.SIGKILL)
-        check(server.wait_exit() != 0, "ssh did not notice")
-        eventually(lambda: not any(is_alive(r["pid"]) for r in runs), WAIT, "runs live on")
-        Far.is_empty(server)
-        records = audited(server)
-        for run in runs:
-            equal([r["event"] for r in records if r.get("process_id") == run["process_id"]][-1],
-                  "end", "the record of " + run["process_id"])
-        equal(records[-1]["event"], "server_stop", "the last record")
+def is_recorded(engine, instance, runs, scenario):
+    """What was answered is on record, and its end too unless the engine killed procpen."""
+    log = records(engine, instance)
+    starts = [r for r in log if (r["event"], r.get("capability")) == ("attempt", "process.run")]
+    check(len(starts) >= len(runs), "only %d starts are on record" % len(starts))
+    if scenario in engine.kills:
+        return
+    ends = [r["process_id"] for r in log if r["event"] == "end"]
+    equal([run for run in runs if run not in ends], [], "runs without a record of their end")
+    equal(log[-1]["event"], "server_stop", "the last record")
+
+
+def client_dies(engine):
+    server, instance, runs = begin(engine)
+    server.process.kill()
+    is_over(engine, server)
+    is_recorded(engine, instance, runs, "client_dies")
+
+
+def client_freezes(engine):
+    server, instance, runs = begin(engine, lease_ms=1500)
+    server.process.send_signal(signal.SIGSTOP)
+    is_over(engine, server)
+    is_recorded(engine, instance, runs, "client_freezes")
+    server.process.kill()
+
+
+def connection_is_cut(engine):
+    """In the middle of output."""
+    server, instance, runs = begin(engine)
+    runs.append(server.run("while :; do echo 0123456789; done", background=True)["process_id"])
+    server.call("process.follow", {"process_id": runs[-1]})
+    check(server.receive(), "no output")
+    engine.cut(server)
+    is_over(engine, server)
+    is_recorded(engine, instance, runs, "connection_is_cut")
+    if engine.notices_cuts:
+        check(server.wait_exit() != 0, "the client did not notice")
+    server.process.kill()
+
+
+def works_through(kind, *scenarios):
+    def works():
+        with kind() as engine:
+            for scenario in scenarios:
+                try:
+                    scenario(engine)
+                except (Failure, RpcError, OSError) as e:
+                    raise Failure("%s: %s" % (scenario.__name__, e)) from e
+    works.__name__ = "test_%s_works" % kind.__name__.lower()
+    suite.test()(works)
+
+
+for kind in (Podman, Slurm, Ssh, PodmanExec):
+    works_through(kind, serves, client_dies, client_freezes, connection_is_cut)
 
 
 if __name__ == "__main__":
