@@ -8,8 +8,9 @@ import libraries
 USER = 65532
 HOME = "home/procpen"
 # What commands and procpen write; the rest belongs to root. Open to every user, because engines often
-# start a container as the owner of the directory that they mount.
-OPEN = ["tmp", HOME, "workspace"]
+# start a container as the owner of the directory that they mount. A new volume of docker takes its mode
+# from the directory below it, here the state directory of `procpen setup --over docker:`.
+OPEN = ["tmp", HOME, "workspace", "var/lib/procpen"]
 PASSWD = "root:x:0:0:root:/root:/sbin/nologin\nprocpen:x:%d:%d:procpen:/%s:/bin/sh\n" % (
     USER, USER, HOME)
 GROUP = "root:x:0:\nprocpen:x:%d:\n" % USER
@@ -19,7 +20,7 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 def program_layer(more=()):
     members = [(folder, 0o755, None) for folder in ("home", "usr", "usr/bin", "usr/libexec",
                                                     "usr/share", "usr/share/doc",
-                                                    "usr/share/doc/procpen")]
+                                                    "usr/share/doc/procpen", "var", "var/lib")]
     members += [(folder, 0o1777, None, USER) for folder in OPEN]
     for name in ("usr/bin/procpen", "usr/libexec/procpen-shim"):
         members.append((name, 0o755, (common.STAGE / name).read_bytes()))
