@@ -207,7 +207,7 @@ class Ssh(Engine):
                        self.owner.home, self.base, self.owner.state)}
         self.write("ssh/sshd_config", "".join("%s %s\n" % item for item in options.items()))
         self.config = self.write("ssh/config", (
-            "Host far far1 far2\nHostName 127.0.0.1\nPort %d\nUser %s\nIdentityFile %s/user\n"
+            "Host far build1 build2\nHostName 127.0.0.1\nPort %d\nUser %s\nIdentityFile %s/user\n"
             "IdentitiesOnly yes\nStrictHostKeyChecking no\nUserKnownHostsFile %s/known\n"
             "LogLevel ERROR\n") % (port, pwd.getpwuid(os.geteuid()).pw_name, at, at))
         self.sshd = self.daemon(shutil.which("sshd", path=SBIN), "-D", "-e", "-f",

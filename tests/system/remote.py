@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 
-from client import (WAIT, Failure, RpcError, Server, check, equal, eventually, is_alive, process_text,
-                    server_path)
+from client import (ROOT, WAIT, Failure, RpcError, Server, check, equal, eventually, is_alive,
+                    process_text, server_path)
 from engines import Podman, PodmanExec, Slurm, Ssh, argv, entry, start, tools
+from operating import blocks
 from suite import Suite
 
 suite = Suite(at_a_time=4)
@@ -161,6 +162,47 @@ def test_refused_targets():
                               workspace], capture_output=True, text=True, timeout=WAIT)
         equal((out.returncode, out.stdout), (1, ""), over)
         check(says in out.stderr, out.stderr)
+
+
+# The members that the page's manifest may have, as the reference of the Kubernetes API (v1) has them.
+CLAIM = {"name": str, "persistentVolumeClaim": {"claimName": str, "readOnly": bool}}
+CONTAINER_SPEC = {"name": str, "image": str, "command": [str], "args": [str], "workingDir": str,
+                  "resources": {"limits": {"memory": str, "cpu": str}},
+                  "securityContext": {"allowPrivilegeEscalation": bool, "runAsUser": int},
+                  "volumeMounts": [{"name": str, "mountPath": str, "readOnly": bool}]}
+POD = {"apiVersion": str, "kind": str, "metadata": {"name": str},
+       "spec": {"securityContext": {"runAsUser": int, "runAsGroup": int, "fsGroup": int},
+                "automountServiceAccountToken": bool, "containers": [CONTAINER_SPEC],
+                "volumes": [CLAIM], "restartPolicy": str}}
+
+
+def conforms(value, shape, where):
+    if isinstance(shape, type):
+        check(type(value) is shape, "%s is no %s" % (where, shape.__name__))
+    elif isinstance(shape, list):
+        check(isinstance(value, list), where + " is no array")
+        for number, item in enumerate(value):
+            conforms(item, shape[0], "%s[%d]" % (where, number))
+    else:
+        check(isinstance(value, dict), where + " is no object")
+        for name, item in value.items():
+            check(name in shape, "%s has no member %s" % (where, name))
+            conforms(item, shape[name], where + "." + name)
+
+
+@suite.test()
+def test_the_manifest_for_kubectl():
+    text = (ROOT / "docs" / "remote.md").read_text(encoding="utf-8")
+    block, = [b for b in blocks(text) if b.startswith("{")]
+    pod = json.loads(block)
+    conforms(pod, POD, "pod")
+    equal((pod["apiVersion"], pod["kind"]), ("v1", "Pod"), "kind")
+    container, = pod["spec"]["containers"]
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    equal(sorted(mounts.values()), sorted(v["name"] for v in pod["spec"]["volumes"]), "volumes")
+    words = entry("kubectl:" + pod["metadata"]["name"], "/workspace")
+    for option in ("--workspace", "--state-dir"):
+        check(words[words.index(option) + 1] in mounts, option + " is on no volume")
 
 
 # ---------------------------------------------------------------- real engines
