@@ -1,15 +1,19 @@
 #!/usr/bin/python3
 """`make CROSS=aarch64-linux-gnu`: the packages, and what of the tests an emulator of user programs can
-run. It cannot start commands: it knows no seccomp(2), pidfds and vfork as procpen uses them. So what
-starts one is skipped here by name, and runs on a machine of that kind only."""
+run. It cannot start commands: it knows no seccomp(2), pidfds and vfork as procpen uses them. So the unit
+tests and stories that start one are skipped by name; commands are started under a real kernel of that
+machine instead, which an emulator of the whole machine runs."""
 import concurrent.futures
 import functools
+import json
 import os
 import platform
 import re
+import shlex
 import subprocess
 
-from rig import LIMIT, ROOT, Skip, check, command, equal, need, scratch
+import machine
+from rig import LIMIT, ROOT, Skip, check, command, equal, need, outputs, scratch
 from suite import Suite
 
 suite = Suite()
@@ -116,6 +120,72 @@ def test_stories_without_commands_pass():
         told = command("tests/wire/run.py", *sorted(chosen), cwd=ROOT,
                        env=dict(os.environ, PROCPEN=str(emulated)))
     check(told.splitlines()[-1] == "%d passed, 0 failed, 0 skipped" % len(chosen), told[-500:])
+
+
+@functools.lru_cache
+def kernel():
+    """The kernel, and busybox."""
+    try:
+        return outputs(command("packaging/package.py", "cross-kernel", cwd=ROOT,
+                               env=dict(os.environ, CROSS=CROSS)))
+    except Exception as why:
+        raise Skip("no kernel for it: %.300s" % why) from None
+
+
+def call(**params):
+    """One process.run, as a shell command."""
+    return "procpen call --json process.run " + shlex.quote(json.dumps(params))
+
+
+# What starts and ends runs in each way that the kernel has a part in: shell commands, the status of
+# each, and a pattern of what it writes.
+STEPS = [
+    ("procpen doctor --json", 0, '"verdict": ?"ok"'),
+    ("procpen run echo hello", 0, "^hello$"),
+    ("echo in | procpen run cat", 0, "^in$"),
+    ("procpen run --shell 'exit 3'", 3, "^$"),
+    ("procpen run --shell 'kill -9 $$'", 137, ""),
+    (call(command="echo called"), 0, '"seccomp:default","landlock:[0-9]+","pid_namespace",'
+                                     '"mount_namespace","cgroup:v2"'),
+    (call(command="echo strict", profile="strict"), 0, '"seccomp:strict"'),
+    ("procpen run --shell 'echo > /etc/new'", 1, "Read-only file system"),
+    ("procpen run --shell 'echo > new; cat new; ls -l new'", 0, " new$"),
+    ("procpen run mount -t tmpfs none /tmp", 1, "Operation not permitted|permission denied"),
+    ("readlink /proc/self/ns/net; procpen run --set sandbox.network=false readlink /proc/self/ns/net",
+     0, r"^(net:\S+)\n(?!\1)net:"),
+    ("procpen run --timeout 1s --shell 'setsid sleep 1000 & sleep 1000'; echo $?; pidof sleep", 1,
+     r"timed out.*\n124$"),
+    (call(command="sleep 1000", timeout=1), 0, '"state":"timed_out".*"survivors":0'),
+    (call(command="head -c 40m /dev/zero | tail", memory_limit=32 << 20), 1,
+     "ResourceLimitExceeded.*memory"),
+    (call(command="tty; stty size", tty=True), 0, r"/dev/pts/0\\r\\n24 80"),
+    ("procpen run --user guest id -u", 0, "^1234$"),
+    ("mkdir -m 777 /tmp/work; cd /tmp/work; su guest -c 'procpen run echo $(id -u)'", 0, "^1234$"),
+    # Three runs of one server, without a control group for each: its shims serve again.
+    ("""umount /sys/fs/cgroup; for i in 1 2 3; do echo '{"jsonrpc":"2.0","id":'$i',"method":'"""
+     """'"process.run","params":{"command":"echo served"}}'; sleep 1; done | procpen serve""", 0,
+     '(?s)(served.n","stderr_summary.*){3}'),
+    # Killed, it takes its runs with it.
+    ("""mkfifo pipe; procpen serve <pipe & exec 7>pipe; echo '{"jsonrpc":"2.0","id":1,"method":"""
+     """"process.run","params":{"command":"setsid sleep 1000 & sleep 1000","background":true}}' >&7;"""
+     """ until pidof sleep; do usleep 50000; done; kill -9 $!; while pidof sleep; do usleep 50000;"""
+     """ done; echo gone""", 0, "gone$"),
+]
+
+
+@suite.test(LIMIT)
+def test_commands_run_on_a_kernel_of_that_machine():
+    need("qemu-system-aarch64")
+    built()
+    vmlinuz, busybox = kernel()
+    programs = {"bin/busybox": busybox.read_bytes(),
+                "bin/procpen": (BUILD / "stage/usr/bin/procpen").read_bytes()}
+    with scratch() as folder:
+        told = machine.played(folder, vmlinuz, programs, [step[0] for step in STEPS], LIMIT)
+    wrong = ["%s: ended with %d and wrote %s" % (text, status, output[-600:])
+             for (text, wanted, pattern), (status, output) in zip(STEPS, told)
+             if status != wanted or not re.search(pattern, output, re.M)]
+    check(not wrong, "%d steps: %s" % (len(wrong), "\n".join(wrong)))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,11 @@ def made(target, cwd=ROOT):
     """The paths of what `make TARGET` says that it has made."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     text = command("make", "--no-print-directory", target, cwd=cwd, env=environment)
+    return outputs(text, cwd)
+
+
+def outputs(text, cwd=ROOT):
+    """The paths that packaging/package.py says it has made."""
     return [Path(cwd) / path for path in re.findall(r"^  PACKAGE (.+)$", text, re.M)]
 
 
