@@ -32,6 +32,7 @@ struct stream {
 	enum blocklist_reader reader;
 	struct buf text;
 	size_t written; /* bytes at its start */
+	uint64_t parts;
 	bool terminal;  /* the parts are keys; then what waits is in `keys`, not in `text` */
 	struct typed typed; /* the line that is open, at the end of the text */
 	struct buf keys;
@@ -508,7 +509,95 @@ size_t stream_waiting(const struct stream *s)
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part)
 {
+	s->parts++;
 	(s->terminal ? stream_judge_keys : stream_judge_part)(s, bytes, len, end, part);
+}
+
+/* ---- steps ---- */
+
+static bool stream_ends_line(const struct stream *s, char c)
+{
+	return c == '\n' || (s->terminal && c == '\r');
+}
+
+/* Whole lines, because half a line could be judged as another command. None shorter than a step:
+ * a verdict on a long text may take more work for each byte (blocklist/budget.h). */
+static size_t stream_cut(const struct stream *s, const char *bytes, size_t len)
+{
+	size_t steps = len / STREAM_STEP, cut;
+
+	if (steps < 2)
+		return len;
+	for (cut = len / steps; cut && !stream_ends_line(s, bytes[cut - 1]); cut--)
+		;
+	if (cut)
+		return cut;
+	for (cut = len / steps; cut < len && !stream_ends_line(s, bytes[cut - 1]); cut++)
+		;
+	return cut;
+}
+
+static void stream_join_shown(struct stream_part *part, struct stream_part *next)
+{
+	size_t len = part->shown ? strlen(part->shown) : 0;
+	size_t more = next->shown ? strlen(next->shown) : 0;
+
+	if (!more || (len == SHOWN_MAX && !next->verdict.blocked))
+		return;
+	if (next->verdict.blocked)
+		len = 0;
+	if (len + more > SHOWN_MAX)
+		more = SHOWN_MAX - len;
+	part->shown = mem_realloc(part->shown, len + more + 1);
+	memcpy(part->shown + len, next->shown, more);
+	part->shown[len + more] = '\0';
+}
+
+static void stream_join(struct stream_part *part, struct stream_part *next, size_t waited)
+{
+	stream_join_shown(part, next);
+	part->bytes = mem_realloc(part->bytes, part->len + next->len + 1);
+	memcpy(part->bytes + part->len, next->bytes, next->len);
+	part->len += next->len;
+	part->earlier = part->len < waited ? part->len : waited;
+	part->waiting = next->waiting;
+	part->edited |= next->edited;
+	part->verdict = next->verdict;
+}
+
+bool stream_judge_step(struct stream *s, const char *bytes, size_t len, bool end,
+		       struct stream_steps *steps, struct stream_part *part)
+{
+	const char *from = len ? bytes + steps->at : bytes;
+	size_t cut = stream_cut(s, from, len - steps->at);
+	struct stream_part next;
+
+	if (!steps->at)
+		steps->waited = stream_waiting(s);
+	stream_judge(s, from, cut, end && steps->at + cut == len, &next);
+	steps->at += cut;
+	stream_join(part, &next, steps->waited);
+	stream_part_release(&next);
+	return steps->at < len && !part->verdict.blocked;
+}
+
+bool stream_needs_steps(const struct stream *s, size_t len)
+{
+	return len >= 2 * STREAM_STEP && s->reader != BLOCKLIST_READS_DATA;
+}
+
+uint64_t stream_parts(const struct stream *s)
+{
+	return s->parts;
+}
+
+void stream_become(struct stream *s, struct stream *copy)
+{
+	struct stream was = *s;
+
+	*s = *copy;
+	*copy = was;
+	stream_free(copy);
 }
 
 void stream_part_release(struct stream_part *part)

@@ -21,6 +21,9 @@
 #ifndef PROCPEN_BLOCKLIST_STREAM_H
 #define PROCPEN_BLOCKLIST_STREAM_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "blocklist/blocklist.h"
 
@@ -64,6 +67,32 @@ void stream_preview(const struct stream *s, const void *bytes, size_t len, struc
  */
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part);
+
+/*
+ * The same in steps, because a long text takes longer than a turn of the loop may: in each the
+ * lines of STREAM_STEP bytes or some more are judged, as if they were a part of their own. Returns
+ * whether there is more to judge, which is not so after a blocked line. @steps and @part are zeroed
+ * at first.
+ */
+#define STREAM_STEP (12u << 10)
+
+struct stream_steps {
+	size_t at;     /* bytes that were judged */
+	size_t waited; /* before the first */
+};
+
+bool stream_judge_step(struct stream *s, const char *bytes, size_t len, bool end,
+		       struct stream_steps *steps, struct stream_part *part);
+
+/* Is a step shorter than judging @len bytes at once? */
+bool stream_needs_steps(const struct stream *s, size_t len);
+
+/* How many parts were judged. */
+uint64_t stream_parts(const struct stream *s);
+
+/* @s is as @copy, which is freed: what was tried on the copy has come. */
+void stream_become(struct stream *s, struct stream *copy);
+
 void stream_part_release(struct stream_part *part); /* a zeroed one, too */
 
 #endif

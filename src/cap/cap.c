@@ -535,6 +535,14 @@ static void cap_go_on(struct cap_call *call)
 	if (replayed || (ops->resolve && ops->resolve(call, &e)))
 		cap_refuse(call, "failed", NULL, &e);
 	else
+		cap_resume(call);
+}
+
+void cap_resume(struct cap_call *call)
+{
+	const struct cap_ops *ops = call->row->ops;
+
+	if (!ops->postpone || !ops->postpone(call))
 		cap_pass_tier(call);
 }
 

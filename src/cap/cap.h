@@ -115,6 +115,10 @@ struct cap_ops {
 	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
 
+	/* Does the call wait for long work before it can be judged? Then cap_resume() takes it up
+	 * here again. May be NULL. */
+	bool (*postpone)(struct cap_call *call);
+
 	/* Before a human is asked: would judge() block the call now? No effect. Returns 0, or -1
 	 * and sets call->verdict. May be NULL. */
 	int (*try_judge)(struct cap_call *call, struct err *e);
@@ -227,6 +231,9 @@ void cap_replayed(struct cap_call *call, const struct proc *p);
 /* The call before @call, its repeat, has ended without a run. Answer with its error @e (released),
  * or with NULL go through the gate as if there had been none, from the step replay on. */
 void cap_replay_failed(struct cap_call *call, struct err *e);
+
+/* What @call was postponed for is done. Its request may be over after this. */
+void cap_resume(struct cap_call *call);
 
 /* Would a call of @row fail with LimitReached because too many requests wait? */
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params);

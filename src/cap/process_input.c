@@ -2,11 +2,16 @@
  * process.input: write to the stdin of a run. All of data is taken or nothing (proc/proc.h), unless
  * the blocklist stops at a line of it (blocklist/stream.h), and what the command does not read
  * waits in the server, so the call never waits.
+ *
+ * A long text for a shell is judged in turns of the loop, on a copy of the run's stream, before the
+ * gate goes on; what comes for that run meanwhile waits behind it. If the stream is another by
+ * then, because a human has allowed an older call, all is judged again at once.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
@@ -15,20 +20,38 @@
 #include "cap/command.h"
 #include "cap/judge.h"
 
+#define POSTPONED_MAX 16 /* each has up to limits.input_bytes */
+
 struct input_task {
 	char *bytes; /* decoded; NULL: no data */
 	size_t len;
 	bool close;
+	uint64_t asked;          /* the number of the stream's parts when the rules were asked */
+	struct cap_call *call;   /* that was postponed; NULL: it was not */
+	uint64_t run;
+	struct stream *copy;     /* of the run's stream, on which all was judged ... */
+	uint64_t parts;          /* ... when this was the number of its parts */
+	struct stream_steps steps;
+	bool ready;
+	struct slices_job job;
+	struct input_task *next; /* of all that are postponed, the oldest first */
 	bool judged; /* part is set: the bytes can be written */
 	bool overtaken; /* by other input, with which a rule is stricter than when this one came */
 	struct stream_part part;
 	uint64_t stdout_size, stderr_size; /* before the bytes were written */
 };
 
+/* Those that are judged in turns, and those that came behind them for the same run. */
+static struct input_task *process_input_postponed;
+
+static void process_input_leave(struct input_task *t);
+
 static void process_input_task_free(void *task)
 {
 	struct input_task *t = task;
 
+	process_input_leave(t);
+	stream_free(t->copy);
 	free(t->bytes);
 	stream_part_release(&t->part);
 	free(t);
@@ -53,7 +76,7 @@ static struct proc *process_input_run(const struct cap_call *call, struct err *e
 /* Leaves it to the start to say that there is no such run. */
 static void process_input_ask_rules(struct cap_call *call)
 {
-	const struct input_task *t = call->r->task;
+	struct input_task *t = call->r->task;
 	struct err ignored = ERR_INIT;
 	const struct proc *p = process_input_run(call, &ignored);
 	struct ruling ruling;
@@ -61,6 +84,8 @@ static void process_input_ask_rules(struct cap_call *call)
 	err_release(&ignored);
 	if (!p)
 		return;
+	if (proc_attached(p))
+		t->asked = stream_parts(proc_attached(p));
 	judge_input(call->c, call->tier, p, t->bytes, t->len, &ruling);
 	cap_set_ruling(call, &ruling);
 }
@@ -115,28 +140,45 @@ static struct stream *process_input_stream(const struct cap_call *call, struct p
 	return stream;
 }
 
-static void process_input_judge_with(struct cap_call *call, struct stream *stream,
-				     const struct proc *p)
+static void process_input_show_part(struct cap_call *call, const struct proc *p)
 {
-	struct input_task *t = call->r->task;
+	const struct input_task *t = call->r->task;
 
-	stream_part_release(&t->part);
-	stream_judge(stream, t->bytes, t->len, t->close, &t->part);
 	call->verdict = &t->part.verdict;
 	call->event.input_text = proc_echoes(p) ? t->part.shown : NULL;
 }
 
+/* Was all judged on a copy that is still the same? */
+static bool process_input_is_judged(const struct input_task *t, const struct stream *stream)
+{
+	return t->copy && stream_parts(stream) == t->parts;
+}
+
+static void process_input_judge_with(struct input_task *t, struct stream *stream)
+{
+	stream_part_release(&t->part);
+	stream_judge(stream, t->bytes, t->len, t->close, &t->part);
+}
+
+static void process_input_judge_copy(struct input_task *t, const struct stream *stream)
+{
+	struct stream *copy = stream_copy(stream);
+
+	process_input_judge_with(t, copy);
+	stream_free(copy);
+}
+
 static int process_input_try_judge(struct cap_call *call, struct err *e)
 {
+	struct input_task *t = call->r->task;
 	struct proc *p;
 	const struct stream *stream = process_input_stream(call, &p);
-	struct stream *copy;
 
 	if (!stream)
 		return 0;
-	copy = stream_copy(stream);
-	process_input_judge_with(call, copy, p);
-	stream_free(copy);
+	if (!process_input_is_judged(t, stream))
+		process_input_judge_copy(t, stream);
+	process_input_show_part(call, p);
 	if (!call->verdict->blocked)
 		return 0;
 	command_fail_blocked(call->verdict, e);
@@ -152,12 +194,114 @@ static bool process_input_judge(struct cap_call *call)
 
 	call->verdict = NULL;
 	call->event.input_text = NULL;
-	t->overtaken = p && process_input_is_overtaken(call, p);
+	t->overtaken = stream && stream_parts(stream) != t->asked &&
+		       process_input_is_overtaken(call, p);
 	if (!stream || t->overtaken)
 		return true;
-	process_input_judge_with(call, stream, p);
+	if (process_input_is_judged(t, stream)) {
+		stream_become(stream, t->copy);
+		t->copy = NULL;
+	} else {
+		process_input_judge_with(t, stream);
+	}
+	process_input_show_part(call, p);
 	t->judged = true;
 	return t->part.len || !t->part.verdict.blocked;
+}
+
+/* ---- turns ---- */
+
+static void process_input_leave(struct input_task *t)
+{
+	struct input_task **at = &process_input_postponed, *next;
+
+	if (!t->call)
+		return;
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	t->call = NULL;
+	slices_drop(&t->job);
+	for (next = process_input_postponed; next && next->run != t->run;)
+		next = next->next;
+	if (next)
+		slices_add(&next->call->c->slices, next->call->c->loop, &next->job);
+}
+
+static bool process_input_begin_steps(struct input_task *t)
+{
+	struct proc *p;
+	const struct stream *stream = process_input_stream(t->call, &p);
+
+	if (!stream) /* the start says why */
+		return false;
+	t->copy = stream_copy(stream);
+	t->parts = stream_parts(stream);
+	return true;
+}
+
+static bool process_input_work(void *task, int64_t until_us)
+{
+	struct input_task *t = task;
+	struct cap_call *call = t->call;
+	bool more = t->copy || process_input_begin_steps(t);
+
+	while (more) {
+		more = stream_judge_step(t->copy, t->bytes, t->len, t->close, &t->steps, &t->part);
+		if (more && clock_mono_us() >= until_us)
+			return true;
+	}
+	t->ready = true;
+	process_input_leave(t);
+	cap_resume(call);
+	return false;
+}
+
+/* Does it take long, or come behind one that does? */
+static bool process_input_has_to_wait(const struct cap_call *call)
+{
+	struct input_task *t = call->r->task;
+	struct proc *p;
+	const struct stream *stream = process_input_stream(call, &p);
+	const struct input_task *other = process_input_postponed;
+
+	if (!stream || t->ready)
+		return false;
+	t->run = p->seq;
+	while (other && other->run != t->run)
+		other = other->next;
+	return other || stream_needs_steps(stream, t->len);
+}
+
+static void process_input_wait(struct cap_call *call)
+{
+	struct input_task *t = call->r->task, **at = &process_input_postponed;
+	bool first = true;
+
+	for (; *at; at = &(*at)->next)
+		first = first && (*at)->run != t->run;
+	*at = t;
+	t->call = call;
+	t->job = (struct slices_job){ .work = process_input_work, .data = t };
+	if (first)
+		slices_add(&call->c->slices, call->c->loop, &t->job);
+}
+
+static bool process_input_postpone(struct cap_call *call)
+{
+	int count = 0;
+
+	if (!process_input_has_to_wait(call))
+		return false;
+	for (const struct input_task *t = process_input_postponed; t; t = t->next)
+		count++;
+	if (count == POSTPONED_MAX) { /* then one is not judged in turns */
+		process_input_work(process_input_postponed, INT64_MAX);
+		if (!process_input_has_to_wait(call))
+			return false;
+	}
+	process_input_wait(call);
+	return true;
 }
 
 /* ---- the result ---- */
@@ -239,6 +383,7 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 
 const struct cap_ops cap_process_input = {
 	.prepare = process_input_prepare,
+	.postpone = process_input_postpone,
 	.try_judge = process_input_try_judge,
 	.judge = process_input_judge,
 	.start = process_input_start,

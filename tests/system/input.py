@@ -299,6 +299,56 @@ def test_flood():
 
 
 @suite.test()
+def test_long_text_for_a_shell():
+    """It is judged in turns; what comes behind it keeps its place, and other runs do not wait."""
+    server = Server()
+    shell = Talk(server, "exec /bin/bash", environment={"PATH": NOWHERE})
+    other = Talk(server, "exec /bin/bash", environment={"PATH": NOWHERE})
+    line = "n=$((n + 1))\n"
+    text = line * (CHUNK // len(line) - 1)
+    want = 0
+    for last in (":\n", "rm -rf /\n"):
+        ids = [server.request("process.input", {"process_id": shell.id, "data": data})
+               for data in (text + last, "echo a $n\n")]
+        ids += [server.request("process.input", {"process_id": other.id, "data": "echo b\n"})]
+        check("result" in server.answer(ids[2]), "the other run")
+        long, short = server.answer(ids[0]), server.answer(ids[1])
+        equal(short["result"]["bytes_written"], 10, "behind it")
+        if last == ":\n":
+            equal(long.get("result", long).get("bytes_written"), len(text + last), str(long)[:600])
+            want += text.count(line)
+        else:
+            equal(long["error"]["data"]["type"], "CommandBlocked", "the last line")
+            took = long["error"]["data"]["details"]["bytes_written"]
+            check(len(text) // 2 < took < len(text), "the lines before: %d" % took)
+            want += text[:took].count(line)
+        shell.until(r"^a %d\n" % want)
+    gone = [server.request("process.input", {"process_id": shell.id, "data": text})
+            for _ in range(3)]
+    for id in gone[:2]:
+        server.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}})
+    for id in gone[:2]:
+        answer = server.answer(id)
+        check("result" in answer or answer["error"]["data"]["type"] == "Cancelled", str(answer))
+    check("result" in server.answer(gone[2]), "the one behind")
+    many = [server.request("process.input", {"process_id": shell.id, "data": text + "echo %d\n" % i})
+            for i in range(12)]
+    behind = [server.request("process.input", {"process_id": shell.id, "data": "echo n%d\n" % i})
+              for i in range(12)]
+    for id in behind + many:
+        answer = server.answer(id)
+        check("result" in answer or answer["error"]["data"]["type"] in
+              ("LimitReached", "InvalidParams"), str(answer)[:300])
+    shell.until(r"\nn11\n$")
+    many = [server.request("process.input", {"process_id": shell.id, "data": text})
+            for _ in range(2)]
+    shell.kill()
+    for id in many:
+        check(server.answer(id), "a run that ends")
+    server.stop()
+
+
+@suite.test()
 def test_memory_goes_with_the_queue():
     """Twenty full queues, then nothing of them."""
     if "asan" in server_path():

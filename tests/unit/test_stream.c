@@ -475,6 +475,93 @@ static void test_stream_parts_are_no_way_around(void **state)
 	assert_int_equal(p.wrong, 0);
 }
 
+/* Judge @text in steps. Returns how many it took. */
+static int judge_steps(struct stream *s, const char *text, bool end, struct stream_part *part)
+{
+	struct stream_steps steps = { 0 };
+	int count = 1;
+
+	memset(part, 0, sizeof(*part));
+	while (stream_judge_step(s, text, strlen(text), end, &steps, part))
+		count++;
+	return count;
+}
+
+static char *repeat(const char *line, size_t size, const char *last)
+{
+	char *text = mem_zalloc(size + strlen(line) + strlen(last) + 1), *at = text;
+
+	while ((size_t)(at - text) < size)
+		at = stpcpy(at, line);
+	strcpy(at, last);
+	return text;
+}
+
+static void expect_steps(const char *line, const char *last, int count, size_t waiting,
+			 const char *rule)
+{
+	char *text = repeat(line, 64 * KIB - 4, last);
+	size_t passed = strlen(text) - waiting;
+	struct stream *s = stream_of("bash");
+	struct stream_part part;
+
+	assert_true(stream_needs_steps(s, strlen(text)));
+	assert_int_equal(judge_steps(s, text, false, &part), count);
+	assert_int_equal(part.verdict.blocked, rule != NULL);
+	if (rule)
+		assert_string_equal(part.verdict.rule, rule);
+	assert_int_equal(part.waiting, waiting);
+	if (rule) /* in a step that takes long no line is searched for */
+		assert_in_range(part.len, passed / count * (count - 1) - 100, passed - strlen(last));
+	else
+		assert_int_equal(part.len, passed);
+	assert_memory_equal(part.bytes, text, part.len);
+	assert_int_equal(part.bytes[part.len - 1], '\n');
+	assert_int_equal(strlen(part.shown), 4096);
+	stream_part_release(&part);
+	stream_free(s);
+	free(text);
+}
+
+/* Each step ends with a line, wherever its size lies, and the last line is found. */
+static void test_stream_in_steps(void **state)
+{
+	(void)state;
+	expect_steps(":\n", "", 5, 0, NULL);
+	expect_steps("rm -rf /tmp/x\n", "", 5, 0, NULL);
+	expect_steps("rm -rf /tmp/x\n", "rm -rf /\n", 5, 0, "files.remove_tree");
+	expect_steps("echo a\n", "echo '", 5, 6, NULL);
+	expect_steps("cd / && cd tmp && ls\n", "cd /; rm -rf *\n", 5, 0, "files.remove_tree");
+}
+
+/* What waits counts for the call that it came with; a line longer than a step is one step. */
+static void test_stream_steps_and_what_waits(void **state)
+{
+	char *text = repeat("a", 50 * KIB, "'\nrm -rf /\n");
+	struct stream *s = stream_of("bash"), *copy;
+	struct stream_part part;
+	uint64_t parts;
+
+	(void)state;
+	say(s, "echo '", false, "+0 ..6");
+	parts = stream_parts(s);
+	copy = stream_copy(s);
+	assert_int_equal(judge_steps(copy, text, false, &part), 2);
+	assert_int_equal(part.earlier, 6);
+	assert_int_equal(part.len, 6 + 50 * KIB + 2);
+	assert_string_equal(part.verdict.rule, "files.remove_tree");
+	assert_string_equal(part.shown, "rm -rf /\n");
+	stream_part_release(&part);
+	assert_int_equal(stream_parts(s), parts);
+	assert_int_equal(stream_waiting(s), 6);
+	stream_become(s, copy);
+	assert_int_equal(stream_parts(s), parts + 2);
+	assert_int_equal(stream_waiting(s), 0);
+	say(s, "echo b\n", false, "+7");
+	stream_free(s);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +582,8 @@ int main(void)
 		cmocka_unit_test(test_stream_keeps_little_data),
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
 		cmocka_unit_test(test_stream_parts_are_no_way_around),
+		cmocka_unit_test(test_stream_in_steps),
+		cmocka_unit_test(test_stream_steps_and_what_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
