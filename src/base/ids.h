@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define IDS_INSTANCE_SIZE 17 /* 16 hex digits and NUL */
-#define IDS_TEXT_SIZE 32
+#define IDS_TEXT_SIZE 27 /* with the largest number, and NUL */
 
 /* Fill @out with a random instance name, from the clock if getrandom(2) fails. */
 void ids_instance(char out[IDS_INSTANCE_SIZE]);

@@ -716,7 +716,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 	};
 	const struct audit_event event = {
 		.event = "end",
-		.request_id = p->origin, /* the id of its attempt record */
+		.request_id = proc_origin(p), /* the id of its attempt record */
 		.process_id = p->id,
 		.capability = "process.run",
 		.command = p->command,

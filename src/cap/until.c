@@ -452,10 +452,11 @@ static void until_look_at_output(struct until *u, const struct proc *p)
 
 static void until_look_at_idle(struct until *u, const struct proc *p)
 {
-	int64_t left = p->output_mono_ms + u->idle_ms - clock_mono_ms();
+	int64_t left;
 
 	if (p->phase == PROC_SETTLED)
 		return;
+	left = p->live->output_mono_ms + u->idle_ms - clock_mono_ms();
 	if (left <= 0)
 		u->found = UNTIL_MET;
 	else

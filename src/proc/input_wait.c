@@ -30,7 +30,7 @@ static enum input_wait input_wait_is_quiet(struct proc *p, int64_t cpu_ms)
 
 	if (!before.since_ms || used)
 		*quiet = (struct quiet){ .since_ms = now, .cpu_ms = cpu_ms };
-	if (now - p->output_mono_ms < INPUT_WAIT_QUIET_MS)
+	if (now - p->live->output_mono_ms < INPUT_WAIT_QUIET_MS)
 		return INPUT_WAIT_NO;
 	if (!before.since_ms)
 		return INPUT_WAIT_UNKNOWN;

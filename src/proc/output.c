@@ -45,7 +45,6 @@ void output_release(struct output *o)
 {
 	free(o->small);
 	o->small = NULL;
-	o->small_len = 0;
 }
 
 /* The position of byte @offset in the spool; *@contiguous: bytes up to the next break there. */
@@ -96,16 +95,17 @@ static bool output_keep_small(struct output *o, const char *bytes, size_t len)
 {
 	if (o->total + len > OUTPUT_SMALL || o->total + len > o->head_max)
 		return false;
-	o->small = mem_realloc(o->small, o->small_len + len);
-	memcpy(o->small + o->small_len, bytes, len);
-	o->small_len += (uint32_t)len;
+	o->small = mem_realloc(o->small, o->total + len);
+	memcpy(o->small + o->total, bytes, len);
 	return true;
 }
 
 /* The stream is no longer small: move it into the spool. */
 static bool output_spill(struct output *o)
 {
-	if (output_spool_open(o->spool) < 0 || !output_spool_store(o, 0, o->small, o->small_len))
+	uint64_t len = o->total < o->head_max ? o->total : o->head_max; /* then comes the hole */
+
+	if (output_spool_open(o->spool) < 0 || !output_spool_store(o, 0, o->small, len))
 		return false;
 	output_release(o);
 	o->spooled = true;

@@ -45,8 +45,7 @@ struct output {
 	uint64_t tail_max; /* may shrink once, see output_freeze() */
 	uint64_t tail_from; /* bytes before it are not in the tail (they could not be stored) */
 	uint64_t total;    /* bytes read from the command so far */
-	char *small;       /* the first small_len bytes, unless spooled; owned */
-	uint32_t small_len;
+	char *small;       /* all bytes before the hole, unless spooled; owned */
 	bool spooled;      /* all that is kept is in the spool */
 	bool frozen;
 	bool dropped;      /* the spool was evicted: nothing is kept */

@@ -129,7 +129,7 @@ static void proc_on_pump_data(void *ctx, bool stored)
 	struct proc *p = ctx;
 
 	if (stored) {
-		p->output_mono_ms = clock_mono_ms();
+		p->live->output_mono_ms = clock_mono_ms();
 		if (p->log_file)
 			log_file_feed(p->log_file);
 		proc_notify(p, PROC_EVENT_OUTPUT);
@@ -462,7 +462,7 @@ static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 static void proc_on_silence(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct proc *p = w->data;
-	int64_t left = p->output_mono_ms + p->live->idle_timeout_ms - clock_mono_ms();
+	int64_t left = p->live->output_mono_ms + p->live->idle_timeout_ms - clock_mono_ms();
 
 	(void)revents;
 	if (left <= 0 && (pump_has_bytes(&p->live->out) || pump_has_bytes(&p->live->err)))
@@ -490,7 +490,8 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->out.on_data = live->err.on_data = proc_on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.arrivals = live->err.arrivals = &p->arrivals;
-	live->out.start_ms = live->err.start_ms = p->started_mono_ms;
+	live->out.start_ms = live->err.start_ms = live->output_mono_ms =
+		p->started_mono_us / 1000;
 	live->err.is_err = true;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
 	live->feed.rest_fd = live->terminal_fd = -1;
@@ -530,6 +531,11 @@ void proc_free(struct proc *p)
 }
 
 /* ---- the interface ---- */
+
+const char *proc_origin(const struct proc *p)
+{
+	return p->has_origin ? p->command + strlen(p->command) + 1 : NULL;
+}
 
 int proc_exit_code(const struct proc *p)
 {
@@ -657,7 +663,7 @@ const char *proc_signal_name(const struct proc *p)
 
 int64_t proc_duration_ms(const struct proc *p)
 {
-	return (p->ended_mono_ms ? p->ended_mono_ms : clock_mono_ms()) - p->started_mono_ms;
+	return (p->ended_mono_ms ? p->ended_mono_ms : clock_mono_ms()) - p->started_mono_us / 1000;
 }
 
 bool proc_output_open(const struct proc *p)

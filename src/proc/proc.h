@@ -155,6 +155,7 @@ struct proc_live {
 	struct limits_watch limits;
 	ev_timer timeout, silence, drain;
 	int64_t idle_timeout_ms;
+	int64_t output_mono_ms; /* of its last output; at first, of its start */
 	struct quiet quiet;
 	struct lines_place counted[2]; /* the last of stdout, stderr from which a call searched */
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
@@ -176,19 +177,18 @@ struct proc {
 	const struct proc_env *env;
 	struct proc *older, *newer; /* the table's list */
 	uint64_t seq;
-	char id[IDS_TEXT_SIZE];
-	char *command, *origin; /* behind the struct, in the same allocation */
 	struct proc_settings *settings;
-
-	enum proc_phase phase;
-	enum proc_state state;
-	enum proc_reason reason;
 	int wait_status;              /* once it has exited */
 	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	uint32_t leftover;            /* live processes beside the command when it settled, those
 				       * just killed included */
 	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
 	uint32_t survivors;           /* could not be killed */
+	enum proc_phase phase : 8;
+	enum proc_state state : 8;
+	enum proc_reason reason : 8;
+	char id[IDS_TEXT_SIZE];
+	bool has_origin;              /* see proc_origin() */
 	bool background;
 	bool exited;                  /* wait_status is valid */
 	bool tree_alive;              /* a process of it is, or may be, alive */
@@ -215,9 +215,8 @@ struct proc {
 	struct log_file *log_file;    /* or NULL */
 	struct err *failure;          /* why it never started, or NULL */
 
-	int64_t started_mono_ms, ended_mono_ms;
 	int64_t started_mono_us;      /* exact, for what is found out about this run or another */
-	int64_t output_mono_ms;       /* of its last output; at first, of its start */
+	int64_t ended_mono_ms;
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* of the last reading; final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
@@ -225,6 +224,7 @@ struct proc {
 	struct output out, err;
 	struct arrivals arrivals;
 	struct proc_live *live;       /* NULL once no process of it lives */
+	char command[];
 };
 
 /*
@@ -236,6 +236,9 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 /* Stop watching and free. Kills nothing itself: the closed socket makes a live shim kill its
  * tree. */
 void proc_free(struct proc *p);
+
+/* proc_spec.origin, or NULL. */
+const char *proc_origin(const struct proc *p);
 
 /* The exit code, or -1 unless the command exited by itself without our kill. */
 int proc_exit_code(const struct proc *p);

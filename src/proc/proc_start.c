@@ -204,15 +204,15 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 			  PAGE_BYTES;
 
 	p->env = env;
-	p->command = memcpy(p + 1, spec->command, command);
+	memcpy(p->command, spec->command, command);
+	p->has_origin = origin;
 	if (origin)
-		p->origin = memcpy(p->command + command, spec->origin, origin);
+		memcpy(p->command + command, spec->origin, origin);
 	p->settings = proc_settings_get(spec, run);
 	limits_proof_init(&p->proof);
 	p->seq = spec->seq;
 	p->background = spec->background;
 	p->started_mono_us = clock_mono_us();
-	p->started_mono_ms = p->output_mono_ms = p->started_mono_us / 1000;
 	p->started_wall_ms = clock_wall_ms();
 	spool_init(&p->spool);
 	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
