@@ -40,6 +40,7 @@ struct blocklist_run {
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
 	bool is_fed;      /* a pipe or a redirection is its standard input */
 	const struct shell_word *input; /* text that is known to stand there, or NULL */
+	const struct shell_word *input_file; /* the file that a redirection puts there, or NULL */
 	bool writes;      /* a redirection writes a file other than /dev/null */
 };
 

@@ -402,6 +402,8 @@ static void evaluate_report_redirects(const struct shell_command *c, struct bloc
 			run->writes |= !file || strcmp(file, "/dev/null");
 		if (r->op != SHELL_TO && r->op != SHELL_APPEND)
 			run->is_fed |= r->fd <= 0 && (r->op != SHELL_DUP || r->fd == 0);
+		if (r->op == SHELL_FROM && r->fd <= 0)
+			run->input_file = &r->target;
 	}
 }
 

@@ -193,6 +193,21 @@ static bool rule_fits_part_is_fields(const struct rule_part *p)
 	return false;
 }
 
+/* The word @i of @run; behind the last one the file that a redirection has it read, which is as
+ * good as a named one. Not where the rule allows, or would guess what file it is. NULL: none. */
+static const struct shell_word *rule_fits_next(const struct rule *r,
+					       const struct blocklist_run *run, size_t i)
+{
+	struct rule_part file;
+
+	if (i < run->count)
+		return &run->words[i];
+	if (i > run->count || !run->input_file || r->decision == TIER_AUTONOMOUS)
+		return NULL;
+	file = rule_fits_part_of(r, run->input_file);
+	return !r->guesses || rule_fits_part_known(&file) ? run->input_file : NULL;
+}
+
 /* How the word @text of a rule is among those of @run. */
 enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 
@@ -202,9 +217,10 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 					      bool sure, uint64_t *steps)
 {
 	enum rule_fits_occurs best = OCCURS_NOT;
+	const struct shell_word *w;
 
-	for (size_t i = 1; i < run->count && best < OCCURS; i++) {
-		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
+	for (size_t i = 1; best < OCCURS && (w = rule_fits_next(r, run, i)); i++) {
+		struct rule_part p = rule_fits_part_of(r, w);
 
 		if (rule_fits_word(&p, text, sure, steps))
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
@@ -215,10 +231,11 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 
 static size_t rule_fits_count_unknown(const struct rule *r, const struct blocklist_run *run)
 {
+	const struct shell_word *w;
 	size_t count = 0;
 
-	for (size_t i = 1; i < run->count; i++) {
-		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
+	for (size_t i = 1; (w = rule_fits_next(r, run, i)); i++) {
+		struct rule_part p = rule_fits_part_of(r, w);
 
 		count += !rule_fits_part_known(&p);
 	}
