@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "mcp/confirm.h"
 #include "mcp/progress.h"
 #include "mcp/resources.h"
@@ -138,15 +139,18 @@ static void mcp_call_send_log_message(const struct mcp *m, const struct req *r, 
 	buf_release(&line);
 }
 
-/* Without a session there are no log messages: the notice is the first progress report. */
+/* Without a session there are no log messages: the notice is the first progress report, a line for
+ * people. */
 static void mcp_call_report_start(const struct req *r, const json_t *notice)
 {
 	const char *what = json_get_str(notice, "command", NULL);
 	char text[1024];
+	size_t len = (size_t)snprintf(text, sizeof(text), "%s starts: ", r->row->name);
 
 	if (!what)
 		what = json_get_str(notice, "process_id", "");
-	snprintf(text, sizeof(text), "%s starts: %s", r->row->name, what);
+	len += utf8_show(text + len, sizeof(text) - len - 1, what, strlen(what));
+	text[len] = '\0';
 	mcp_progress_say(mcp_of(r)->progress, r, 0, -1, text);
 }
 
