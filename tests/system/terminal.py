@@ -210,16 +210,18 @@ def test_given_away():
     server = Server()
     if "mount_namespace" not in server.run("true")["sandbox"]:
         raise Skip("there is no mount namespace here")
-    keeper = Terminal(server, "python3", ["-c", KEEPS, "socket"])
-    keeper.until("ready")
-    equal(server.run("python3", ["-c", GIVES, "socket"])["exit_code"], 0, "it is given")
-    keeper.until("kept")
-    for _ in range(3):
-        equal(server.run("ls /dev/pts")["stdout_summary"], "ptmx\n", "of a later run")
-    shell = Terminal(server, "tty; read x")
-    shell.until("/dev/pts/0")
-    for there in ("'0', 'ptmx'", "'ptmx'"):  # our end goes last, and its name with it
-        keeper.ask("\n", re.escape("[%s]\r\n" % there))
+    for given in (0, 1):  # a run with a terminal has number 0 already
+        keeper = Terminal(server, "python3", ["-c", KEEPS, "socket%d" % given])
+        keeper.until("ready")
+        run = server.run("python3", ["-c", GIVES, "socket%d" % given], tty=bool(given))
+        equal(run["exit_code"], 0, "it is given")
+        keeper.until("kept")
+        for _ in range(3):
+            equal(server.run("ls /dev/pts")["stdout_summary"], "ptmx\n", "of a later run")
+        shell = Terminal(server, "tty; read x")
+        shell.until("/dev/pts/0")
+        for there in ("'%d', 'ptmx'" % given, "'ptmx'"):  # our end goes last, and its name with it
+            keeper.ask("\n", re.escape("[%s]\r\n" % there))
     server.stop()
 
 

@@ -7,6 +7,7 @@
 
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
+#include "os/shim/pts.h"
 #include "os/shim/sys.h"
 #include "os/shim/taint.h"
 
@@ -142,14 +143,17 @@ static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 	return -1;
 }
 
-/* The filter would keep the shim from entering a new network namespace, so then each command
- * installs it. The second plan will overwrite the first. */
+/* What the shim makes anew for each command, which its own filter would refuse. */
+#define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS)
+
+/* Where something is made anew, each command installs the filter. The second plan will overwrite
+ * the first. */
 static int pooled_take_filter(struct command *c)
 {
 	const struct sock_filter *from = c->filter;
 
 	command_name_shim(c, (uint32_t)sys0(__NR_getpid));
-	if (c->plan->flags & SHIM_NET_NS) {
+	if (c->plan->flags & RENEWED) {
 		for (uint32_t i = 0; i < c->filter_len; i++)
 			kept_filter[i] = from[i];
 		c->filter = kept_filter;
@@ -171,13 +175,16 @@ static int pooled_send_ready(void)
 
 int pooled_prepare(struct command *c)
 {
+	const uint32_t flags = c->plan->flags;
+
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	if (command_cut_own_bounding_set(c) || pooled_take_filter(c))
 		return -1;
-	taint_remember((c->plan->flags & SHIM_IPC_NS) != 0, (c->plan->flags & SHIM_OWN_PTS) != 0);
+	taint_remember((flags & SHIM_IPC_NS) != 0,
+		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);
 	pooled_close_fds();
-	return c->plan->flags & SHIM_QUEUED ? 0 : pooled_send_ready();
+	return flags & SHIM_QUEUED ? 0 : pooled_send_ready();
 }
 
 /* Where the command's process waits it leaves the plan in the socket: see command_take_plan(). */
@@ -213,9 +220,14 @@ int pooled_wait(struct command *c)
 
 int pooled_renew(const struct command *c)
 {
-	if (!(c->plan->flags & SHIM_NET_NS))
+	const uint32_t flags = c->plan->flags;
+
+	if (!(flags & RENEWED))
 		return 0;
-	return namespaces_renew_network() < 0 ? -1 : pooled_send_ready();
+	if ((flags & SHIM_NET_NS && namespaces_renew_network() < 0) ||
+	    (flags & SHIM_RENEW_PTS && pts_renew(c->plan->pts_rights, c->ruleset) < 0))
+		return -1;
+	return pooled_send_ready();
 }
 
 void pooled_forget(void)

@@ -15,9 +15,9 @@
 void pooled_reserve(struct command *c);
 
 /*
- * Cut the bounding set, install the filter of @c (with SHIM_NET_NS keep it for the commands) and,
- * without SHIM_QUEUED, send SHIM_READY. Returns 0, or -1: the shim must exit, after it has
- * reported the failure if @c->stage is set.
+ * Cut the bounding set, install the filter of @c (or keep it for the commands, where pooled_renew()
+ * has something to do) and, without SHIM_QUEUED, send SHIM_READY. Returns 0, or -1: the shim must
+ * exit, after it has reported the failure if @c->stage is set.
  */
 int pooled_prepare(struct command *c);
 
@@ -30,8 +30,8 @@ int pooled_wait(struct command *c);
 
 /*
  * The command is over and the shim is reused. With SHIM_NET_NS enter a new network namespace, so
- * that no socket of one command reaches a later one, and send SHIM_READY. Returns 0, or -1: the
- * shim must exit.
+ * that no socket of one command reaches a later one; with SHIM_RENEW_PTS mount new
+ * pseudo-terminals; then send SHIM_READY. Returns 0, or -1: the shim must exit.
  */
 int pooled_renew(const struct command *c);
 

@@ -67,6 +67,7 @@ enum shim_flag {
 	SHIM_IPC_NS = 65536, /* in a new IPC namespace; with SHIM_MOUNTS: its queues are on
 			      * /dev/mqueue */
 	SHIM_OWN_PTS = 1048576, /* with SHIM_MOUNTS: pseudo-terminals of its own are on /dev/pts */
+	SHIM_RENEW_PTS = 4194304, /* with SHIM_OWN_PTS and SHIM_POOLED: each command has new ones */
 	SHIM_TYPED_STDIN = 2097152, /* with both: the terminal is put on descriptor 0, too */
 };
 

@@ -24,6 +24,8 @@
 #define OPTIONS "newinstance,ptmxmode=0666,mode=0600,max=256"
 #define NAMED_MAX 256  /* a terminal of a higher number keeps no name */
 #define RULE_PATH_BENEATH 1 /* landlock(7); the build's headers may be older than that */
+#define MNT_DETACH 2
+#define RENEWALS_MAX 50 /* each adds two rules to the ruleset */
 #define TERMINAL_MAJOR 136 /* Documentation/admin-guide/devices.txt */
 #define OPEN_PATH 010000000 /* O_PATH */
 #define ENTRY_SIZE 280      /* getdents64(2): the longest entry */
@@ -132,23 +134,23 @@ static void pts_name_inherited(int fd, long tree)
 /* ---- the instance ---- */
 
 /* The ruleset was made before the instance. */
-static long pts_permit(const struct shim_plan *plan, const char *path)
+static long pts_permit(uint64_t rights, int ruleset, const char *path)
 {
-	struct pts_rule rule = { .allowed_access = plan->pts_rights };
+	struct pts_rule rule = { .allowed_access = rights };
 	long result;
 
-	if (plan->landlock_fd < 0)
+	if (ruleset < 0)
 		return 0;
 	rule.parent_fd = (int)sys4(__NR_openat, AT_FDCWD, path, OPEN_PATH | O_CLOEXEC, 0);
 	if (rule.parent_fd < 0)
 		return rule.parent_fd;
-	result = sys4(__NR_landlock_add_rule, plan->landlock_fd, RULE_PATH_BENEATH, &rule, 0);
+	result = sys4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 	sys1(__NR_close, rule.parent_fd);
 	return result;
 }
 
 /* Not read-only: sudo, for one, gives the terminal that it makes an owner (chown(2)). */
-static long pts_mount_instance(const struct shim_plan *plan)
+static long pts_mount_instance(uint64_t rights, int ruleset)
 {
 	long result = sys5(__NR_mount, "devpts", INSTANCE, "devpts",
 			   MS_NOSUID | MS_NOEXEC, OPTIONS);
@@ -156,8 +158,8 @@ static long pts_mount_instance(const struct shim_plan *plan)
 	if (!result)
 		result = sys5(__NR_mount, MULTIPLEXER, "/dev/ptmx", 0, MS_BIND, 0);
 	if (!result)
-		result = pts_permit(plan, INSTANCE);
-	return result ? result : pts_permit(plan, "/dev/ptmx");
+		result = pts_permit(rights, ruleset, INSTANCE);
+	return result ? result : pts_permit(rights, ruleset, "/dev/ptmx");
 }
 
 /* When modes and owners changed last. */
@@ -174,17 +176,6 @@ static int pts_read_changes(struct pts_changes *c)
 	return 0;
 }
 
-/* Above the numbers that a command's descriptors take. */
-static void pts_keep_instance(void)
-{
-	long fd = sys4(__NR_openat, AT_FDCWD, INSTANCE, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-
-	instance_fd = (int)sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC,
-				SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
-	sys1(__NR_close, fd);
-	pts_read_changes(&as_mounted);
-}
-
 static int pts_is_same_time(const struct statx_timestamp *a, const struct statx_timestamp *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
@@ -199,6 +190,17 @@ static int pts_is_unchanged(void)
 	       pts_is_same_time(&now.multiplexer, &as_mounted.multiplexer);
 }
 
+/* Above the numbers that a command's descriptors take. */
+static void pts_keep_instance(void)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, INSTANCE, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+	instance_fd = (int)sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC,
+				SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
+	sys1(__NR_close, fd);
+	pts_read_changes(&as_mounted);
+}
+
 long pts_mount(const struct shim_plan *plan)
 {
 	const int inherits = !(plan->flags & SHIM_POOLED);
@@ -206,10 +208,28 @@ long pts_mount(const struct shim_plan *plan)
 
 	for (int fd = 0; fd < 3 && inherits; fd++)
 		trees[fd] = pts_clone_inherited(fd);
-	result = pts_mount_instance(plan);
+	result = pts_mount_instance(plan->pts_rights, plan->landlock_fd);
 	for (int fd = 0; fd < 3 && inherits; fd++)
 		pts_name_inherited(fd, trees[fd]);
 	if (!result && !inherits)
+		pts_keep_instance();
+	return result;
+}
+
+/* The first instance is locked, if the mounts are (mount_namespaces(7)): it stays below. */
+long pts_renew(uint64_t rights, int ruleset)
+{
+	static int count;
+	long result;
+
+	if (count && (sys2(__NR_umount2, "/dev/ptmx", MNT_DETACH) < 0 ||
+		      sys2(__NR_umount2, INSTANCE, MNT_DETACH) < 0))
+		return -EBUSY;
+	sys1(__NR_close, instance_fd);
+	if (count++ == RENEWALS_MAX)
+		return -E2BIG;
+	result = pts_mount_instance(rights, ruleset);
+	if (!result)
 		pts_keep_instance();
 	return result;
 }

@@ -14,6 +14,11 @@
  * of /dev are made. Returns 0 or a negative errno. */
 long pts_mount(const struct shim_plan *plan);
 
+/* Mount another instance in the place of the last one, and add it to the @ruleset (-1: none) with
+ * @rights. No descriptor of the last one leads to it. Returns 0, or a negative errno: also when it
+ * was done so often that the ruleset has grown. */
+long pts_renew(uint64_t rights, int ruleset);
+
 /* Is the instance as it was when it was mounted: does nobody hold a terminal of it, and has nobody
  * changed the mode or owner of what stays there? 0 also if that cannot be known. */
 int pts_is_untouched(void);

@@ -34,6 +34,7 @@
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL | \
 		   SHIM_TYPED_STDIN)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
+#define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS) /* after each command */
 
 struct idle_shim {
 	pid_t pid;
@@ -70,8 +71,8 @@ struct pool {
 	bool has_ruleset;       /* of Landlock, which commands enter before their plan comes ... */
 	int ruleset;            /* ... the same for all shims, or -1 ... */
 	struct spawn_ruleset maker; /* ... and this makes each its own */
-	struct pool *apart;     /* for shims that serve one command, or have a network namespace;
-				 * NULL in that pool itself */
+	struct pool *apart;     /* for shims that serve one command, or renew something after
+				 * each; NULL in that pool itself */
 };
 
 /* ---- those that wait ---- */
@@ -425,13 +426,11 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 /*
  * Landlock keeps a command from writing below /proc/PID of its shim, which taint.c would not
  * detect, and from tracing a process of another run. Without it a descriptor of this /proc that is
- * kept would show later runs (namespaces_mount_both_procs()). One of /dev/pts would show the
- * terminal of a later run, even with it.
+ * kept would show later runs (namespaces_mount_both_procs()).
  */
-static bool pool_may_reuse(const struct spawn_request *request)
+static bool pool_may_reuse(const struct shim_plan *plan)
 {
-	return request->plan->landlock_fd >= 0 &&
-	       !(request->terminal && request->plan->flags & SHIM_OWN_PTS);
+	return plan->landlock_fd >= 0;
 }
 
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
@@ -554,11 +553,13 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 		return spawn_start(request, result, e);
 	if (!s->message_max)
 		s->message_max = pool_message_max();
-	reuse = pool_may_reuse(request);
+	if (request->terminal && request->plan->flags & SHIM_OWN_PTS)
+		request->plan->flags |= SHIM_RENEW_PTS;
+	reuse = pool_may_reuse(request->plan);
 	len = pool_write_second(&second, request, reuse);
 	if (!len || len > s->message_max)
 		return spawn_start(request, result, e);
-	if (!reuse || request->plan->flags & SHIM_NET_NS)
+	if (!reuse || request->plan->flags & RENEWED)
 		s = s->apart;
 	other_plan = !pool_is_same_kind(s, request);
 	if (other_plan)
@@ -596,7 +597,7 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 	}
 	if (started->kind % 2)
 		s = s->apart;
-	k.ready = !(s->plan->flags & SHIM_NET_NS); /* else its SHIM_READY comes */
+	k.ready = !(s->plan->flags & RENEWED); /* else its SHIM_READY comes */
 	if (started->kind != s->kind || s->count == IDLE_MAX || ++k.past.runs >= RUNS_MAX) {
 		pool_discard(s, &k);
 		return;
