@@ -44,14 +44,14 @@ def work_through(engine, title):
     check(tried > 5, "only %d commands are on the page" % tried)
 
 
-@suite.test()
+@suite.test(limit=900)
 def test_a_slurm_array():
     need("sbatch")
     with Slurm() as engine:
         work_through(engine, "A Slurm array")
 
 
-@suite.test()
+@suite.test(limit=900)
 def test_parallel_over_ssh():
     need("parallel")
     with Ssh() as engine:
