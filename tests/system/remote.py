@@ -7,8 +7,8 @@ import subprocess
 import sys
 import time
 
-from client import (ROOT, WAIT, Failure, RpcError, Server, check, equal, eventually, is_alive,
-                    process_text, server_path)
+from client import (ROOT, STRESS, WAIT, Failure, RpcError, Server, check, equal, eventually,
+                    is_alive, process_text, server_path)
 from engines import Podman, PodmanExec, Slurm, Ssh, argv, entry, start, tools
 from operating import blocks
 from suite import Suite
@@ -323,7 +323,7 @@ def works_through(kind, *scenarios):
     suite.test()(works)
 
 
-for kind in (Podman, Slurm, Ssh, PodmanExec):
+for kind in (Podman, Slurm, Ssh, *([PodmanExec] if STRESS else [])):
     works_through(kind, serves, client_dies, client_freezes, connection_is_cut)
 
 
