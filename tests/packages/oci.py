@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tarfile
+import tempfile
 
 from rig import REQUEST, Root, Skip, check, command, debian_base, equal, made, need, scratch
 from suite import Suite
@@ -84,8 +85,9 @@ def container():
     need("podman", "runc")
     if os.geteuid() != 0:
         raise Skip("podman is tried as root only")
-    with scratch() as folder:
-        podman = ["podman", "--root", folder / "root", "--runroot", folder / "run", "--runtime", "runc",
+    # Not below TMPDIR: podman takes no run root of more than 50 characters.
+    with scratch() as folder, tempfile.TemporaryDirectory(prefix="procpen-", dir="/tmp") as run_root:
+        podman = ["podman", "--root", folder / "root", "--runroot", run_root, "--runtime", "runc",
                   "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"]
         try:
             loaded = {kind: command(*podman, "load", "--quiet", "--input", archive).split()[-1]
