@@ -66,7 +66,8 @@ class Root:
 
     # Arguments of sh: the directory, chroot, and what to start. Mounts end with the namespace.
     ENTER = ('mount -t proc proc "$0/proc" && mount --bind /dev/null "$0/dev/null" && enter=$1 && '
-             'shift && exec "$enter" "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"')
+             'shift && exec "$enter" "$0" env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin '
+             'HOME=/root "$@"')
 
     def __init__(self, path):
         self.path = path
@@ -100,6 +101,21 @@ class Root:
         # 1: in a bare root the layer of control groups is missing, and doctor says what to do.
         report = json.loads(self.inside(program, "doctor", "--json", status=[0, 1]))
         equal(report["version"], self.inside(program, "--version").split()[1], "doctor")
+
+
+@contextlib.contextmanager
+def busybox_root():
+    """No library, no loader: a shell and tools of busybox."""
+    need("busybox", "readelf")
+    busybox = shutil.which("busybox")
+    check("INTERP" not in command("readelf", "-lW", busybox), "busybox is not the static one")
+    with scratch() as folder:
+        (folder / "bin").mkdir()
+        (folder / "usr/local/bin").mkdir(parents=True)
+        shutil.copy(busybox, folder / "bin/busybox")
+        for name in ("sh", "echo", "env", "cp"):
+            (folder / "bin" / name).symlink_to("busybox")
+        yield Root(folder)
 
 
 @contextlib.contextmanager

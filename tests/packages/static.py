@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from rig import Root, check, command, equal, made, need, scratch
+from rig import busybox_root, check, command, equal, made, need
 from suite import Suite
 
 suite = Suite()
@@ -21,16 +21,8 @@ def test_it_needs_no_library():
 @suite.test()
 def test_it_runs_beside_busybox_alone():
     program, = made("static")
-    busybox = shutil.which("busybox")
-    need("busybox", "readelf")
-    check("INTERP" not in command("readelf", "-lW", busybox), "busybox is not the static one")
-    with scratch() as folder:
-        root = Root(folder)
-        (folder / "bin").mkdir()
-        shutil.copy(busybox, folder / "bin" / "busybox")
-        shutil.copy(program, folder / "procpen")
-        for name in ("sh", "echo", "env"):
-            (folder / "bin" / name).symlink_to("busybox")
+    with busybox_root() as root:
+        shutil.copy(program, root.path / "procpen")
         root.procpen_works("/procpen")
         equal(root.inside("/procpen", "run", "--workspace", "/project", "true", status=[127]), "",
               "a program that is not there")
