@@ -696,7 +696,8 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 static void evaluate_chdir(struct evaluation *e, const struct shell_word *word)
 {
 	if (!word) {
-		e->rules.dir.known = e->here.known = false;
+		path_dir_forget(&e->rules.dir);
+		path_dir_forget(&e->here);
 		return;
 	}
 	path_chdir(&e->rules.dir, word);

@@ -146,9 +146,13 @@ static void path_resolve_relative(struct path *p, const uint16_t *s, size_t len,
 	if (dir->known) {
 		path_add_parts(p, dir->path, dir->len);
 		path_add_parts(p, s, len);
-	} else if (path_add_parts(p, s, len) < CLIMB_TO_ROOT) {
-		p->kind = PATH_NOWHERE;
+		return;
 	}
+	while (p->count < dir->below)
+		p->parts[p->count++] = (struct path_part){ s, 0 };
+	p->climbed = dir->climbed + path_add_parts(p, s, len);
+	if (p->climbed < CLIMB_TO_ROOT)
+		p->kind = PATH_NOWHERE;
 }
 
 /* @named: the unknown at the start is the working directory. */
@@ -405,12 +409,16 @@ void path_chdir(struct path_dir *dir, const struct shell_word *word)
 	struct path_dir before;
 
 	path_dir_copy(&before, dir);
-	dir->known = false;
+	path_dir_forget(dir);
 	if (!path_tokenize(word, 0, true, &t))
 		return;
 	path_resolve(&p, &t, path_named_directory(word, 0), &before);
-	if (p.kind == PATH_ABSOLUTE)
+	if (p.kind == PATH_ABSOLUTE) {
 		path_store_dir(dir, &p);
+	} else if (p.kind == PATH_NOWHERE && p.count <= UINT8_MAX) {
+		dir->climbed = (uint8_t)p.climbed;
+		dir->below = (uint8_t)p.count;
+	}
 }
 
 bool path_dir_text(const struct path_dir *dir, char *out, size_t size)

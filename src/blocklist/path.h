@@ -24,6 +24,8 @@
 /* A working directory. All zero: somewhere unknown, as in a workspace. */
 struct path_dir {
 	bool known;
+	uint8_t climbed; /* of an unknown one: so many levels above the start ... */
+	uint8_t below;   /* ... and then so many down again */
 	size_t len;
 	uint16_t path[256]; /* absolute and resolved, in tokens of this module */
 };
@@ -32,8 +34,16 @@ struct path_dir {
 static inline void path_dir_copy(struct path_dir *to, const struct path_dir *from)
 {
 	to->known = from->known;
+	to->climbed = from->climbed;
+	to->below = from->below;
 	to->len = from->len;
 	memcpy(to->path, from->path, from->len * sizeof(from->path[0]));
+}
+
+static inline void path_dir_forget(struct path_dir *dir)
+{
+	dir->known = false;
+	dir->climbed = dir->below = 0;
 }
 
 /* What an operand stands for. */

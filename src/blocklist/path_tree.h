@@ -31,6 +31,7 @@ struct path_part {
 struct path {
 	enum { PATH_NOWHERE, PATH_ABSOLUTE, PATH_FLOATING } kind; /* FLOATING: begins unknown */
 	size_t count;
+	size_t climbed; /* NOWHERE: levels above an unknown directory */
 	struct path_part parts[PATH_COMPONENTS_MAX];
 };
 

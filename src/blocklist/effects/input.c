@@ -26,14 +26,20 @@ static const struct shell_word *input_opened_by(const struct shell_command *c, l
 	return NULL;
 }
 
-static const struct shell_word *input_opened_before(const struct shell_script *s, uint32_t index)
+/* The descriptor that is its standard input; 0: none. */
+static long input_duplicated(const struct shell_command *c)
 {
-	const struct shell_command *c = &s->commands[index];
 	long fd = 0;
 
 	for (size_t i = 0; i < c->redirect_count; i++)
 		if (c->redirects[i].op == SHELL_DUP && c->redirects[i].fd <= 0)
 			fd = strtol(c->redirects[i].target.text.s, NULL, 10);
+	return fd;
+}
+
+static const struct shell_word *input_opened_before(const struct shell_script *s, uint32_t index,
+						    long fd)
+{
 	for (uint32_t i = index; fd > 2 && i-- > 0 && index - i <= BEFORE_MAX;) {
 		const struct shell_command *before = &s->commands[i];
 		const struct shell_word *text = NULL;
@@ -103,7 +109,7 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
 		at->input = input_of_process(flows, c->parent, arena);
 	if (!at->input && c->redirect_count)
-		at->input = input_opened_before(at->script, at->index);
+		at->input = input_opened_before(at->script, at->index, input_duplicated(c));
 	at->input_flow = dataflow_input(flows, at->index);
 	if (at->input) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
@@ -141,10 +147,14 @@ void input_rest(struct place *at, const struct shell_word *text, struct shell_ar
 const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file)
 {
 	const struct shell_command *c = place_command(at);
+	const struct shell_word *text;
+	long fd;
 
 	if (!c || (!word_begins(file, "/dev/fd/") && !word_begins(file, "/proc/self/fd/")))
 		return NULL;
-	return input_opened_by(c, strtol(strrchr(file->text.s, '/') + 1, NULL, 10));
+	fd = strtol(strrchr(file->text.s, '/') + 1, NULL, 10);
+	text = input_opened_by(c, fd);
+	return text ? text : input_opened_before(at->script, at->index, fd);
 }
 
 /*

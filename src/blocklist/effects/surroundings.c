@@ -50,11 +50,12 @@ static void surroundings_redirects(const struct shell_command *c, struct action_
 
 /* ---- variables ---- */
 
-/* PAGER='rm -rf ~' man x: variables whose text a program runs. */
+/* PAGER='rm -rf ~' man x: variables whose text a program runs. Of a prompt a shell runs only the
+ * substitutions; read as a command it has these too, and is rarely anything else. */
 static void surroundings_assigns(const struct shell_command *c, struct action_list *out)
 {
 	static const char run[] =
-		" PROMPT_COMMAND PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
+		" PROMPT_COMMAND PS0 PS1 PS2 PS4 PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
 		"GIT_SSH_COMMAND GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF LESSOPEN LESSEDIT LESSCLOSE "
 		"BROWSER RSYNC_RSH SUDO_EDITOR GIT_PROXY_COMMAND SHELLOPTS_COMMAND ";
 
