@@ -134,6 +134,7 @@ def test_calls_wait_for_the_roots():
     server.handshake(roots={})
     server.question()
     id = server.request("tools/call", arguments[0])
+    server.call("config.get", {"keys": []})  # so the server has read it
     server.signal(signal.SIGTERM)
     check(server.result(id)["isError"], "at the end")
     equal(server.wait_exit(), 0, "exit status")
