@@ -53,7 +53,7 @@ class Storm:
     def start(self):
         run = self.server.hostile(*self.args, background=True)
         eventually(lambda: self.server.logs(run["process_id"])["stdout"], 20, "no chains")
-        time.sleep(0.5)  # so that they run, and use up both processors
+        time.sleep(0.2)  # so that they run, and use up both processors
         return run
 
     def gone(self, what):
@@ -82,7 +82,7 @@ def end_by_kill(storm):
 
 
 def end_by_timeout(storm):
-    answer = storm.server.hostile(*storm.args, timeout=1)
+    answer = storm.server.hostile(*storm.args, timeout=0.5)
     equal((answer["state"], answer["survivors"]), ("timed_out", 0), "state, survivors")
     check(not [w for w in answer["warnings"] if "shim" in w or "refused" in w],
           "a warning about what the server did itself: %s" % answer["warnings"])
