@@ -247,7 +247,7 @@ def check_share(limited, *args):
     """At 0.03 of a core less than a third of what it gets without a limit. What else the machine does
     lowers that, and makes the shim late: then it is asked again, for longer."""
     for ms in (1500, 4000, 10000):
-        free = cpu_share(limited.run(*args, ms))
+        free = cpu_share(limited.run(*args, ms // 5))
         answer = limited.run(*args, ms, cpu_limit=0.03, timeout=100)
         limited.check_mode(answer)
         equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")

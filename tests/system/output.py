@@ -2,7 +2,6 @@
 """Nothing is lost and nothing is made up: every byte of every child, whatever it writes."""
 import base64
 import collections
-import functools
 import os
 import random
 import time
@@ -15,11 +14,13 @@ suite = Suite()
 PINGS_MIN = 5  # answered during a flood that lasts as long as hundreds of them
 
 
-@functools.lru_cache(maxsize=16)
+LOW = [b"%04x" % n for n in range(1 << 16)]
+
+
 def pattern(size, seed):
-    """What `hostile pattern SIZE SEED` writes."""
-    lines = size // 16 + 1
-    return b"".join([b"%07x%08x\n" % (seed, n) for n in range(lines)])[:size]
+    """What `hostile pattern SIZE SEED` writes: lines of the seed, their number, and a newline."""
+    heads = [b"%07x%04x" % (seed, high) for high in range((size >> 20) + 1)]
+    return b"".join([head + (b"\n" + head).join(LOW) + b"\n" for head in heads])[:size]
 
 
 def pages(server, process_id, stream, encoding="base64", start=0, **params):
