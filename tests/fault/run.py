@@ -54,7 +54,7 @@ FAULTS = """
     fchmod EPERM                getrandom ENOSYS              ppoll EINTR
 """
 MCP = "io.modelcontextprotocol/"
-SHORT_COUNT = 3   # values of N for each call in the short form
+SHORT_COUNT = 2   # values of N for each call in the short form
 ANSWER_WAIT = EXIT_WAIT = 120.0
 AT_A_TIME = 6     # sessions, which wait most of the time
 STATUS = ("while read -r k v; do case $k in NoNewPrivs:|Seccomp:|Seccomp_filters:) "

@@ -88,12 +88,12 @@ def agrees(server, count):
 
 @suite.test()
 def many_short_runs_add_up():
-    agrees(Server(), 1000 if STRESS else 400)
+    agrees(Server(), 1000 if STRESS else 150)
 
 
 @suite.test()
 def they_add_up_where_every_run_has_a_shim_of_its_own():
-    agrees(Server("--set", "sandbox.network=false"), 300 if STRESS else 100)
+    agrees(Server("--set", "sandbox.network=false"), 300 if STRESS else 50)
 
 
 @suite.test()

@@ -179,11 +179,11 @@ def test_flood_of_runners():
 
 @suite.test()
 def test_end_with_many_runs():
-    """EOF with a thousand runs, again and again: the server ends in order."""
+    """EOF with a thousand runs (in make stress again and again): the server ends in order."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 8192:
         raise Skip("a thousand runs need 8192 descriptors, the hard limit is %d" % hard)
-    for turn in range(50 if STRESS else 2):
+    for turn in range(50 if STRESS else 1):
         server = Server("--set", "limits.running_processes=1000",
                         "--set", "limits.requests=1000")
         ids = [server.request("process.run", {"command": "sleep", "args": ["60"],
