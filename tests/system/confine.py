@@ -13,7 +13,7 @@ import tempfile
 from client import STRESS, WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program
 from suite import Suite
 
-suite = Suite()
+suite = Suite(at_a_time=3)
 PYTHON = "/usr/bin/python3"
 ORDINARY = 65534
 NO_NAMESPACES = ["--set", "sandbox.namespaces=false"]
