@@ -11,6 +11,8 @@
 #define OTHERS_MAX 128 /* listing more takes longer than a kill may wait */
 #define TREE_MAX 8192 /* processes listed in one pass; the next pass sees the rest */
 #define WALK_PASSES 50 /* over a tree that grows during a walk */
+#define WALK_QUIET 3 /* passes that find nothing new: a list of children may skip one whose siblings
+		      * end meanwhile (proc_pid_task(5)) */
 
 static int self_pid;
 static int children_fd = -1; /* our own children: open early, in case descriptors run out */
@@ -143,7 +145,8 @@ void proctree_walk(void (*visit)(void *ctx, int pid, const struct procread_stat 
 {
 	int count = proctree_add_new(0), visited = 0;
 
-	for (int pass = 0; visited < count && pass < WALK_PASSES; pass++) {
+	for (int pass = 0, quiet = 0; quiet < WALK_QUIET && pass < WALK_PASSES; pass++) {
+		quiet = visited < count ? 0 : quiet + 1;
 		for (; visited < count; visited++) {
 			struct procread_stat stat;
 

@@ -28,8 +28,9 @@ int proctree_is_live(int pid);
 /*
  * Visit every live descendant once. Lists all before the first visit: one that a visit kills may
  * hide its children for a while (those of a process with threads pass from one thread to the
- * next). Then visits new ones until there are none, or after so many passes that the tree seems to
- * grow without end. @visit must not call this module.
+ * next). Then visits new ones until several passes have found none (a list may skip a child while
+ * others end), or after so many passes that the tree seems to grow without end. @visit must not
+ * call this module.
  */
 void proctree_walk(void (*visit)(void *ctx, int pid, const struct procread_stat *stat),
 		   void *ctx);
