@@ -127,7 +127,8 @@ static const char *cli_run_hint(const struct err *e)
 	case ERR_PROTECTED_VARIABLE:
 		return "Leave it out of --env; a command may set it for itself.";
 	case ERR_SANDBOX_UNAVAILABLE:
-		return *e->hint ? e->hint : "`procpen doctor` shows all layers.";
+		return *e->hint || err_is_shortage(e->sys) ? e->hint
+							   : "`procpen doctor` shows all layers.";
 	case ERR_RESOURCE_LIMIT_EXCEEDED:
 		return "";
 	case ERR_INVALID_PARAMS:

@@ -229,7 +229,7 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		{ "cli.json", "\"--lines\"", "\"--li;nes\"", "the name --li;nes needs quotes" },
 		{ "config.json", "\"strict\"]", "\"str*ct\"]", "the name str*ct needs quotes" },
 		{ "config.json", "\"narrow\": \"false\"", "\"narrow\": \"lower\"",
-		  "\"narrow\": \"lower\" is nothing for type \"ports\"" },
+		  "\"narrow\": \"lower\" is nothing for type \"boolean\"" },
 		{ "cli.json", "\"--cpu\"", "\"--memory\"", "cli.json: run: \"--memory\" is there twice" },
 		{ "cli.json", "\"place\", \"set\", \"help\"]", "\"places\"]",
 		  "cli.json: serve: an option must be an object" },
