@@ -205,7 +205,8 @@ SHIM := $(B)/procpen-shim
 SHIM_FLAGS := -std=c11 -Os $(HERE) -ffreestanding -fno-builtin -fno-stack-protector \
 	-fno-pic -fno-pie -fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
 	-ffunction-sections -fdata-sections
-SHIM_LDFLAGS := -nostdlib -static -Wl,--gc-sections,--build-id=none,-z,noexecstack,--sort-section=name \
+# Its data begins with a page: what each shim writes then takes one page less, wherever the text ends.
+SHIM_LDFLAGS := -nostdlib -static -Wl,-Tdata=0x410000 -Wl,--gc-sections,--build-id=none,-z,noexecstack,--sort-section=name \
 	-Wl,-z,norelro,-z,noseparate-code -s
 
 SHIM_SOURCES := $(sort $(wildcard src/os/shim/*.c))
