@@ -48,27 +48,27 @@ static void text_members_add_value(struct text *t, const struct outline_value *v
 		text_add_json(t, v, VALUE_MAX);
 }
 
-/* "name: cpu_limit 2, memory_limit 1000": the members of the object @of, except containers. */
-static void text_members_add_scalars(struct text *t, const char *prefix,
-				     const struct outline_value *of)
+/* "name: cpu_limit 2, memory_limit 1000": the members of the object @of, except containers; without
+ * a name in an array. Returns whether there are any. */
+static bool text_members_add_pairs(struct text *t, const char *prefix,
+				   const struct outline_value *of)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = NULL;
-	const char *glue = "";
+	bool any = false;
 
 	while ((v = outline_next(o, of, v))) {
 		if (text_members_is_container(v) || !text_members_has_content(t, v))
 			continue;
-		if (!*glue)
+		if (!any && of->key)
 			text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", of->key);
-		text_add(t, "%s", glue);
+		text_add(t, "%s", any ? ", " : "");
 		text_put_named(t, v->key, strlen(v->key));
 		text_add(t, " ");
 		text_members_add_value(t, v);
-		glue = ", ";
+		any = true;
 	}
-	if (*glue)
-		text_add(t, "\n");
+	return any;
 }
 
 /* The elements that fit, and how many are left out. */
@@ -85,7 +85,10 @@ static void text_members_add_elements(struct text *t, const struct outline_value
 			continue;
 		}
 		text_add(t, shown++ ? "; " : "");
-		text_members_add_value(t, v);
+		if (v->kind == OUTLINE_OBJECT)
+			text_members_add_pairs(t, "", v);
+		else
+			text_members_add_value(t, v);
 	}
 	if (left_out)
 		text_add(t, "; [... %zu more left out: ask for fewer ...]", left_out);
@@ -102,7 +105,8 @@ static void text_members_add_member(struct text *t, const char *prefix,
 	if (!text_members_has_content(t, v) || t->left < TEXT_MARK_BYTES)
 		return;
 	if (v->kind == OUTLINE_OBJECT) {
-		text_members_add_scalars(t, prefix, v);
+		if (text_members_add_pairs(t, prefix, v))
+			text_add(t, "\n");
 		while (!*prefix && (below = outline_next(o, v, below)))
 			if (text_members_is_container(below))
 				text_members_add_member(t, v->key, below);

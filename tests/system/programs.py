@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import subprocess
 
 from client import Server, Skip, check, equal, eventually
 from suite import Suite
@@ -65,6 +66,8 @@ def test_less():
 @suite.test()
 def test_vim():
     server = Server()
+    if not subprocess.run([need("vim"), "--version"], capture_output=True, check=False).stdout.startswith(b"VIM "):
+        raise Skip("vim is another editor here")
     vim = Terminal(server, need("vim"), ["-u", "NONE", "-i", "NONE", "note"])
     until_shown(vim, r"^~\n(~\n)+\"note\" \[New")
     vim.type("ihello\rworld")

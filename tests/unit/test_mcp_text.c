@@ -425,6 +425,9 @@ static void test_mcp_text_of_members(void **state)
 	      "\"o\":{\"n\":1,\"l\":[\"x\",\"y z\"],\"m\":{\"p\":null,\"q\":2}},\"last\":-1.5}",
 	      "tiers: process_run notify, is_blocked deny\no: n 1\no.l: x; y z\no.m: q 2\n"
 	      "last: -1.5\n");
+	check("agent.session",
+	      "{\"packs\":[{\"name\":\"git\",\"decision\":\"deny\",\"rules\":9},{\"name\":\"db\"}]}",
+	      "packs: name git, decision deny, rules 9; name db\n");
 	check("agent.session", "{\"out\":\"one\\ntwo\",\"code\":0}", "code: 0\n--- out\none\ntwo\n");
 }
 
