@@ -39,6 +39,8 @@
  * reader may seem to read nothing: 64 KiB within this time are 2 KiB a second. */
 #define READER_TIMEOUT_MS 30000
 #define CLOSE_MS 3000 /* every run dead and every request answered */
+#define CLOSE_MORE_MS 1000 /* more, as long as further runs have died in the time before ... */
+#define CLOSE_MAX_MS 15000 /* ... up to here: a busy machine takes so long to end a thousand */
 #define HURRY_MS 300  /* the same, once a signal has arrived twice */
 #define FLUSH_MS 150  /* without progress */
 #define STATUS_SURVIVORS 3
@@ -65,6 +67,7 @@ struct server {
 	ev_prepare turn;   /* the phases change here */
 	ev_timer poll;     /* active while the client does not read, and past the input's end */
 	ev_timer deadline; /* of closing, then of flushing */
+	int trees;         /* runs with a live process when it was set */
 
 	enum phase phase;
 	bool eof;           /* no more will be read */
@@ -110,6 +113,7 @@ static void server_begin_closing(struct server *s)
 	starts_flush(&s->cap.starts);
 	ask_end(s->ask, "the server is shutting down");
 	route_closing(&s->route);
+	s->trees = proctab_trees(s->procs);
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
 }
 
@@ -139,11 +143,25 @@ static void server_close_down(struct server *s)
 		ev_break(s->loop, EVBREAK_ALL);
 }
 
+/* Have some runs died, but not all, since the deadline was set? */
+static bool server_kills_go_on(struct server *s)
+{
+	int before = s->trees;
+
+	s->trees = proctab_trees(s->procs);
+	return s->trees && s->trees < before && !s->hurried &&
+	       clock_mono_ms() - s->closing_ms < CLOSE_MAX_MS;
+}
+
 static void server_on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct server *s = w->data;
 
 	(void)events;
+	if (!s->late && !s->answered && server_kills_go_on(s)) {
+		loop_timer_start(loop, w, CLOSE_MORE_MS);
+		return;
+	}
 	s->late = true;
 	if (s->hurried || clock_mono_ms() - s->closing_ms >= CLOSE_MS)
 		follow_hurry(&s->cap.follows);
