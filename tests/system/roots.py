@@ -117,7 +117,7 @@ def test_calls_wait_for_the_roots():
         server.handshake(roots={})
         question = server.question()
         arguments = [{"name": "process_run", "arguments": {"command": c}} for c in
-                     ("echo 1 >order", "touch cancelled", "until cat order; do sleep 0.05; done")]
+                     ("echo 1 >o; mv o order", "touch cancelled", "until cat order; do sleep 0.05; done")]
         ids = [server.request("tools/call", a) for a in arguments]
         plain = server.request("process.run", {"command": "echo plain"})
         server.notify("notifications/cancelled", {"requestId": ids[1]})
