@@ -84,13 +84,19 @@ static double process_kill_earlier_ms(double a_ms, double b_ms)
 	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
-/* The latest time for the answer; below 0: no bound. */
-static double process_kill_answer_after_ms(const struct req *r, const struct kill_task *t)
+/* The time left for the answer; below 0: no bound. A run that nothing forces is watched for
+ * PROC_LIVES_ON_MS from the signal on, which counts from now: its state must not speak of this call
+ * once the answer has said that it lives on. */
+static double process_kill_left_ms(const struct req *r, const struct kill_task *t)
 {
 	double ms = t->wait_ms;
 
 	if (r->dialect->wait_max_ms)
 		ms = process_kill_earlier_ms(ms, r->dialect->wait_max_ms);
+	if (ms >= 0) {
+		ms -= (double)(clock_mono_ms() - t->began_ms);
+		ms = ms < 0 ? 0 : ms;
+	}
 	return process_kill_escalates(t) ? ms : process_kill_earlier_ms(ms, PROC_LIVES_ON_MS);
 }
 
@@ -173,10 +179,11 @@ static void process_kill_answer_now(void *ctx, struct req *r)
 }
 
 /* The shim has reported the signal's outcome. Returns false when the request was answered. */
-static bool process_kill_on_signaled(struct req *r, struct proc *p)
+static bool process_kill_on_signaled(struct cap *c, struct req *r, struct proc *p)
 {
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
+	double left_ms;
 
 	t->outcome_known = true;
 	if (!p->live->signal_error) {
@@ -189,8 +196,12 @@ static bool process_kill_on_signaled(struct req *r, struct proc *p)
 		req_fail(r, &e);
 		return false;
 	} /* else it ended by itself first; the end of the tree answers */
-	if (!t->due)
+	left_ms = process_kill_left_ms(r, t);
+	if (left_ms != 0) {
+		if (left_ms > 0)
+			req_timer(r, left_ms, process_kill_on_due, c);
 		return true;
+	}
 	process_kill_answer(r, p);
 	return false;
 }
@@ -199,11 +210,10 @@ static bool process_kill_on_signaled(struct req *r, struct proc *p)
 static void process_kill_wait_for_last(struct cap *c, struct req *r)
 {
 	struct kill_task *t = r->task;
-	double left = process_kill_answer_after_ms(r, t) - (double)(clock_mono_ms() - t->began_ms);
+	double left_ms = process_kill_earlier_ms(process_kill_left_ms(r, t), LAST_PROCESSES_MS);
 
-	left = left < 0 ? 0 : process_kill_earlier_ms(left, LAST_PROCESSES_MS);
 	t->outcome_known = true;
-	req_timer(r, left, process_kill_on_due, c);
+	req_timer(r, left_ms, process_kill_on_due, c);
 }
 
 static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
@@ -222,7 +232,7 @@ static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, 
 	}
 	if ((events & PROC_EVENT_SIGNALED) && !t->outcome_known &&
 	    p->live->signal_tried == t->signal)
-		return process_kill_on_signaled(r, p);
+		return process_kill_on_signaled(c, r, p);
 	if ((events & PROC_EVENT_SETTLED) && !process_kill_escalates(t))
 		process_kill_wait_for_last(c, r);
 	return true;
@@ -288,7 +298,7 @@ static enum cap_outcome process_kill_start(struct cap_call *call)
 		return CAP_FAILED;
 	r->answer_now = process_kill_answer_now;
 	r->answer_now_ctx = c;
-	after_ms = process_kill_answer_after_ms(r, t);
+	after_ms = process_kill_left_ms(r, t);
 	if (after_ms >= 0)
 		req_timer(r, after_ms, process_kill_on_due, c);
 	wait_add(&c->waits, r, p,

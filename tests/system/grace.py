@@ -195,11 +195,13 @@ def test_force_after_takes_the_rest_only(place):
            answer["alive"]), (True, "SIGKILL", True, 0, 0), "answer")
 
 
+LIVES_ON = "trap '' TERM; touch app.ready; while :; do sleep 0.1; [ -e end ] && exit 5; done"
+
+
 @each_mode
 def test_never_forced(place):
     """force_after 0: the answer counts the live processes, and no SIGKILL follows."""
-    p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 0.1; "
-                                   "[ -e end ] && exit 5; done")
+    p = place.start("app", command=LIVES_ON)
     answer = place.kill(p, force_after=0)
     equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
            answer["state"]), (False, "SIGTERM", False, False, "running"), "answer")
@@ -208,6 +210,33 @@ def test_never_forced(place):
     record = place.monitor(p, wait_ms=30000)
     equal((record["state"], record["reason"], record["exit_code"]), ("completed", "exited", 5),
           "it lived on and ended by itself")
+
+
+@suite.test()
+def test_never_forced_by_a_late_shim():
+    """Once the answer says that the run lives on, its end is its own, however late the signal was."""
+    with Place() as place:
+        late = True
+        while late:
+            place.write("end", "")
+            os.remove(os.path.join(place.workspace, "end"))
+            p = place.start("app", command=LIVES_ON)
+            shim = place.monitor(p)["pid"]
+            with open("/proc/%d/stat" % shim, encoding="ascii") as f:
+                shim = int(f.read().rsplit(")", 1)[1].split()[1])
+            os.kill(shim, signal.SIGSTOP)
+            began = time.monotonic()
+            asked = place.ask(p, force_after=0)
+            time.sleep(0.7)
+            os.kill(shim, signal.SIGCONT)
+            late = time.monotonic() - began > 1.5  # after 2 s the answer no longer waits for it
+            answer = place.server.result(asked)
+            place.write("end", "")
+            record = place.over(p)
+        equal((answer["killed"], answer["signal_sent"], answer["state"]),
+              (False, "SIGTERM", "running"), "answer")
+        equal((record["state"], record["reason"], record["exit_code"]), ("completed", "exited", 5),
+              "the end of its own")
 
 
 def name_of(pid):
