@@ -404,11 +404,31 @@ def test_the_end_of_the_input():
         equal(follows[id].stdout.whole(b""), pattern(size, seed), "bytes")
 
 
+def read_to_the_end(server, follows, pause=0):
+    """Returns whether it read as steadily as it meant to: the server gives up on a client from
+    which nothing has come for 150 ms, and a busy machine stops this one as long."""
+    longest, last = 0, time.monotonic()
+    while not server.eof_seen:
+        follows.pump(1)
+        time.sleep(pause)
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    equal(server.wait_exit(), 0, "exit status")
+    return longest < 0.1
+
+
+def repeat_until_steady(function):
+    """Repeat it where the reader was not steady."""
+    for _ in range(10):
+        if function():
+            return
+    raise Skip("this machine is too busy for a steady reader")
+
+
 @suite.test()
 def test_a_signal():
     """SIGTERM kills what is followed; a client that reads learns it, one that does not, holds
     nothing up."""
-    for paused in (False, True):
+    def end(paused):
         server = client.Server()
         follows = Follows(server)
         ids = [follows.begin(start(server, "flood")) for _ in range(8)]
@@ -418,32 +438,38 @@ def test_a_signal():
         server.signal(signal.SIGTERM)
         if paused:
             equal(client.wait_pid(server.process, WAIT), 0, "exit status")
-            continue
-        while not server.eof_seen:
-            follows.pump(1)
-        equal(server.wait_exit(), 0, "exit status")
+            return True
+        if not read_to_the_end(server, follows):
+            return False
         for id in ids:
             equal(follows[id].exited["reason"], "server_shutdown", "reason")
         equal(server.survivors(), [], "survivors")
+        return True
+
+    repeat_until_steady(lambda: end(False))
+    end(True)
 
 
 @suite.test()
 def test_a_signal_and_a_slow_reader():
     """Who reads steadily but slowly gets gaps and the ends, instead of minutes of output."""
-    server = client.Server()
-    follows = Follows(server)
     size = 8 << 20
-    runs = [server.hostile("pattern", size, seed)["process_id"] for seed in range(8)]
-    ids = [follows.begin(p, encoding="base64") for p in runs]
-    server.signal(signal.SIGTERM)
-    while not server.eof_seen:
-        follows.pump(1)
-        time.sleep(0.02)  # 256 KiB each time; one that pauses for 150 ms is given up
-    equal(server.wait_exit(), 0, "exit status")
-    for seed, id in enumerate(ids):
-        check(follows[id].exited, "no end of run %d" % seed)
-        segments_match(follows[id].stdout, pattern(size, seed), "run %d" % seed)
-    check(any(follows[id].stdout.gaps for id in ids), "all was sent: the test is too small")
+
+    def end():
+        server = client.Server()
+        follows = Follows(server)
+        runs = [server.hostile("pattern", size, seed)["process_id"] for seed in range(8)]
+        ids = [follows.begin(p, encoding="base64") for p in runs]
+        server.signal(signal.SIGTERM)
+        if not read_to_the_end(server, follows, 0.02):  # 256 KiB each time
+            return False
+        for seed, id in enumerate(ids):
+            check(follows[id].exited, "no end of run %d" % seed)
+            segments_match(follows[id].stdout, pattern(size, seed), "run %d" % seed)
+        check(any(follows[id].stdout.gaps for id in ids), "all was sent: the test is too small")
+        return True
+
+    repeat_until_steady(end)
 
 
 @suite.test()
