@@ -199,7 +199,7 @@ def test_replaced_while_written():
     equal((content(server, "old"), content(server, "victim")), (b"1\n2\n", b"there\n"), "files")
     server.run("echo 1; rm y; echo 2", log_file="y")
     check(not os.path.exists(os.path.join(server.workspace, "y")), "it came back")
-    server.run("echo 12345; sleep 0.2; : >z; echo 6", log_file="z")
+    server.run("echo 12345; until grep -q 12345 z; do sleep 0.01; done; : >z; echo 6", log_file="z")
     equal(content(server, "z"), b"6\n", "truncated by the run: no hole")
     server.stop()
 
@@ -235,19 +235,20 @@ def test_slow_writer():
 def test_stuck_writer():
     """One that never goes on is killed, and the answer says that the file is not known."""
     server = Server()
-    id = server.request("process.run", {"command": "sleep 0.5; seq 100000", "log_file": "x"})
-    eventually(lambda: writers(server), client.WAIT, "no writer")
-    [writer] = writers(server)
-    os.kill(writer, signal.SIGSTOP)
-    result = server.result(id)
+    def struck(number):
+        """The answer about a run whose writer got this signal before there was output."""
+        id = server.request("process.run", {"command": "until rm go 2>/dev/null; do sleep 0.02; done; seq 100000",
+                                            "log_file": "x"})
+        [writer] = eventually(lambda: writers(server), client.WAIT, "no writer")
+        os.kill(writer, number)
+        open(os.path.join(server.workspace, "go"), "w", encoding="utf-8").close()
+        return server.result(id), writer
+
+    result, writer = struck(signal.SIGSTOP)
     equal((result["exit_code"], result["log_file_bytes"]), (0, None), "the run")
     check("too slow" in str(warned(result)), str(result))
     gone(server, [writer])
-    id = server.request("process.run", {"command": "sleep 0.5; seq 100000", "log_file": "x"})
-    eventually(lambda: writers(server), client.WAIT, "no writer")
-    [writer] = writers(server)
-    os.kill(writer, signal.SIGKILL)
-    result = server.result(id)
+    result, _ = struck(signal.SIGKILL)
     check("killed from outside" in str(warned(result)), str(result))
     server.stop()
 
@@ -258,7 +259,8 @@ def test_ends():
     along, whatever ends it."""
     server = Server()
     result = server.run("echo 1; sleep 100", log_file="t", timeout=0.3)
-    equal((result["state"], result["log_file_bytes"]), ("timed_out", 2), "timeout")
+    equal((result["state"], result["log_file_bytes"]), ("timed_out", result["stdout_size"]), "timeout")
+    equal(content(server, "t"), b"1\n"[:result["stdout_size"]], "timeout")  # a busy machine: nothing
     run = server.run("echo 1; sleep 100", log_file="k", background=True)["process_id"]
     eventually(lambda: server.logs(run)["stdout"] == "1\n", client.WAIT, "no output")
     server.call("process.kill", {"process_id": run, "signal": "KILL"})
@@ -276,7 +278,8 @@ def test_ends():
     server.process.wait()
     gone(server, pids)
     server = Server()
-    server.run("echo 1; sleep 100", log_file="x", background=True)
+    run = server.run("echo 1; sleep 100", log_file="x", background=True)["process_id"]
+    eventually(lambda: server.logs(run)["stdout"] == "1\n", client.WAIT, "no output")
     pids = writers(server)
     server.stop()
     gone(server, pids)
