@@ -144,7 +144,7 @@ class Screen:
         self.server.destroy()
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_a_terminal_of_its_own():
     """Size, TERM and settings are the caller's; the terminal is another one."""
     screen = Screen("sh", "-c", "stty size; echo $TERM; stty -a; stat -c '%d %i' $(tty); exit 7")
@@ -157,26 +157,28 @@ def test_a_terminal_of_its_own():
     check(named[1] != "%d %d" % (theirs.st_dev, theirs.st_ino), "it is the caller's")
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_all_output_arrives():
     screen = Screen("seq", "100000")
     equal(screen.end(), 0, "exit status")
     equal(screen.text, "".join("%d\r\n" % n for n in range(1, 100001)), "output")
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_keys_and_job_control():
     """Every key goes to the inner terminal: ^Z and ^C mean the job of the shell in there."""
     screen = Screen("--env", "PS1=<ready>", "bash", "--norc", "--noprofile", "-i")
     screen.until("<ready>")
-    screen.type("cat\r")
-    screen.until("cat\r\n")
+    screen.type(READY + "cat\r")
+    screen.until("ready\r\n")  # before, a key would be of the shell's own line
     screen.type("line\r")
     screen.until("line\r\nline\r\n")
     screen.type("\x1a")
     screen.until("Stopped(.|\n)*<ready>")
     screen.type("fg\r")
     screen.until("cat\r\n")
+    screen.type("more\r")
+    screen.until("more\r\nmore\r\n")  # cat has the terminal
     screen.type("\x03")
     screen.until("<ready>")
     set_size(screen.theirs, 21, 63)
@@ -186,7 +188,7 @@ def test_keys_and_job_control():
     equal(screen.end(), 5, "exit status")
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_stop_and_continue():
     """A stop hands the terminal back; afterwards it is raw again, and the program redraws."""
     for number in (signal.SIGTSTP, signal.SIGSTOP):
@@ -207,7 +209,7 @@ def test_stop_and_continue():
         equal(screen.end(), 137, "exit status")
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_rude_ends():
     """The terminal is restored however procpen ends; SIGKILL, and a crash, included."""
     for number, status in ((signal.SIGTERM, 137), (signal.SIGHUP, 137), (signal.SIGKILL, -9),
@@ -224,10 +226,11 @@ def test_rude_ends():
         equal(screen.end(), status, "exit status after %s" % number)
     screen = Screen("--timeout", "300ms", "sh", "-c", READY + "sleep 600")
     equal(screen.end(), 124, "exit status")
-    check(screen.text.startswith("ready\r\nprocpen run: timed out after "), screen.text)
+    said = screen.text.replace("ready\r\n", "", 1)  # a busy machine may not come that far
+    check(said.startswith("procpen run: timed out after "), screen.text)
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_keeper_leaves_a_shell_alone():
     """After SIGKILL a shell that has taken the terminal keeps the settings that it made."""
     screen = Screen("sh", "-c", READY + "sleep 600")
@@ -246,7 +249,7 @@ def test_keeper_leaves_a_shell_alone():
     screen.close()
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_terminal_of_another_user():
     """It cannot be opened again, so its open file is set to not block, and set back."""
     if os.geteuid() != 0:
@@ -262,7 +265,7 @@ def test_terminal_of_another_user():
     screen.close()
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_hang_up():
     screen = Screen("sh", "-c", "trap '' HUP; " + READY + "sleep 600")
     screen.until("ready")
@@ -273,7 +276,7 @@ def test_hang_up():
     screen.server.destroy()
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_in_the_background():
     """It waits for the foreground, as programs do that set their terminal."""
     screen = Screen("sh", "-c", READY, foreground=False)
@@ -284,7 +287,7 @@ def test_in_the_background():
     equal(screen.end(), 0, "exit status")
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_slow_terminal():
     """What nobody reads slows the command down; a signal still ends it at once, and with it what is
     not delivered."""
@@ -300,7 +303,7 @@ def test_slow_terminal():
     screen.close()
 
 
-@suite.test(limit=60)
+@suite.test()
 def test_refused():
     """What runs nothing restores too; without terminals there is nothing to relay."""
     screen = Screen("no-such-program")
