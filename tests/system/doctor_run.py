@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from client import (PASSED_ON, ROOT, Skip, check, equal, eventually, hostile_program, is_alive,
+from client import (PASSED_ON, ROOT, WAIT, Skip, check, equal, eventually, hostile_program, is_alive,
                     processes_marked, server_path)
 from suite import Suite
 
@@ -207,7 +207,7 @@ def test_doctor_json():
 def test_doctor_anywhere():
     """It works in the home and in /, which are no workspaces, and leaves nothing."""
     with Place() as place:
-        before = set(glob.glob("/tmp/procpen-doctor.*"))
+        before = set(glob.glob("/tmp/procpen-doctor.*"))  # of others, who come and go
         for cwd in ("/", place.env["HOME"], place.workspace):
             done = subprocess.run([server_path(), "doctor", "--json"], cwd=cwd, env=place.env,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=40)
@@ -222,7 +222,8 @@ def test_doctor_anywhere():
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=40).stdout
             equal(b"no command runs here" in text, problem is not None, "%s: %r" % (cwd, text))
             check(b"no server starts" not in text, "a server does start in %s" % cwd)
-        equal(set(glob.glob("/tmp/procpen-doctor.*")) - before, set(), "left behind")
+        new = set(glob.glob("/tmp/procpen-doctor.*")) - before
+        eventually(lambda: not any(map(os.path.exists, new)), WAIT, "left behind: %s" % new)
 
 
 @suite.test()
@@ -518,7 +519,7 @@ def test_stdout_is_closed():
         equal(run.wait(40), 0, "a command that does not write")
 
 
-def talk(master, until, limit=20):
+def talk(master, until, limit=WAIT):
     """What the terminal shows up to @until."""
     seen, end = b"", time.monotonic() + limit
     while until not in seen:
@@ -691,7 +692,7 @@ def test_timeout():
         with Place() as place:
             status, _, err = place.run(*form, "--timeout", "0.5", "--shell", "--", escapees + "sleep 60")
             equal(status, 124, "status: %s" % err)
-            check(re.search(r"timed out after 5\d\d ms|after [1-9][0-9.]* s", err), "stderr %r" % err)
+            check(re.search(r"timed out after ([5-9]\d\d ms|[1-9][0-9.]* s)", err), "stderr %r" % err)
             equal(processes_marked(place.base), [], "alive")
             status, out, err = place.run(*form, "--timeout", "30", "--", "echo", "quick")
             equal((status, out, err), (0, "quick\n", ""), "a quick command")
@@ -776,13 +777,17 @@ def test_cpu():
     that is busy with other things is asked again, for longer."""
     with Place() as place:
         for form in FORMS:
+            most = 0
             for seconds in ("1", "3", "9"):
                 free = float(place.run(*form, "--", PYTHON, "-c", BURN, seconds)[1])
+                most = max(most, free)
                 status, out, err = place.run(*form, "--cpu", "0.03", "--", PYTHON, "-c", BURN, seconds)
                 equal(status, 0, err)
                 if float(out) < free / 3:
                     break
             else:
+                if most < 0.09:
+                    raise Skip("this busy machine gives %.3f of a core to what has no limit" % most)
                 check(False, "%s of a processor, and %.2f without a limit" % (out, free))
 
 
