@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 
-from client import STRESS, Server, Skip, check, equal, eventually, is_alive
+from client import STRESS, WAIT, Server, Skip, check, equal, eventually, is_alive
 from suite import Suite
 
 suite = Suite()
@@ -52,7 +52,7 @@ class Storm:
 
     def start(self):
         run = self.server.hostile(*self.args, background=True)
-        eventually(lambda: self.server.logs(run["process_id"])["stdout"], 20, "no chains")
+        eventually(lambda: self.server.logs(run["process_id"])["stdout"], WAIT, "no chains")
         time.sleep(0.2)  # so that they run, and use up both processors
         return run
 
@@ -161,7 +161,7 @@ def test_shim_alone_ends_all_forks():
     """The server is gone: the shim itself stops all forks in the group."""
     storm = Storm("group")
     run = storm.server.hostile("escape", "stay", background=True)
-    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], WAIT, "not ready")
     group = group_of(run["pid"])
     keep = keep_group(group)
     storm.server.signal(signal.SIGKILL)
@@ -182,7 +182,7 @@ def test_init_that_is_stopped():
     """A shim that cannot kill is killed, which ends its namespace; nothing was counted then."""
     storm = Storm("namespaces")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
-    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], WAIT, "not ready")
     shim = shim_of(run["pid"])
     os.kill(shim, signal.SIGSTOP)
     answer = storm.server.call("process.kill", {"process_id": run["process_id"],
@@ -198,7 +198,7 @@ def test_group_of_a_stopped_shim():
     """A shim that is stopped: its group is killed, its orphans are found and counted."""
     storm = Storm("group")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
-    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], WAIT, "not ready")
     os.kill(shim_of(run["pid"]), signal.SIGSTOP)
     answer = storm.server.call("process.kill", {"process_id": run["process_id"],
                                                 "signal": "SIGKILL"})
@@ -213,13 +213,14 @@ def test_usage_of_a_shim_that_is_stopped():
     for args in ((), PLAIN):
         server = Server(*args)
         id = server.request("process.run", {"command": "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); "
-                                                       "done; echo done; sleep 100", "timeout": 6})
-        run = eventually(lambda: server.call("process.list")["processes"], 20, "no run")[0]
-        eventually(lambda: server.logs(run["process_id"])["stdout"], 20, "it does not get done")
-        pid = eventually(lambda: server.call("process.monitor", run_id(run))["pid"], 20, "no pid")
+                                                       "done; echo done; sleep 100"})
+        run = eventually(lambda: server.call("process.list")["processes"], WAIT, "no run")[0]
+        eventually(lambda: server.logs(run["process_id"])["stdout"], WAIT, "it does not get done")
+        pid = eventually(lambda: server.call("process.monitor", run_id(run))["pid"], WAIT, "no pid")
         os.kill(shim_of(pid), signal.SIGSTOP)
+        server.call("process.kill", dict(run_id(run), signal="SIGKILL"))
         answer = server.result(id)
-        equal((answer["state"], answer["survivors"]), ("timed_out", 0), "answer")
+        equal((answer["state"], answer["survivors"]), ("killed", 0), "answer")
         check(answer["resource_usage"]["cpu_ms"] > 0, "usage: %s" % answer["resource_usage"])
         check([w for w in answer["warnings"] if "resource_usage" in w], "no word about the usage")
         server.stop()
@@ -236,9 +237,9 @@ def test_no_limit_struck_that_the_kill_made():
     id = storm.server.request("process.run", {"command": storm.server.hostile_path(),
                                               "args": storm.args, "timeout": 100})
     run = eventually(lambda: storm.server.call("process.list", {"state_filter": "running"})
-                     ["processes"], 20, "no run")[0]
-    eventually(lambda: storm.server.logs(run["process_id"])["stdout"], 20, "no chains")
-    pid = eventually(lambda: storm.server.call("process.monitor", run_id(run))["pid"], 20, "no pid")
+                     ["processes"], WAIT, "no run")[0]
+    eventually(lambda: storm.server.logs(run["process_id"])["stdout"], WAIT, "no chains")
+    pid = eventually(lambda: storm.server.call("process.monitor", run_id(run))["pid"], WAIT, "no pid")
     os.kill(shim_of(pid), signal.SIGKILL)
     answer = storm.server.result(id)
     equal([w for w in answer["warnings"] if "refused" in w], [], "warnings")
@@ -294,7 +295,7 @@ class Freezer:
 
     def __exit__(self, *_):
         self.write("freezer.state", "THAWED")
-        eventually(self.remove, 20, "the group cannot be removed")
+        eventually(self.remove, WAIT, "the group cannot be removed")
 
     def remove(self):
         try:
@@ -320,7 +321,25 @@ def test_what_cannot_be_killed_is_told():
             equal((record["event"], record["gaps"]), ("server_stop", []), "the last record")
             check(record["survivors"] >= 1, "survivors: %s" % record["survivors"])
             check(is_alive(run["pid"]), "it could be killed after all")
-        eventually(lambda: not is_alive(run["pid"]), 20, "the shim has given up")
+        eventually(lambda: not is_alive(run["pid"]), WAIT, "the shim has given up")
+
+
+def frozen(server, timeout):
+    """A run that cannot die when its time is over: the answer, its pid and its shim. Without these its
+    time was over first."""
+    id = server.request("process.run", {"command": "sleep", "args": ["300"], "timeout": timeout})
+    pids = lambda: [r["pid"] for r in server.call("process.list")["processes"] if r["pid"]]
+    over = lambda: any(m.get("id") == id for m in server.inbox)
+    pid = eventually(lambda: pids() or over() and [None], WAIT, "no run")[0]
+    with Freezer() as freezer:
+        try:
+            shim = shim_of(pid)
+            freezer.write("cgroup.procs", str(pid))
+        except (OSError, TypeError):
+            return server.result(id), None, None
+        freezer.write("freezer.state", "FROZEN")
+        answer = server.result(id)
+        return (answer, pid, shim) if is_alive(pid) else (answer, None, None)
 
 
 @suite.test()
@@ -328,17 +347,13 @@ def test_run_that_cannot_be_killed_is_answered():
     """A timeout of a process that does not die: an answer that says so; later it is gone."""
     for args in ((), PLAIN):
         server = Server(*args)
-        id = server.request("process.run", {"command": "sleep", "args": ["300"], "timeout": 2})
-        run = eventually(lambda: [r for r in server.call("process.list")["processes"]
-                                  if r["pid"]], 20, "no run")[0]
-        shim = shim_of(run["pid"])
-        with Freezer() as freezer:
-            freezer.write("cgroup.procs", str(run["pid"]))
-            freezer.write("freezer.state", "FROZEN")
-            answer = server.result(id)
-            equal((answer["state"], answer["survivors"]), ("timed_out", 1), "answer")
-        eventually(lambda: not is_alive(run["pid"]), 20, "it lives")
-        eventually(lambda: not is_alive(shim), 20, "its shim lives")
+        for timeout in (2, 10, 30):  # it must be frozen before
+            answer, pid, shim = frozen(server, timeout)
+            if pid:
+                break
+        equal((answer["state"], answer["survivors"]), ("timed_out", 1), "answer")
+        eventually(lambda: not is_alive(pid), WAIT, "it lives")
+        eventually(lambda: not is_alive(shim), WAIT, "its shim lives")
         now = server.call("process.monitor", {"process_id": answer["process_id"]})
         equal((now["state"], now["alive"]), ("timed_out", None), "nobody counts it any more")
         server.stop()
@@ -349,13 +364,13 @@ def test_shim_that_dies_late():
     """A shim that hangs in the kernel: its run is answered; its orphans are killed later."""
     storm = Storm("nothing")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
-    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], WAIT, "not ready")
     with Freezer() as freezer:
         freezer.write("cgroup.procs", str(shim_of(run["pid"])))
         freezer.write("freezer.state", "FROZEN")
         answer = storm.server.call("process.kill", dict(run_id(run), signal="SIGKILL"))
         equal((answer["killed"], answer["survivors"]), (False, 1), "answer")
-    eventually(lambda: not storm.server.survivors(0), 20, "what the shim left is alive")
+    eventually(lambda: not storm.server.survivors(0), WAIT, "what the shim left is alive")
     storm.server.stop()
 
 
