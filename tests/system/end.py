@@ -218,7 +218,7 @@ def test_as_sshd_runs_it():
 def test_a_reader_that_takes_little_is_waited_for():
     """A byte now and then is enough, even if it makes no room for the next write."""
     requests = b"".join(line(n, "tools/list") for n in range(200))
-    session = Session(requests, options=["--set", "server.eof_seconds=1"])
+    session = Session(requests, options=["--set", "server.eof_seconds=3"])
     for _ in range(12):
         session.read(10)
         time.sleep(0.3)
