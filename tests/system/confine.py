@@ -850,8 +850,9 @@ looks = {"root": root, "locks": listed("lock", lock),
          "init": lambda at: attempt("children", lambda: read("task/1/children", at).split()),
          "socket": lambda at: attempt("connection", lambda: connect(at))}
 server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1])
+server.bind(sys.argv[1] + ".new")
 server.listen(1)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
 server, _ = server.accept()
 kinds, ancillary, _, _ = server.recvmsg(100, socket.CMSG_SPACE(10 * fds.itemsize))
 fds.frombytes(ancillary[0][2])
