@@ -8,7 +8,7 @@ import subprocess
 import time
 
 os.environ["PROCPEN_TEST_MODE"] = "bare"  # any layer would keep a command from its shim
-from client import STRESS, Server, Skip, check, equal, eventually, is_alive, processes_marked
+from client import STRESS, WAIT, Server, Skip, check, equal, eventually, is_alive, processes_marked
 from suite import Suite
 
 suite = Suite()
@@ -25,7 +25,7 @@ def said(server, run, word):
 def stopped_shim(server):
     """A background run that has stopped its shim."""
     run = server.hostile("attack", int(signal.SIGSTOP), background=True)
-    number = int(eventually(lambda: said(server, run, "attack"), 20, "no attack")[1])
+    number = int(eventually(lambda: said(server, run, "attack"), WAIT, "no attack")[1])
     if number:
         raise Skip("a command cannot stop its shim here: %s" % os.strerror(number))
     return run
@@ -34,7 +34,7 @@ def stopped_shim(server):
 def without_descriptors(server, victim, then):
     """A background run that took all descriptors from the shim or the server."""
     run = server.hostile("descriptors", victim, then, background=True)
-    number = int(eventually(lambda: said(server, run, "descriptors"), 20, "no attack")[1])
+    number = int(eventually(lambda: said(server, run, "descriptors"), WAIT, "no attack")[1])
     if number:
         raise Skip("a command cannot set limits of its %s here: %s" % (
             victim, os.strerror(number)))
@@ -56,7 +56,7 @@ def test_kill_is_answered_when_the_shim_is_stopped():
         if params["signal"] == "SIGTERM":
             equal((message["result"]["killed"], message["result"]["survivors"]), (True, 0),
                   "answer")
-            eventually(lambda: not server.survivors(0), 20, "alive after process.kill")
+            eventually(lambda: not server.survivors(0), WAIT, "alive after process.kill")
         else:
             check("result" in message or message["error"]["data"]["type"] == "KillFailed",
                   "answer %s" % message)
@@ -87,7 +87,7 @@ def test_server_without_descriptors_and_a_killed_shim():
     """A server that cannot list processes must not report that none is left."""
     server = Server()
     run = without_descriptors(server, "server", "kill")
-    answer = eventually(lambda: ended(server, run), 20, "the run has no end")
+    answer = eventually(lambda: ended(server, run), WAIT, "the run has no end")
     left = [pid for pid in processes_marked(server.base) if pid != server.pid]
     kill = server.answer(server.request("process.kill", {"process_id": run["process_id"],
                                                          "signal": "SIGKILL"}))
@@ -159,9 +159,10 @@ def kill_chains(count, seconds):
     equal(answer["state"], "timed_out", "state")
     check(answer["survivors"] or not left, "alive after the answer: %s" % left)
     server.stop()
-    eventually(lambda: not server.survivors(0), 20, "alive after the end")
-    check(worst < max(1, 10 * idle_worst), "a ping waited %.2f s, an idle process %.2f s" % (
-        worst, idle_worst))
+    eventually(lambda: not server.survivors(0), WAIT, "alive after the end")
+    said = "a ping waited %.2f s, an idle process %.2f s" % (worst, idle_worst)
+    print("      " + said)
+    check(not STRESS or worst < max(1, 10 * idle_worst), said)
     return answer
 
 
@@ -189,7 +190,7 @@ def test_end_with_many_runs():
         ids = [server.request("process.run", {"command": "sleep", "args": ["60"],
                                               "background": True}) for _ in range(1000)]
         for id in ids:
-            answer = server.answer(id, 30)
+            answer = server.answer(id)
             short = answer.get("error", {}).get("data", {}).get("details", {}).get("errno")
             if short in ("EAGAIN", "ENOMEM"):
                 raise Skip("a thousand runs at once cannot be started here: %s" % short)
