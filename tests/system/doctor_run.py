@@ -673,12 +673,12 @@ def test_killed_procpen():
         run.kill()
         run.wait(40)
         run.stdout.close()
-        eventually(lambda: not processes_marked(place.base), 20, "alive after SIGKILL of procpen")
+        eventually(lambda: not processes_marked(place.base), WAIT, "alive after SIGKILL of procpen")
         left = os.listdir(place.state + "/tmp")
         check(left, "the killed one has had no temporary directory")
         with place:  # the next ones remove it
             eventually(lambda: place.run("--", "true")[0] or not os.listdir(place.state + "/tmp"),
-                       40, "%s stays" % left)
+                       WAIT, "%s stays" % left)
             equal(place.run("--", "true")[0], 0, "the next one")
 
 

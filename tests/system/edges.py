@@ -349,7 +349,7 @@ def test_waiting_shim_dies():
             os.kill(pid, signal.SIGKILL)
         if n % 2:
             for pid in shims:
-                eventually(lambda: not is_alive(pid), 10, "a killed shim lives")
+                eventually(lambda: not is_alive(pid), WAIT, "a killed shim lives")
         result = server.run("echo %d >>ran" % n)
         got = (result["state"], result["reason"])
         if n % 2 or got[1] != "supervisor_lost":

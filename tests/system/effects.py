@@ -192,7 +192,7 @@ def test_a_record_reads_each_file_once():
         params = dict(params, process_id=run["process_id"])
         # strace follows cat as well, and its start is long over when it waits.
         eventually(lambda: server.call("process.monitor", params)["waits_for_input"] is not False,
-                   20, "cat does not wait")
+                   WAIT, "cat does not wait")
         return params
 
     message, calls, _ = traced_calls("process.monitor", {}, before=start)

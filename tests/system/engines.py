@@ -377,7 +377,7 @@ PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
             client.kill()
         if self.env:
             with contextlib.suppress(Failure):
-                eventually(lambda: not self.command("squeue", "-h"), 10, "jobs are left")
+                eventually(lambda: not self.command("squeue", "-h"), WAIT, "jobs are left")
         super().__exit__()
 
     def wait_for(self, condition):

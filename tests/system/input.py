@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from client import RpcError, Server, Skip, check, equal, eventually, server_path, status_kib
+from client import WAIT, RpcError, Server, Skip, check, equal, eventually, server_path, status_kib
 from suite import Suite
 
 suite = Suite()
@@ -162,7 +162,7 @@ class Postgres:
                          "-c", "listen_addresses="],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             cwd="/")
-        eventually(lambda: os.path.exists(self.data + "/.s.PGSQL.5432"), 60, "no socket")
+        eventually(lambda: os.path.exists(self.data + "/.s.PGSQL.5432"), WAIT, "no socket")
 
     def stop(self):
         if self.process:
@@ -199,7 +199,7 @@ def test_command_closes_its_stdin():
     talk = Talk(server, "read a; exec <&-; echo closed; sleep 600")
     talk.write("x\n")
     talk.until("closed")
-    eventually(lambda: talk.refused("y\n").type == "StdinClosed", 20, "not closed")
+    eventually(lambda: talk.refused("y\n").type == "StdinClosed", WAIT, "not closed")
     talk.kill()
     # With input that waits: it is dropped.
     talk = Talk(server, "read a; exec <&-; echo closed; sleep 600")
@@ -217,11 +217,11 @@ def test_child_keeps_stdin():
     """The command has ended, but a child of it still reads."""
     server = Server()
     talk = Talk(server, "exec 3<&0; (while read -r a; do echo \"got $a\"; done <&3) & exit 0")
-    eventually(lambda: talk.end()["state"] == "completed", 20, "still running")
+    eventually(lambda: talk.end()["state"] == "completed", WAIT, "still running")
     talk.write("x\n")
-    eventually(lambda: server.logs(talk.id)["stdout"] == "got x\n", 20, "no output of the child")
+    eventually(lambda: server.logs(talk.id)["stdout"] == "got x\n", WAIT, "no output of the child")
     talk.write(close=True)
-    eventually(lambda: talk.refused("y").type == "ProcessAlreadyExited", 20, "still there")
+    eventually(lambda: talk.refused("y").type == "ProcessAlreadyExited", WAIT, "still there")
     server.stop()
 
 
@@ -364,7 +364,7 @@ def test_memory_goes_with_the_queue():
     check(full - before > 15000, "the queues are not full: %d KiB" % (full - before))
     for talk in talks:
         talk.kill()
-    eventually(lambda: status_kib(server.process.pid, "VmRSS") < before + 6000, 20, "memory stays")
+    eventually(lambda: status_kib(server.process.pid, "VmRSS") < before + 6000, WAIT, "memory stays")
     server.stop()
 
 

@@ -498,7 +498,7 @@ def test_storage_is_counted_for_the_whole_tree():
     def counted():  # the orphan may end a little after the command
         seen = server.call("process.monitor", {"process_id": answer["process_id"]})["resource_usage"]
         return seen if seen["io_write_bytes"] >= 16 * MIB else None
-    used = eventually(counted, 20, "not all is counted")
+    used = eventually(counted, WAIT, "not all is counted")
     check(used["io_write_bytes"] < 24 * MIB, "written: %s" % used)
     equal(server.run("true")["resource_usage"]["io_write_bytes"], 0, "of a run that writes nothing")
     server.stop()

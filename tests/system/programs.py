@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from client import Server, Skip, check, equal, eventually
+from client import WAIT, Server, Skip, check, equal, eventually
 from suite import Suite
 from terminal import NOWHERE, USER, Terminal, bash, in_foreground, need
 
@@ -18,7 +18,7 @@ def shown(run, **params):
 
 
 def until_shown(run, pattern):
-    text = eventually(lambda: re.search(pattern, shown(run)) and shown(run), 40,
+    text = eventually(lambda: re.search(pattern, shown(run)) and shown(run), WAIT,
                       "%r is not shown by %s" % (pattern, run.id))
     check("\x1b" not in text and "\r" not in text, "not clean: %r" % text)
     return text
@@ -185,7 +185,7 @@ def test_npm_init():
     npm = Terminal(server, "npm init", environment={"npm_config_update_notifier": "false"})
     last = ""
     while not last.endswith("Is this OK? (yes) "):  # the questions differ from version to version
-        last = eventually(lambda: re.search(r"(: |\) )$", shown(npm)[len(last):]) and shown(npm), 40,
+        last = eventually(lambda: re.search(r"(: |\) )$", shown(npm)[len(last):]) and shown(npm), WAIT,
                           "no question behind %r" % last[-200:])
         npm.type("a thing\r" if last.endswith("description: ") else "\r")
     equal(npm.end()["exit_code"], 0, shown(npm))

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from client import RpcError, check, equal, eventually, is_alive
+from client import WAIT, RpcError, check, equal, eventually, is_alive
 from followed import Server
 from suite import Suite
 
@@ -248,7 +248,7 @@ def cancelling_all_of_many_ends_the_run():
     asked = [server.request("process.run", {"command": "echo $$; exec sleep 60",
                                             "idempotency_key": "k"}) for _ in range(5)]
     pids = lambda: [p["pid"] for p in server.call("process.list")["processes"] if p["pid"]]
-    pid = eventually(pids, 40, "a run")[0]
+    pid = eventually(pids, WAIT, "a run")[0]
     for id in asked:
         server.notify("$/cancelRequest", {"id": id})
     answers = [server.answer(id) for id in asked]
@@ -275,7 +275,7 @@ def repeats_end_with_the_server():
     server = Server("--set", "tier.process.run=confirm")
     for _ in range(3):
         server.request("process.run", {"command": "true", "idempotency_key": "k"})
-    eventually(lambda: server.pump(0.05) or server.notes, 40, "a question")
+    eventually(lambda: server.pump(0.05) or server.notes, WAIT, "a question")
     server.signal(signal.SIGTERM)
     equal(server.wait_exit(), 0, "status")
 

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 
-from client import ROOT, Server, Skip, check, equal, eventually
+from client import ROOT, WAIT, Server, Skip, check, equal, eventually
 from suite import Suite
 
 suite = Suite()
@@ -341,7 +341,7 @@ def test_listener_goes_no_further():
     started = server.run("sleep 60", background=True, explain_denials=True)
     equal(listeners(), 1, "while it runs")
     server.call("process.kill", {"process_id": started["process_id"], "signal": "KILL"})
-    eventually(lambda: listeners() == 0, 20, "the listener stays open")
+    eventually(lambda: listeners() == 0, WAIT, "the listener stays open")
     server.stop()
 
 

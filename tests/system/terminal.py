@@ -125,7 +125,7 @@ def in_foreground(server, terminal, command):
             if words == command and fields[2] == fields[5]:  # pgrp, tpgid
                 return True
         return False
-    eventually(found, 20, "%s is not in the foreground of %s" % (command, terminal.id))
+    eventually(found, WAIT, "%s is not in the foreground of %s" % (command, terminal.id))
 
 
 # ---------------------------------------------------------------- every sandbox
@@ -376,13 +376,13 @@ def test_waits_for_input():
     run = Terminal(server, "echo first; read x; echo second; read y < /dev/tty; echo third; "
                            "sleep 600")
     run.until("first\r\n")
-    eventually(lambda: waits(run) is True, 20, "a read of stdin")
+    eventually(lambda: waits(run) is True, WAIT, "a read of stdin")
     run.ask("x\n", "second\r\n")
-    eventually(lambda: waits(run) is True, 20, "a read of /dev/tty")
+    eventually(lambda: waits(run) is True, WAIT, "a read of /dev/tty")
     run.ask("y\n", "third\r\n")
-    eventually(lambda: waits(run) is False, 20, "a sleep")
+    eventually(lambda: waits(run) is False, WAIT, "a sleep")
     shell = bash(server)
-    eventually(lambda: waits(shell) is True, 20, "a prompt")
+    eventually(lambda: waits(shell) is True, WAIT, "a prompt")
     server.stop()
 
 
@@ -408,7 +408,7 @@ def test_fork_holds_it():
     with open(os.path.join(server.workspace, "go"), "w", encoding="utf-8"):
         pass  # had the answer waited for the fork, it would not be here
     equal((run["state"], run["exit_code"], run["leftover"] > 0), ("completed", 0, True), "state")
-    eventually(lambda: "late" in server.logs(run["process_id"])["stdout"], 20, "late output")
+    eventually(lambda: "late" in server.logs(run["process_id"])["stdout"], WAIT, "late output")
     server.stop()
     equal(server.survivors(), [], "alive")
 
@@ -432,7 +432,7 @@ def test_hang_up():
     in_foreground(server, stopped, "sleep 600")
     stopped.ask("\x1a", "Stopped")
     answer = stopped.kill(signal="SIGHUP", wait_ms=20000)
-    eventually(lambda: not server.call("process.monitor", {"process_id": stopped.id})["alive"], 20,
+    eventually(lambda: not server.call("process.monitor", {"process_id": stopped.id})["alive"], WAIT,
                "alive after SIGHUP")
     server.stop()
 

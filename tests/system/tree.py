@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from client import STRESS, InnerPid, Server, Skip, check, equal, eventually, is_alive
+from client import STRESS, WAIT, InnerPid, Server, Skip, check, equal, eventually, is_alive
 from suite import Suite
 
 suite = Suite()
@@ -26,7 +26,7 @@ def escapees(text):
 def start_hostile(server, kinds=KINDS, leader="stay"):
     """A background run with all @kinds of escapees; its record and their pids."""
     run = server.hostile("escape", leader, *kinds, background=True)
-    text = eventually(lambda: ready(server, run), 20, "the hostile child is not ready")
+    text = eventually(lambda: ready(server, run), WAIT, "the hostile child is not ready")
     pids = escapees(text)
     equal(sorted(pids), sorted(kinds), "escapees that reported themselves")
     return run, pids
@@ -101,8 +101,8 @@ def test_cancel_kills_every_escapee():
     server = Server()
     id = server.request("process.run", {"command": server.hostile_path(),
                                         "args": ["escape", "stay"] + KINDS})
-    run = eventually(lambda: server.call("process.list")["processes"], 20, "no run")[0]
-    text = eventually(lambda: ready(server, run), 20, "not ready")
+    run = eventually(lambda: server.call("process.list")["processes"], WAIT, "no run")[0]
+    text = eventually(lambda: ready(server, run), WAIT, "not ready")
     server.notify("$/cancelRequest", {"id": id})
     answer = server.result(id)
     equal((answer["state"], answer["reason"]), ("killed", "cancelled"), "state")
@@ -134,7 +134,7 @@ def test_pipe_held_by_grandchild():
     equal((answer["exit_code"], answer["stdout_summary"], answer["leftover"]),
           (7, "leader\n", 1), "answer")
     open(go, "w", encoding="utf-8").close()
-    eventually(lambda: server.logs(answer["process_id"])["stdout"] == "leader\nlate\n", 20,
+    eventually(lambda: server.logs(answer["process_id"])["stdout"] == "leader\nlate\n", WAIT,
                "late output is missing")
     server.call("process.kill", {"process_id": answer["process_id"]})
     server.stop()
@@ -220,7 +220,7 @@ def test_runner_is_caught():
     server = Server()
     for _ in range(20 if STRESS else 4):
         run = server.hostile("runner", 100000, background=True)
-        eventually(lambda: "running" in server.logs(run["process_id"])["stdout"], 20, "no start")
+        eventually(lambda: "running" in server.logs(run["process_id"])["stdout"], WAIT, "no start")
         time.sleep(0.1)
         answer = server.call("process.kill", {"process_id": run["process_id"],
                                               "signal": "SIGKILL"})
@@ -234,7 +234,7 @@ def test_runner_dies_with_the_server():
     for number in (signal.SIGTERM, signal.SIGKILL):
         server = Server()
         run = server.hostile("runner", 100000, background=True)
-        eventually(lambda: "running" in server.logs(run["process_id"])["stdout"], 20, "no start")
+        eventually(lambda: "running" in server.logs(run["process_id"])["stdout"], WAIT, "no start")
         server.signal(number)
         server.wait_exit()
         equal(server.survivors(), [], "survivors of %d" % number)
@@ -252,7 +252,7 @@ def test_job_attacks_its_shim():
         server = Server()
         run = server.hostile("attack", int(number), background=True)
         # Without its shim the whole run may be killed before it can report.
-        text = eventually(lambda: attacked(server, run), 20, "the attack did not report")
+        text = eventually(lambda: attacked(server, run), WAIT, "the attack did not report")
         server.ping()
         id = server.request("process.kill", {"process_id": run["process_id"],
                                              "signal": "SIGKILL"})
@@ -261,7 +261,7 @@ def test_job_attacks_its_shim():
             equal(message["result"]["survivors"], 0, "survivors after %s" % text)
         else:
             equal(message["error"]["data"]["type"], "ProcessAlreadyExited", "answer")
-        eventually(lambda: not server.survivors(0), 20, "alive after the kill (%s)" % text)
+        eventually(lambda: not server.survivors(0), WAIT, "alive after the kill (%s)" % text)
         again = server.run("echo still here")
         equal(again["stdout_summary"], "still here\n", "the next run")
         server.stop()
@@ -272,7 +272,7 @@ def test_stopped_shim_at_the_end():
     """A job that stopped its shim does not keep the server from ending."""
     server = Server()
     run = server.hostile("attack", int(signal.SIGSTOP), background=True)
-    eventually(lambda: "attack" in server.logs(run["process_id"])["stdout"], 20, "no report")
+    eventually(lambda: "attack" in server.logs(run["process_id"])["stdout"], WAIT, "no report")
     server.close_input()
     equal(server.wait_exit(), 0, "exit status")  # the job would live for longer than we wait
     equal(server.survivors(), [], "survivors")
@@ -298,7 +298,7 @@ def test_no_zombies():
             if fields[0] == "Z" and int(fields[1]) == server.pid:
                 found.append(name)
         return found
-    eventually(lambda: not zombies(), 20, "zombies of the server")
+    eventually(lambda: not zombies(), WAIT, "zombies of the server")
     server.stop()
 
 
@@ -321,12 +321,12 @@ def test_processes_of_others_stay():
     pids = []
     for name in ("child", "grandchild"):
         path = os.path.join(server.workspace, name)
-        pids.append(int(eventually(lambda: os.path.exists(path) and open(path).read().strip(), 20,
+        pids.append(int(eventually(lambda: os.path.exists(path) and open(path).read().strip(), WAIT,
                                    "no " + name)))
     run = server.run("sleep 300 & sleep 300", background=True)
     with open(os.path.join(server.workspace, "on"), "w", encoding="ascii"):
         pass
-    eventually(lambda: parent(pids[1]) == server.pid, 20, "the grandchild is not adopted")
+    eventually(lambda: parent(pids[1]) == server.pid, WAIT, "the grandchild is not adopted")
     os.kill(parent(run["pid"]), signal.SIGKILL)
     ended = server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 20000})
     equal((ended["reason"], is_alive(run["pid"])), ("supervisor_lost", False), "the run")
