@@ -260,19 +260,25 @@ static int shim_reap(void)
 
 /* ---- the kill ---- */
 
+static int shim_command_is_alone(void)
+{
+	unseen = proctree_others();
+	return unseen == 1 && command_pid;
+}
+
 /*
  * kill(2) of -1 looks at every process of the machine, so a command that is alone in its namespace
- * is killed by its pid. Exits if that was all. It may have forked before it died: then the rest
- * follows as if nothing had been tried.
+ * is killed by its pid. Exits if that was all. Returns whether it is still alone: then it only
+ * needs a processor to die, because a pending SIGKILL makes fork(2) fail. Else it had forked.
  */
-static void shim_kill_alone(void)
+static int shim_kill_alone(void)
 {
 	sys2(__NR_kill, command_pid, SIGKILL);
 	shim_sleep(KILL_ALONE_MS);
 	shim_drain_signal_fd();
 	while (shim_reap() == REAP_MAX)
 		;
-	unseen = proctree_others();
+	return shim_command_is_alone();
 }
 
 /*
@@ -283,10 +289,8 @@ static void shim_kill_alone(void)
 static void shim_stop_forks(void)
 {
 	if (plan.flags & SHIM_PID_NS) {
-		unseen = proctree_others();
-		if (unseen == 1 && command_pid)
-			shim_kill_alone();
-		sys2(__NR_kill, -1, SIGKILL);
+		if (!shim_command_is_alone() || !shim_kill_alone())
+			sys2(__NR_kill, -1, SIGKILL);
 	} else if (forks_fd < 0 || sys3(__NR_write, forks_fd, "0", 1) < 0) {
 		return;
 	}
@@ -336,18 +340,32 @@ static void shim_kill_children(void)
 	} while (shim_reap() > 0);
 }
 
-/* Kill the descendants of a child that does not die because it hangs in the kernel. A listed pid
- * can be reused only if its parent reaped it and the whole pid space was used up within
- * microseconds: accepted. */
+/* Kill the descendants of a child that does not die because it hangs in the kernel. An init also
+ * reaches what a list of /proc may have missed. Elsewhere a listed pid can be reused only if its
+ * parent reaped it and the whole pid space was used up within microseconds: accepted. */
 static void shim_kill_descendants(void)
 {
 	const int *tree;
-	int count = proctree_list(&tree);
+	int count;
 
+	if (plan.flags & SHIM_PID_NS) {
+		sys2(__NR_kill, -1, SIGKILL);
+		return;
+	}
+	count = proctree_list(&tree);
 	for (int i = 0; i < count; i++)
 		sys2(__NR_kill, tree[i], SIGKILL);
 	if (command_pid && !uncounted) /* in case /proc cannot be read */
 		sys2(__NR_kill, -command_pid, SIGKILL);
+}
+
+/* How long to wait after a pass. All of a PID namespace has its SIGKILL, and each death wakes us,
+ * unless the kernel reaps: so we need not look often, which would take time from the dying. */
+static int shim_pause_ms(int pass)
+{
+	if (plan.flags & SHIM_PID_NS && !uncounted)
+		return pass < 4 ? KILL_PASS_MS << pass : KILL_SLOW_MS;
+	return pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS;
 }
 
 /* Kill until wait4() returns ECHILD, the only exact proof that the tree is dead. */
@@ -364,7 +382,7 @@ _Noreturn static void kill_tree(void)
 			shim_kill_children();
 		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
 			shim_kill_descendants();
-		shim_sleep(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
+		shim_sleep(shim_pause_ms(pass));
 		shim_drain_signal_fd();
 	}
 }
