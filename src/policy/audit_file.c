@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -121,6 +122,7 @@ int audit_file_open_directory(struct audit_file *f, struct err *e)
 static int audit_file_open(struct audit_file *f, struct err *e)
 {
 	AUTO_CLOSE int dir = audit_file_open_directory(f, e);
+	struct stat st;
 
 	if (dir < 0)
 		return -1;
@@ -129,6 +131,10 @@ static int audit_file_open(struct audit_file *f, struct err *e)
 		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return audit_file_fail(f, f->path, errno, "cannot create", e);
+	if (!fstat(f->fd, &st)) {
+		f->dev = st.st_dev;
+		f->ino = st.st_ino;
+	}
 	audit_dir_hold(f->fd);
 	return 0;
 }
@@ -151,6 +157,20 @@ static bool audit_file_is_tampered(const struct audit_file *f)
 	struct stat st;
 
 	return fstat(f->fd, &st) == 0 && (st.st_nlink == 0 || st.st_size != f->length);
+}
+
+/*
+ * Does its path still lead to the file, as the last line left it? Then neither it nor its directory
+ * was touched, and one look tells. The times are not asked for: since Linux 6.13 a write after a
+ * look at them has to record a fresh one. Where statx(2) fails, it is not as left.
+ */
+static bool audit_file_is_as_left(const struct audit_file *f)
+{
+	struct statx st;
+
+	return f->ino && !statx(AT_FDCWD, f->path, 0, STATX_INO | STATX_SIZE, &st) &&
+	       st.stx_ino == f->ino && st.stx_size == (uint64_t)f->length &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == f->dev;
 }
 
 /* Keep at least RESERVE_BYTES allocated behind the last line. If the disk is full, the next line
@@ -198,8 +218,9 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 		return -1;
 	if (audit_file_mend(f) != 0)
 		return audit_file_fail(f, f->path, errno, "cannot repair", e);
-	if (audit_file_is_tampered(f))
+	if (!f->as_left && audit_file_is_tampered(f))
 		return audit_file_fail(f, f->path, ESTALE, "another process removed or changed", e);
+	f->as_left = false;
 	if (!audit_file_write(f, line)) {
 		f->length += (off_t)line->len;
 		audit_file_count(f, line);
@@ -220,6 +241,8 @@ static void audit_file_leave(struct audit_file *f)
 	if (f->lock >= 0)
 		close(f->lock);
 	f->fd = f->lock = -1;
+	f->ino = 0;
+	f->as_left = false;
 	f->length = f->reserved_to = 0;
 	f->torn = false;
 	if (f->shared)
@@ -231,8 +254,12 @@ static void audit_file_leave(struct audit_file *f)
 enum audit_file_place audit_file_check(struct audit_file *f)
 {
 	struct stat dir, file;
-	bool there = f->fd >= 0 && !stat(f->dir, &dir);
+	bool there;
 
+	f->as_left = audit_file_is_as_left(f);
+	if (f->as_left)
+		return AUDIT_FILE_THERE;
+	there = f->fd >= 0 && !stat(f->dir, &dir);
 	if (f->fd < 0 || (there && dir.st_dev == f->dir_dev && dir.st_ino == f->dir_ino) ||
 	    (!there && errno != ENOENT) || fstat(f->fd, &file) != 0)
 		return AUDIT_FILE_THERE;

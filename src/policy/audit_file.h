@@ -48,6 +48,9 @@ struct audit_file {
 	off_t reserved_to; /* the blocks before this offset are allocated */
 	dev_t dir_dev;     /* the directory that the file was made in */
 	ino_t dir_ino;
+	dev_t dev;    /* of the file */
+	ino_t ino;    /* likewise; 0: not known, or the file is shared */
+	bool as_left; /* found so, and no line was appended since */
 };
 
 /* A file of its own for @instance in @dir, which it owns from now on. Opens nothing yet. */
