@@ -370,6 +370,16 @@ static size_t verdict_environment_bytes(const char *const *environment)
 	return bytes;
 }
 
+/* Is the command the name of a program and nothing else, which no shell reads? */
+static bool verdict_is_bare_program(const struct blocklist_input *in)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./+-";
+
+	return (in->args || in->no_shell) && !in->shell && in->command[0] &&
+	       !in->command[strspn(in->command, plain)];
+}
+
 static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 {
 	struct shell_word fed, *input = NULL;
@@ -393,8 +403,9 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 	}
 	if (verdict_judge_functions(e))
 		return true;
-	return j->in->args && j->in->args[0] ? verdict_judge_argv(j, e, input)
-					     : evaluate_text(e, &text, NULL, 0, input);
+	return (j->in->args && j->in->args[0]) || verdict_is_bare_program(j->in)
+		       ? verdict_judge_argv(j, e, input)
+		       : evaluate_text(e, &text, NULL, 0, input);
 }
 
 static void verdict_judge_structure(struct judging *j)

@@ -170,6 +170,7 @@ static void test_blocklist_argv(void **state)
 	static const char *const shell[] = { "-c", "rm -fr \"$1\"", "x", "/etc", NULL };
 	static const char *const data[] = { "a\nrm -fr /etc", NULL };
 	static const char *const rest[] = { "/etc", NULL };
+	static const char *const none[] = { NULL };
 	struct blocklist_verdict v;
 
 	(void)state;
@@ -184,6 +185,11 @@ static void test_blocklist_argv(void **state)
 	/* Part of the words in command: what is meant is judged, though no such program exists. */
 	assert_true(judge_all("rm -fr", rest, NULL, 0).blocked);
 	assert_false(judge_all("rm -fr x", data, NULL, 0).blocked);
+	/* Without any, a bare word is a program; what no program is called is what is meant. */
+	assert_false(judge_all("done", none, NULL, 0).blocked);
+	assert_true(judge_all("reboot", none, NULL, 0).blocked);
+	assert_true(judge_all("rm -fr /etc", none, NULL, 0).blocked);
+	assert_true(judge_all("bash", none, "rm -fr /etc\n", 12).blocked);
 	/* With a shell, args are its parameters. */
 	v = judge_input(&(struct blocklist_input){ .command = "rm -fr \"$1\"", .args = rest,
 						   .shell = true });
