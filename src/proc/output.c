@@ -148,17 +148,19 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	loff_t at = (loff_t)output_spool_position(o, o->total, &contiguous);
 	ssize_t n;
 
-	if (o->dropped || !o->spooled)
+	if (o->dropped || !o->spooled || o->unspliceable)
 		return output_fill_by_copy(o, pipe_fd, max);
 	do
 		n = splice(pipe_fd, NULL, o->spool->fd, &at,
 			   max < contiguous ? max : (size_t)contiguous,
 			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	while (n < 0 && errno == EINTR);
-	if (n > 0)
+	if (n > 0) {
 		o->total += (uint64_t)n;
-	else if (n < 0 && errno != EAGAIN)
+	} else if (n < 0 && errno != EAGAIN) {
+		o->unspliceable = errno == EINVAL; /* a terminal, see splice(2) */
 		return output_fill_by_copy(o, pipe_fd, max);
+	}
 	return n;
 }
 

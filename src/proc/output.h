@@ -48,6 +48,7 @@ struct output {
 	char *small;       /* all bytes before the hole, unless spooled; owned */
 	bool spooled;      /* all that is kept is in the spool */
 	bool frozen;
+	bool unspliceable; /* splice(2) cannot read what it is written to */
 	bool dropped;      /* the spool was evicted: nothing is kept */
 	struct screen_size screen; /* of the terminal that writes it; all 0: none does */
 };

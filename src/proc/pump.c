@@ -18,6 +18,7 @@
 #define LOUD_MANY 4               /* with more loud pumps, larger pipes only make turns longer */
 #define READ_LESS (64 * 1024)     /* per wake-up while there are many */
 #define GROUP 8                   /* loud pumps that are served in one turn of the loop */
+#define FEW_BYTES 1024            /* a pipe that gave fewer is empty now */
 #define RETRY_MS 50
 #define PTY_HELD (64 * 1024)      /* more than the kernel holds of what a terminal wrote */
 
@@ -59,9 +60,9 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
 	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
+	ssize_t few = p->is_terminal ? 1 : FEW_BYTES, n;
 	uint64_t before = p->out->total;
 	bool over;
-	ssize_t n;
 
 	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
 	if (revents & EV_ERROR)
@@ -71,7 +72,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	do {
 		n = output_fill(p->out, io->fd, left);
 		left -= n > 0 ? (size_t)n : 0;
-	} while (n > 0 && left);
+	} while (n >= few && left);
 	over = n == 0 || (n < 0 && errno != EAGAIN);
 	pump_note(p, before);
 	if (over)
