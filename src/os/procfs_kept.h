@@ -6,6 +6,9 @@
  * ESRCH, and a list of children is empty, whoever has its pid by then. What a file shows, and to
  * whom, the kernel decides at each read (proc(5)).
  *
+ * The root of a tree, a shim, has one thread and nearly always sleeps. If it has not run since the
+ * last look, which one short file tells, its other files show what they showed and are not read.
+ *
  * Bounded: the files of PROCFS_KEPT processes; a further one takes the place of the oldest.
  */
 #ifndef PROCPEN_OS_PROCFS_KEPT_H
@@ -16,10 +19,17 @@
 
 #define PROCFS_KEPT 16
 
-enum procfs_file { PROCFS_CHILDREN, PROCFS_STAT, PROCFS_IO, PROCFS_SYSCALL, PROCFS_FILES };
+enum procfs_file {
+	PROCFS_STAT,
+	PROCFS_IO,
+	PROCFS_CHILDREN,
+	PROCFS_SYSCALL,
+	PROCFS_SCHEDSTAT,
+	PROCFS_FILES,
+};
 
-/* Keep the files of @pid, of the tree below @root, once they are read. Returns whether they are
- * kept already, and so may belong to a process that has gone. */
+/* A look at @pid, of the tree below @root, begins: keep its files once they are read. Returns
+ * whether they are kept already, and so may belong to a process that has gone. */
 bool procfs_kept_add(pid_t root, pid_t pid);
 
 /* Close the files of @pid; of the tree below @root. */

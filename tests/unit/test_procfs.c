@@ -231,6 +231,67 @@ static void test_procfs_tree_whose_pid_has_another_process(void **state)
 	assert_int_equal(procfs_tree(getpid(), tree, 4), 1);
 }
 
+/* Use 0.05 s of processor time. */
+static void burn(void)
+{
+	clock_t begin = clock();
+
+	while (clock() - begin < CLOCKS_PER_SEC / 20)
+		;
+}
+
+/* For each byte a child that burns, and is reaped. */
+static void reap_for_each(int orders, int done)
+{
+	char byte;
+
+	while (read(orders, &byte, 1) == 1) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			burn();
+			_exit(0);
+		}
+		if (waitpid(pid, NULL, 0) != pid || write(done, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* The root's files are not read again while it sleeps, and are when it has run. */
+static void test_procfs_tree_whose_root_has_run(void **state)
+{
+	struct procfs_process tree[4];
+	int orders[2], done[2];
+	pid_t root;
+	char byte = 'x';
+
+	(void)state;
+	assert_int_equal(pipe(orders), 0);
+	assert_int_equal(pipe(done), 0);
+	root = fork();
+	if (!root) {
+		close(orders[1]);
+		reap_for_each(orders[0], done[1]);
+	}
+	for (uint64_t ticks = 0, round = 0; round < 3; round++) {
+		for (int look = 0; look < 4; look++) {
+			assert_int_equal(procfs_tree(root, tree, 4), 1);
+			assert_int_equal(tree[0].stat.child_ticks, ticks);
+		}
+		assert_int_equal(write(orders[1], &byte, 1), 1);
+		assert_int_equal(read(done[0], &byte, 1), 1);
+		assert_int_equal(procfs_tree(root, tree, 4), 1);
+		assert_true(tree[0].stat.child_ticks > ticks);
+		ticks = tree[0].stat.child_ticks;
+	}
+	close(done[0]);
+	close(done[1]);
+	release_children(orders, 1);
+	assert_int_equal(procfs_tree(root, tree, 4), 0);
+	procfs_kept_drop_tree(root);
+}
+
 static int count_descriptors(void)
 {
 	int count = 0;
@@ -393,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_procfs_io),
 		cmocka_unit_test(test_procfs_children_and_tree),
 		cmocka_unit_test(test_procfs_tree_whose_pid_has_another_process),
+		cmocka_unit_test(test_procfs_tree_whose_root_has_run),
 		cmocka_unit_test(test_procfs_keeps_files_of_few_processes),
 		cmocka_unit_test(test_procfs_many_children),
 		cmocka_unit_test(test_procfs_find_inner),

@@ -16,6 +16,10 @@ struct dirent64 {
 };
 
 static char scratch[4096] SHIM_LARGE;
+
+/* The kernel fills a page of a list, but for its last part (fs/seq_file.c), so a read of no more
+ * bytes than that was the last. */
+#define LAST_MAX 2048
 static const char *procread_root = "/proc/";
 
 void procread_from_here(void)
@@ -119,7 +123,8 @@ long procread_numbers(int fd, bool (*fn)(void *ctx, int number), void *ctx)
 	int number = 0;
 	long n, at = 0;
 
-	for (; (n = sys4(__NR_pread64, fd, scratch, sizeof(scratch), at)) > 0; at += n)
+	do {
+		n = sys4(__NR_pread64, fd, scratch, sizeof(scratch), at);
 		for (long i = 0; i < n; i++) {
 			if (scratch[i] >= '0' && scratch[i] <= '9') {
 				number = number * 10 + (scratch[i] - '0');
@@ -131,9 +136,11 @@ long procread_numbers(int fd, bool (*fn)(void *ctx, int number), void *ctx)
 			inside = false;
 			number = 0;
 		}
-	if (!n && inside)
+		at += n;
+	} while (n > LAST_MAX);
+	if (n >= 0 && inside)
 		fn(ctx, number);
-	return n;
+	return n < 0 ? n : 0;
 }
 
 static long procread_directory(const char *path, bool (*fn)(void *ctx, const char *name), void *ctx)
