@@ -11,6 +11,7 @@ import re
 import signal
 import threading
 import time
+from pathlib import Path
 
 from client import STRESS, WAIT, Server, Skip, check, equal, eventually, is_alive
 from suite import Suite
@@ -303,6 +304,26 @@ class Freezer:
             return True
         except OSError:
             return False
+
+
+@suite.test()
+def test_group_without_its_shim():
+    """The shim cannot act: the server ends the group. That the processes die proves nothing, because
+    they become children of the server, which kills these too; that no fork is allowed any more does.
+    A process that cannot die keeps the group until we have looked."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        storm = Storm("group")
+        run = storm.server.run("sleep", ["300"], background=True)
+        forks, shim = group_of(run["pid"]) + "/pids.max", shim_of(run["pid"])
+        with Freezer() as freezer:
+            freezer.write("cgroup.procs", str(run["pid"]))
+            freezer.write("freezer.state", "FROZEN")
+            os.kill(shim, number)
+            storm.server.request("process.kill", dict(run_id(run), signal="SIGKILL"))
+            eventually(lambda: Path(forks).read_text() == "0\n", WAIT,
+                       "forks go on after " + signal.Signals(number).name)
+        storm.gone("the kill")
+        storm.server.stop()
 
 
 @suite.test()
