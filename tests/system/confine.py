@@ -307,7 +307,7 @@ def test_clutter_is_gone_or_named(place, options):
 def test_cleaner_ends_with_its_server(place, options):
     """The cleaner of a killed server's files does not outlive the server that started it."""
     server = place.server(*options)
-    server.run(PYTHON, ["-c", CLUTTER, "3000", "0"])
+    server.run(PYTHON, ["-c", CLUTTER, "3000", "0"], timeout=200)
     server.signal(signal.SIGKILL)
     server.wait_exit()
     server = place.server(*options)

@@ -255,10 +255,11 @@ def test_daemon_lives_on_after_other_signals(place):
         # A shell that still waits for its subshell lives on after INT.
         eventually(lambda: name_of(place.monitor(p)["pid"]) == "sleep", WAIT, "it is no sleep")
         answer = place.kill(p, signal=name)
-        equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
-               answer["state"], answer["leftover"], answer["alive"]),
-              (False, "SIG" + name, False, False, "killed", 1, 1), name)
-        equal(place.monitor(p)["alive"], 1, name + ": alive")
+        equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"]),
+              (False, "SIG" + name, False, False), name)
+        # On a busy machine the answer comes before the command has died.
+        record = place.monitor(p, wait_ms=int(WAIT * 1000))
+        equal((record["state"], record["alive"]), ("killed", 1), name)
         check(not place.has("app.saved"), name + " has reached who is not in the group")
         answer = place.kill(p)
         equal((answer["killed"], answer["state"], answer["alive"]), (True, "killed", 0), name)
