@@ -74,7 +74,7 @@ def test_cancel_races_the_yield():
     server = Server("--set", "limits.running_processes=512")
     running = []
     for n in range(400 if STRESS else 120):
-        server.send_bytes(line("process.run", n, command="sleep 60", yield_ms=2))
+        server.send_bytes(line("process.run", n, command="sleep 600", yield_ms=2))
         time.sleep(0.0015)
         server.send_bytes(line("$/cancelRequest", id=n))
         answer = server.result(n)
@@ -180,7 +180,15 @@ def test_what_waits_can_always_be_ended():
 
 
 def descriptors(server):
-    return len(os.listdir("/proc/%d/fd" % server.pid))
+    """How many it has when it prepares nothing more for the next run."""
+    seen = []
+
+    def steady():
+        seen.append(len(os.listdir("/proc/%d/fd" % server.pid)))
+        return len(seen) >= 30 and len(set(seen[-30:])) == 1
+
+    eventually(steady, WAIT, "it opens and closes descriptors")
+    return seen[-1]
 
 
 @suite.test()
