@@ -722,7 +722,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.command = p->command,
 		.cwd = p->settings->cwd,
 		.outcome = outcome,
-		.end = p->failure ? NULL : &end,
+		.end = p->rare->failure ? NULL : &end,
 	};
 
 	cap_record(c, &event);
@@ -730,8 +730,8 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 
 static void cap_name_outcome(const struct proc *p, char *text, size_t size)
 {
-	if (p->failure)
-		snprintf(text, size, "%s", err_rows[p->failure->type].name);
+	if (p->rare->failure)
+		snprintf(text, size, "%s", err_rows[p->rare->failure->type].name);
 	else
 		snprintf(text, size, "%s/%s", names_state(p->state), names_reason(p->reason));
 }
@@ -744,7 +744,7 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	if (events & PROC_EVENT_SETTLED && p->out_of_memory)
 		log_warn("the memory limit of this server was reached: the kernel has killed a "
 			 "process, and the output of %u finished runs was dropped",
-			 p->dropped_logs);
+			 p->rare->dropped_logs);
 	if (events & PROC_EVENT_SETTLED)
 		git_config_look(c->git_config);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */

@@ -28,10 +28,10 @@ static void denied_calls_write_one(struct jsonw *w, const char *name, uint64_t c
 void denied_calls_write(struct jsonw *w, const struct proc *p)
 {
 	size_t count;
-	const struct denial *list = seccomp_unotify_list(p->notify, &count);
+	const struct denial *list = seccomp_unotify_list(p->rare->notify, &count);
 	bool died = p->reason == PROC_REASON_SECCOMP;
 
-	if (!p->notify && !died)
+	if (!p->rare->notify && !died)
 		return;
 	jsonw_array(w, "denied_calls");
 	for (size_t i = 0; i < count; i++)
@@ -57,8 +57,8 @@ static void denied_calls_warn_one(struct jsonw *w, const struct denial *denial)
 void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
 {
 	size_t count;
-	const struct denial *list = seccomp_unotify_list(p->notify, &count);
-	uint64_t others = seccomp_unotify_others(p->notify);
+	const struct denial *list = seccomp_unotify_list(p->rare->notify, &count);
+	uint64_t others = seccomp_unotify_others(p->rare->notify);
 	char text[96];
 
 	for (size_t i = 0; i < count; i++)
@@ -68,10 +68,10 @@ void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
 			 others, others == 1 ? "" : "s");
 		jsonw_str(w, NULL, text);
 	}
-	if (asked && !p->notify)
+	if (asked && !p->rare->notify)
 		jsonw_str(w, NULL, "refused system calls cannot be named: that needs Linux 5.0 "
 				   "and a sandbox profile with a filter");
-	if (p->reason == PROC_REASON_SECCOMP && !p->notify)
+	if (p->reason == PROC_REASON_SECCOMP && !p->rare->notify)
 		jsonw_str(w, NULL, "the command died of SIGSYS; which system call it made is "
 				   "known only with explain_denials");
 	else if (p->reason == PROC_REASON_SECCOMP && !denied_calls_has_named_death(list, count))

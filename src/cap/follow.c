@@ -398,13 +398,15 @@ static void follow_read_exit(struct follow_exit *x, const struct proc *p)
 
 static void follow_end(struct follow *f, const struct proc *p)
 {
+	const struct err *e = p->rare->failure;
+
 	f->over = true;
-	if (!p->failure) {
+	if (!e) {
 		follow_read_exit(&f->exit, p);
 		return;
 	}
-	f->failure = mem_strdup(p->failure->message);
-	f->failure_type = err_rows[p->failure->type].name;
+	f->failure = mem_strdup(e->message);
+	f->failure_type = err_rows[e->type].name;
 }
 
 void follow_on_event(struct follows *all, const struct proc *p, unsigned events)
@@ -418,6 +420,7 @@ void follow_on_event(struct follows *all, const struct proc *p, unsigned events)
 
 void follow_report_exit(struct cap *c, const struct proc *p)
 {
+	const struct err *e = p->rare->failure;
 	struct follow_exit x;
 	struct buf line;
 	struct jsonw w;
@@ -426,8 +429,8 @@ void follow_report_exit(struct cap *c, const struct proc *p)
 	rpc_open_notification(&w, &line, "process.event");
 	follow_write_head(&w, p->id, "exited");
 	follow_read_exit(&x, p);
-	if (p->failure)
-		follow_write_failure(&w, err_rows[p->failure->type].name, p->failure->message);
+	if (e)
+		follow_write_failure(&w, err_rows[e->type].name, e->message);
 	else
 		follow_write_exit(&w, &x);
 	rpc_close_notification(&w);

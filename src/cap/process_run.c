@@ -397,7 +397,7 @@ static bool process_run_rejoin(struct cap *c, struct req *r, const struct proc *
 static void process_run_on_failed(struct cap *c, struct req *r, struct proc *p)
 {
 	struct run_task *t = r->task;
-	struct err e = *p->failure;
+	struct err e = *p->rare->failure;
 
 	follow_remove(&c->follows, t->follow_id); /* no event of it was sent */
 	*t->follow_id = '\0';

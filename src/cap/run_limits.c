@@ -273,7 +273,7 @@ bool run_limits_struck(const struct proc *p)
 static void run_limits_memory_error(const struct proc *p, struct err *e)
 {
 	const struct limits *l = &p->settings->limits;
-	const struct limits_proof *proof = &p->proof;
+	const struct limits_proof *proof = &p->rare->proof;
 
 	if (proof->oom_kills > 0)
 		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
@@ -297,11 +297,11 @@ static void run_limits_process_error(const struct proc *p, struct err *e)
 	err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 		"the run was ended by its limit of %" PRId64
 		" processes and threads: it had %" PRId64,
-		p->settings->limits.tasks, p->proof.seen);
+		p->settings->limits.tasks, p->rare->proof.seen);
 	err_hint(e, "Start fewer at once; the operator sets limits.tasks_per_run.");
 	err_detail(e, "limit", json_string("limits.tasks_per_run"));
 	err_detail(e, "limit_value", json_integer(p->settings->limits.tasks));
-	err_detail(e, "seen", json_integer(p->proof.seen));
+	err_detail(e, "seen", json_integer(p->rare->proof.seen));
 }
 
 /* The rlimit that struck: SIGXCPU comes at the soft one, SIGKILL at the hard one (setrlimit(2)). */

@@ -60,7 +60,7 @@ struct log_file *run_log_open(const struct cap *c, const json_t *params, const c
 
 void run_log_members(struct jsonw *w, const struct proc *p)
 {
-	const struct log_file *f = p->log_file;
+	const struct log_file *f = p->rare->log_file;
 
 	if (!f)
 		return;
@@ -73,7 +73,7 @@ void run_log_members(struct jsonw *w, const struct proc *p)
 
 bool run_log_warning(const struct cap *c, const struct proc *p, char *text, size_t size)
 {
-	const struct log_file *f = p->log_file;
+	const struct log_file *f = p->rare->log_file;
 
 	if (!f || f->phase != LOG_FILE_OVER)
 		return false;

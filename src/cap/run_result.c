@@ -73,8 +73,8 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 	run_members_tree(w, p);
 	if (v->keyed)
 		jsonw_bool(w, "replayed", v->replayed);
-	if (p->stdin_unread)
-		jsonw_int(w, "stdin_unread", (int64_t)p->stdin_unread);
+	if (p->rare->stdin_unread)
+		jsonw_int(w, "stdin_unread", (int64_t)p->rare->stdin_unread);
 	run_log_members(w, p);
 	run_result_write_sandbox(w, c, p);
 	run_warnings_write(w, c, p, v);

@@ -48,9 +48,9 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 	if (v->max_runtime_ignored)
 		run_warnings_add(w, "max_runtime was ignored: it is for a background run; timeout "
 				    "bounds this one");
-	if (p->stdin_unread)
+	if (p->rare->stdin_unread)
 		run_warnings_add(w, "the command left %" PRIu64 " byte%s of its stdin unread",
-				 p->stdin_unread, p->stdin_unread == 1 ? "" : "s");
+				 p->rare->stdin_unread, p->rare->stdin_unread == 1 ? "" : "s");
 }
 
 static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
@@ -79,7 +79,8 @@ static void run_warnings_add_memory(struct jsonw *w, const struct proc *p)
 		run_warnings_add(w, "the kernel has killed a process, of this run or of another, "
 				    "because the memory limit that procpen itself runs under was "
 				    "reached; to make room the output of %u finished run%s was "
-				    "dropped", p->dropped_logs, p->dropped_logs == 1 ? "" : "s");
+				    "dropped", p->rare->dropped_logs,
+				 p->rare->dropped_logs == 1 ? "" : "s");
 }
 
 /* Not only by this command: others may have run at the time. */

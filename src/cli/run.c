@@ -81,12 +81,12 @@ static int cli_run_status_of_error(const struct err *e)
 
 static int cli_run_status_of_run(const struct proc *p)
 {
-	if (p->failure)
-		return cli_run_status_of_error(p->failure);
+	if (p->rare->failure)
+		return cli_run_status_of_error(p->rare->failure);
 	if (p->state == PROC_STATE_TIMED_OUT)
 		return STATUS_TIMEOUT;
 	/* The command's own exit status means nothing once a limit has struck. */
-	if (!p->exited || p->proof.struck != PROC_REASON_RUNNING)
+	if (!p->exited || p->rare->proof.struck != PROC_REASON_RUNNING)
 		return STATUS_SIGNAL + SIGKILL;
 	return WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status)
 					 : STATUS_SIGNAL + WTERMSIG(p->wait_status);

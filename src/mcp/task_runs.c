@@ -136,9 +136,9 @@ void mcp_task_on_end(const struct mcp_task *task, const struct proc *run)
 {
 	struct own *own = task->own;
 
-	if (!run->failure)
+	if (!run->rare->failure)
 		return;
-	own->failure = *run->failure;
+	own->failure = *run->rare->failure;
 	json_incref(own->failure.details);
 	own->failed_ms = clock_mono_ms();
 }

@@ -31,14 +31,10 @@ static int output_spool_open(struct spool *s)
 	return s->fd;
 }
 
-void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t head_max,
-		 uint64_t tail_max)
+void output_init(struct output *o, struct output_range *range)
 {
 	memset(o, 0, sizeof(*o));
-	o->spool = spool;
-	o->base = base;
-	o->head_max = head_max;
-	o->tail_max = tail_max;
+	o->range = range;
 }
 
 void output_release(struct output *o)
@@ -50,25 +46,27 @@ void output_release(struct output *o)
 /* The position of byte @offset in the spool; *@contiguous: bytes up to the next break there. */
 static uint64_t output_spool_position(const struct output *o, uint64_t offset, uint64_t *contiguous)
 {
+	const struct output_range *r = o->range;
 	uint64_t in_tail;
 
-	if (offset < o->head_max) {
-		*contiguous = o->head_max - offset;
-		return o->base + offset;
+	if (offset < r->head_max) {
+		*contiguous = r->head_max - offset;
+		return r->base + offset;
 	}
-	in_tail = (offset - o->head_max) % o->tail_max;
-	*contiguous = o->tail_max - in_tail;
-	return o->base + o->head_max + in_tail;
+	in_tail = (offset - r->head_max) % r->tail_max;
+	*contiguous = r->tail_max - in_tail;
+	return r->base + r->head_max + in_tail;
 }
 
 /* The first byte of the tail that is kept. */
 static uint64_t output_tail_start(const struct output *o)
 {
-	uint64_t start = o->head_max;
+	const struct output_range *r = o->range;
+	uint64_t start = r->head_max;
 
-	if (o->total > o->head_max + o->tail_max)
-		start = o->total - o->tail_max;
-	return start > o->tail_from ? start : o->tail_from;
+	if (o->total > r->head_max + r->tail_max)
+		start = o->total - r->tail_max;
+	return start > r->tail_from ? start : r->tail_from;
 }
 
 /* Write @len bytes at @offset. False: the store cannot take them. */
@@ -79,7 +77,7 @@ static bool output_spool_store(struct output *o, uint64_t offset, const char *by
 	while (len) {
 		uint64_t at = output_spool_position(o, offset, &contiguous);
 		size_t part = len < contiguous ? len : (size_t)contiguous;
-		ssize_t n = pwrite(o->spool->fd, bytes, part, (off_t)at);
+		ssize_t n = pwrite(o->range->spool->fd, bytes, part, (off_t)at);
 
 		if (n <= 0)
 			return false;
@@ -93,7 +91,7 @@ static bool output_spool_store(struct output *o, uint64_t offset, const char *by
 /* Keep @len bytes in the heap if the stream stays small. */
 static bool output_keep_small(struct output *o, const char *bytes, size_t len)
 {
-	if (o->total + len > OUTPUT_SMALL || o->total + len > o->head_max)
+	if (o->total + len > OUTPUT_SMALL || o->total + len > o->range->head_max)
 		return false;
 	o->small = mem_realloc(o->small, o->total + len);
 	memcpy(o->small + o->total, bytes, len);
@@ -103,9 +101,10 @@ static bool output_keep_small(struct output *o, const char *bytes, size_t len)
 /* The stream is no longer small: move it into the spool. */
 static bool output_spill(struct output *o)
 {
-	uint64_t len = o->total < o->head_max ? o->total : o->head_max; /* then comes the hole */
+	struct output_range *r = o->range;
+	uint64_t len = o->total < r->head_max ? o->total : r->head_max; /* then comes the hole */
 
-	if (output_spool_open(o->spool) < 0 || !output_spool_store(o, 0, o->small, len))
+	if (output_spool_open(r->spool) < 0 || !output_spool_store(o, 0, o->small, len))
 		return false;
 	output_release(o);
 	o->spooled = true;
@@ -128,15 +127,16 @@ static bool output_store(struct output *o, const char *bytes, size_t len)
  */
 static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 {
+	struct output_range *r = o->range;
 	static char bytes[16 * 1024];
 	ssize_t n = read(pipe_fd, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
 
 	if (n <= 0)
 		return n;
 	if (!output_store(o, bytes, (size_t)n)) {
-		if (o->total < o->head_max)
-			o->head_max = o->total;
-		o->tail_from = o->total + (uint64_t)n;
+		if (o->total < r->head_max)
+			r->head_max = o->total;
+		r->tail_from = o->total + (uint64_t)n;
 	}
 	o->total += (uint64_t)n;
 	return n;
@@ -151,7 +151,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	if (o->dropped || !o->spooled || o->unspliceable)
 		return output_fill_by_copy(o, pipe_fd, max);
 	do
-		n = splice(pipe_fd, NULL, o->spool->fd, &at,
+		n = splice(pipe_fd, NULL, o->range->spool->fd, &at,
 			   max < contiguous ? max : (size_t)contiguous,
 			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	while (n < 0 && errno == EINTR);
@@ -166,25 +166,28 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 
 uint64_t output_kept(const struct output *o)
 {
+	const struct output_range *r = o->range;
+
 	if (o->dropped)
 		return 0;
-	if (o->total <= o->head_max)
+	if (o->total <= r->head_max)
 		return o->total;
-	return o->head_max + (o->total - output_tail_start(o));
+	return r->head_max + (o->total - output_tail_start(o));
 }
 
 void output_freeze(struct output *o)
 {
-	uint64_t tail = o->total > o->head_max ? o->total - o->head_max : 0;
+	struct output_range *r = o->range;
+	uint64_t tail = o->total > r->head_max ? o->total - r->head_max : 0;
 
-	if (o->frozen || tail >= o->tail_max)
+	if (o->frozen || tail >= r->tail_max)
 		return;
 	o->frozen = true;
 	tail = (tail + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	if (tail < FROZEN_TAIL_MIN)
 		tail = FROZEN_TAIL_MIN;
-	if (tail < o->tail_max)
-		o->tail_max = tail; /* nothing has wrapped yet: no byte moves */
+	if (tail < r->tail_max)
+		r->tail_max = tail; /* nothing has wrapped yet: no byte moves */
 }
 
 void output_drop(struct output *o)
@@ -194,8 +197,10 @@ void output_drop(struct output *o)
 
 bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to)
 {
-	*from = o->total < o->head_max ? o->total : o->head_max;
-	*to = o->total < o->head_max ? o->total : output_tail_start(o);
+	const struct output_range *r = o->range;
+
+	*from = o->total < r->head_max ? o->total : r->head_max;
+	*to = o->total < r->head_max ? o->total : output_tail_start(o);
 	if (o->dropped) {
 		*from = 0;
 		*to = o->total;
@@ -225,7 +230,7 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 	while (done < len) {
 		uint64_t at = output_spool_position(o, *offset + done, &contiguous);
 		size_t want = len - done < contiguous ? len - done : (size_t)contiguous;
-		ssize_t n = pread(o->spool->fd, (char *)bytes + done, want, (off_t)at);
+		ssize_t n = pread(o->range->spool->fd, (char *)bytes + done, want, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;

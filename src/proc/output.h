@@ -38,12 +38,18 @@ struct spool {
 void spool_init(struct spool *s);
 void spool_close(struct spool *s);
 
-struct output {
+/* Which bytes of a stream are kept, and where. Apart from it, because short streams that lost
+ * nothing may share one when they are over. */
+struct output_range {
 	struct spool *spool;
 	uint64_t base;     /* where this stream's region starts in the spool */
 	uint64_t head_max;
 	uint64_t tail_max; /* may shrink once, see output_freeze() */
 	uint64_t tail_from; /* bytes before it are not in the tail (they could not be stored) */
+};
+
+struct output {
+	struct output_range *range; /* the caller's */
 	uint64_t total;    /* bytes read from the command so far */
 	char *small;       /* all bytes before the hole, unless spooled; owned */
 	bool spooled;      /* all that is kept is in the spool */
@@ -53,9 +59,8 @@ struct output {
 	struct screen_size screen; /* of the terminal that writes it; all 0: none does */
 };
 
-void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t head_max,
-		 uint64_t tail_max);
-void output_release(struct output *o); /* the spool is the caller's */
+void output_init(struct output *o, struct output_range *range);
+void output_release(struct output *o); /* the range and the spool are the caller's */
 
 /*
  * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns the bytes moved, 0 at

@@ -72,7 +72,7 @@ static void proc_decide_state(struct proc *p)
 	bool by_signal = p->exited && WIFSIGNALED(p->wait_status);
 
 	if (p->live->kill_reason != PROC_REASON_RUNNING &&
-	    (!p->exited || by_signal || p->live->kill_reason == p->proof.struck)) {
+	    (!p->exited || by_signal || p->live->kill_reason == p->rare->proof.struck)) {
 		proc_set_killed(p);
 	} else if (proc_end_was_requested(p)) {
 		p->live->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
@@ -108,10 +108,10 @@ static void proc_settle(struct proc *p)
 	proc_stop_time_limits(p);
 	loop_timer_stop(p->env->loop, &p->live->drain);
 	proc_note_end(p);
-	if (p->log_file && !log_file_finish(p->log_file))
+	if (p->rare->log_file && !log_file_finish(p->rare->log_file))
 		return; /* proc_on_log_file_over() settles */
 	proc_decide_state(p);
-	p->stdin_unread = feed_unread(&p->live->feed);
+	p->rare->stdin_unread = feed_unread(&p->live->feed);
 	p->stdin_refused = feed_refused(&p->live->feed);
 	p->phase = PROC_SETTLED;
 	proc_notify(p, PROC_EVENT_SETTLED);
@@ -130,8 +130,8 @@ static void proc_on_pump_data(void *ctx, bool stored)
 
 	if (stored) {
 		p->live->output_mono_ms = clock_mono_ms();
-		if (p->log_file)
-			log_file_feed(p->log_file);
+		if (p->rare->log_file)
+			log_file_feed(p->rare->log_file);
 		proc_notify(p, PROC_EVENT_OUTPUT);
 	}
 	if (p->phase == PROC_DRAINING && !proc_output_open(p))
@@ -153,7 +153,7 @@ static void proc_on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
 static void proc_read_group(struct proc *p)
 {
 	limits_group_usage(p->live->confine.cgroup, &p->usage);
-	limits_count_refused(&p->proof, p->live->confine.cgroup);
+	limits_count_refused(&p->rare->proof, p->live->confine.cgroup);
 }
 
 static void proc_take_usage(struct proc *p, const struct shim_report *report)
@@ -175,7 +175,7 @@ void proc_on_limit(void *ctx)
 {
 	struct proc *p = ctx;
 
-	proc_kill_tree(p, p->proof.struck);
+	proc_kill_tree(p, p->rare->proof.struck);
 }
 
 /* With a PID namespace the shim reports the pid in it: translate to ours. */
@@ -230,7 +230,7 @@ static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 
 static void proc_on_exited(struct proc *p, const struct shim_report *report)
 {
-	if (limits_check_group(&p->proof, p->live->confine.cgroup))
+	if (limits_check_group(&p->rare->proof, p->live->confine.cgroup))
 		proc_on_limit(p); /* limits_watch may not have fired yet */
 	p->exited = true;
 	p->wait_status = report->value;
@@ -260,8 +260,8 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 		proc_on_started(p, report->value);
 		break;
 	case SHIM_FAILED:
-		p->failure = mem_zalloc(sizeof(*p->failure));
-		spawn_failed(report->value, report->error, p->live->path, p->failure);
+		p->rare->failure = mem_zalloc(sizeof(*p->rare->failure));
+		spawn_failed(report->value, report->error, p->live->path, p->rare->failure);
 		break;
 	case SHIM_EXITED:
 		proc_on_exited(p, report);
@@ -270,7 +270,7 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 		proc_on_signaled(p, report);
 		break;
 	case SHIM_LIMITED:
-		limits_reported(&p->proof, report);
+		limits_reported(&p->rare->proof, report);
 		proc_on_limit(p);
 		break;
 	case SHIM_EMPTY:
@@ -290,10 +290,10 @@ static void proc_on_listener(void *ctx, int fd)
 {
 	struct proc *p = ctx;
 
-	if (p->notify)
+	if (p->rare->notify)
 		mem_cleanup_close(&fd);
 	else
-		p->notify = seccomp_unotify_new(p->env->loop, fd);
+		p->rare->notify = seccomp_unotify_new(p->env->loop, fd);
 }
 
 void proc_take_terminal(struct proc *p, const struct proc_terminal *terminal, int ours, int theirs)
@@ -337,7 +337,7 @@ static void proc_release_live(struct proc *p)
 	mem_cleanup_close(&live->terminal_fd);
 	tree_release(&live->tree);
 	limits_watch_stop(&live->limits, p->env->loop);
-	seccomp_unotify_stop(p->notify);
+	seccomp_unotify_stop(p->rare->notify);
 	confine_run_release(&live->confine);
 	free(live->path);
 	if (live->release_attached)
@@ -368,16 +368,16 @@ static bool proc_kill_ended_any(const struct proc *p)
 /* The shim died while it waited for a command, out of memory for one. */
 static void proc_note_never_began(struct proc *p)
 {
-	if (p->failure || p->live->kill_reason != PROC_REASON_RUNNING ||
+	if (p->rare->failure || p->live->kill_reason != PROC_REASON_RUNNING ||
 	    !tree_never_began(&p->live->tree))
 		return;
 	p->never_began = true;
 	(void)pool_drop_idle(p->env->pool); /* the others may be dying too */
-	p->failure = mem_zalloc(sizeof(*p->failure));
-	err_set(p->failure, ERR_SPAWN_FAILED,
+	p->rare->failure = mem_zalloc(sizeof(*p->rare->failure));
+	err_set(p->rare->failure, ERR_SPAWN_FAILED,
 		"the shim that was to start the command was killed from outside; nothing ran");
-	p->failure->sys = EAGAIN; /* it passes */
-	err_hint(p->failure, "Send the request again.");
+	p->rare->failure->sys = EAGAIN; /* it passes */
+	err_hint(p->rare->failure, "Send the request again.");
 }
 
 /* The last step of a run, after it has settled. */
@@ -394,7 +394,7 @@ static void proc_on_tree_empty(void *ctx)
 
 	p->pid = 0;
 	proc_note_never_began(p);
-	if (p->failure) {
+	if (p->rare->failure) {
 		proc_notify(p, PROC_EVENT_FAILED); /* frees p */
 		return;
 	}
@@ -433,7 +433,7 @@ static void proc_kill_group(void *ctx)
 	usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;
-	limits_ending(&p->proof, p->live->confine.cgroup);
+	limits_ending(&p->rare->proof, p->live->confine.cgroup);
 	if (p->live->confine.cgroup)
 		(void)cgroup_kill(p->live->confine.cgroup);
 }
@@ -511,20 +511,50 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	return live;
 }
 
+static void proc_rare_free(struct proc_rare *r)
+{
+	seccomp_unotify_free(r->notify);
+	log_file_free(r->log_file);
+	spool_close(&r->spool);
+	if (r->failure)
+		err_release(r->failure);
+	free(r->failure);
+	free(r);
+}
+
+static bool proc_has_rare(const struct proc *p)
+{
+	const struct proc_rare *r = p->rare;
+	uint64_t from, to;
+
+	return r->spool.fd >= 0 || r->stdin_unread || r->dropped_logs || r->notify ||
+	       r->log_file || r->failure || r->proof.struck != PROC_REASON_RUNNING ||
+	       r->proof.oom_kills || r->proof.tasks_refused ||
+	       output_evicted(&p->out, &from, &to) || output_evicted(&p->err, &from, &to);
+}
+
+void proc_shrink(struct proc *p)
+{
+	struct proc_rare *none = p->env->none;
+
+	if (p->live || p->rare == none || proc_has_rare(p))
+		return;
+	proc_rare_free(p->rare);
+	p->rare = none;
+	p->out.range = &none->out;
+	p->err.range = &none->err;
+}
+
 void proc_free(struct proc *p)
 {
 	if (!p)
 		return;
 	proc_release_live(p);
-	seccomp_unotify_free(p->notify);
-	log_file_free(p->log_file);
 	arrivals_release(&p->arrivals);
 	output_release(&p->out);
 	output_release(&p->err);
-	spool_close(&p->spool);
-	if (p->failure)
-		err_release(p->failure);
-	free(p->failure);
+	if (p->rare != p->env->none)
+		proc_rare_free(p->rare);
 	if (!--p->settings->users)
 		free(p->settings);
 	free(p);
@@ -695,8 +725,8 @@ const struct usage *proc_usage(struct proc *p)
 int64_t proc_tasks_refused(struct proc *p)
 {
 	if (p->tree_alive)
-		limits_count_refused(&p->proof, p->live->confine.cgroup);
-	return p->proof.tasks_refused;
+		limits_count_refused(&p->rare->proof, p->live->confine.cgroup);
+	return p->rare->proof.tasks_refused;
 }
 
 void proc_look_at_ports(const struct proc *p)
@@ -723,7 +753,7 @@ void proc_kill_tree(struct proc *p, enum proc_reason reason)
 	}
 	loop_timer_stop(p->env->loop, &p->live->deadline);
 	p->forced = true;
-	limits_ending(&p->proof, p->live->confine.cgroup);
+	limits_ending(&p->rare->proof, p->live->confine.cgroup);
 	tree_kill(&p->live->tree);
 }
 

@@ -63,7 +63,7 @@ enum proc_phase {
 /* What happened to a run; a set of bits. */
 enum proc_event {
 	PROC_EVENT_STARTED = 1,  /* the command is executing */
-	PROC_EVENT_FAILED = 2,   /* it never did: p->failure; the record is gone after the hook */
+	PROC_EVENT_FAILED = 2,   /* it never did: rare->failure; the record goes after the hook */
 	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
 	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_tried, p->signal_error */
 	PROC_EVENT_SETTLED = 16, /* final state */
@@ -119,6 +119,7 @@ struct proc_env {
 	struct confine *confine;
 	struct pool *pool;             /* NULL: every shim is started when it is needed */
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
+	struct proc_rare *none;        /* of a run that has nothing of it; never changes */
 	size_t stdin_max; /* bytes that may wait for one command */
 	int drain_ms;
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
@@ -172,6 +173,21 @@ struct proc_live {
 	int signal_error;             /* ... its errno; 0: delivered, to the command or to others */
 };
 
+/* What few runs have anything of when they are over. */
+struct proc_rare {
+	struct spool spool;
+	struct output_range out, err;
+	uint64_t kept_bytes;          /* counted by the table against the log budget */
+	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
+	uint32_t dropped_logs;        /* when it failed for the server's own memory limit: finished
+				       * runs that have lost their logs for that */
+	struct limits_proof proof;
+	struct seccomp_unotify *notify; /* the calls that its filter refused; NULL: the run has no
+					 * listener */
+	struct log_file *log_file;    /* or NULL */
+	struct err *failure;          /* why it never started, or NULL */
+};
+
 /* A thousand are kept: no hole between members. */
 struct proc {
 	const struct proc_env *env;
@@ -188,38 +204,30 @@ struct proc {
 	enum proc_state state : 8;
 	enum proc_reason reason : 8;
 	char id[IDS_TEXT_SIZE];
-	bool has_origin;              /* see proc_origin() */
-	bool background;
-	bool exited;                  /* wait_status is valid */
-	bool tree_alive;              /* a process of it is, or may be, alive */
-	bool forced;                  /* SIGKILL was sent; with an empty tree: and it ended a
+	bool has_origin : 1;          /* see proc_origin() */
+	bool background : 1;
+	bool exited : 1;              /* wait_status is valid */
+	bool tree_alive : 1;          /* a process of it is, or may be, alive */
+	bool forced : 1;              /* SIGKILL was sent; with an empty tree: and it ended a
 				       * process */
-	bool leftover_unknown;        /* they died before the shim counted them */
-	bool usage_partial;           /* the usage is a lower bound: part of it was not reported */
-	bool supervisor_lost;         /* its shim died first: its end, or even its start, is
+	bool leftover_unknown : 1;    /* they died before the shim counted them */
+	bool usage_partial : 1;       /* the usage is a lower bound: part of it was not reported */
+	bool supervisor_lost : 1;     /* its shim died first: its end, or even its start, is
 				       * unknown */
-	bool never_began;             /* with failure: its shim died before it took the command */
-	bool announced;               /* with failure: a client was told that it runs; set by the
+	bool never_began : 1;         /* with failure: its shim died before it took the command */
+	bool announced : 1;           /* with failure: a client was told that it runs; set by the
 				       * one that told it */
-	bool replaced;                /* ... and another run does its work; set by the hook */
-	bool out_of_memory;           /* when it failed, the kernel had killed a process for the
+	bool replaced : 1;            /* ... and another run does its work; set by the hook */
+	bool out_of_memory : 1;       /* when it failed, the kernel had killed a process for the
 				       * server's own memory limit */
-	bool spool_counted;           /* its descriptor counts against spools_max */
-	bool stdin_refused;           /* when it settled, see proc_stdin_refused() */
-	uint32_t dropped_logs;        /* finished runs that have lost their logs for that */
-	struct spool spool;
-	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
-	struct limits_proof proof;
-	struct seccomp_unotify *notify; /* the calls that its filter refused; NULL: the run has no
-					 * listener */
-	struct log_file *log_file;    /* or NULL */
-	struct err *failure;          /* why it never started, or NULL */
+	bool spool_counted : 1;       /* its descriptor counts against spools_max */
+	bool stdin_refused : 1;       /* when it settled, see proc_stdin_refused() */
+	struct proc_rare *rare;       /* owned, or env->none, see proc_shrink() */
 
 	int64_t started_mono_us;      /* exact, for what is found out about this run or another */
 	int64_t ended_mono_ms;
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* of the last reading; final when the tree is empty */
-	uint64_t kept_bytes;          /* counted by the table against the log budget */
 
 	struct output out, err;
 	struct arrivals arrivals;
@@ -236,6 +244,13 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 /* Stop watching and free. Kills nothing itself: the closed socket makes a live shim kill its
  * tree. */
 void proc_free(struct proc *p);
+
+/* Make @r empty, of a run that keeps so many bytes of each stream. */
+void proc_rare_init(struct proc_rare *r, uint64_t head_bytes, uint64_t tail_bytes);
+
+/* If nothing of @p is alive, and it has nothing of it, give back p->rare: env->none takes its
+ * place. */
+void proc_shrink(struct proc *p);
 
 /* proc_spec.origin, or NULL. */
 const char *proc_origin(const struct proc *p);

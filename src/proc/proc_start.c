@@ -193,6 +193,20 @@ static struct proc_settings *proc_settings_get(const struct proc_spec *spec,
 	return s;
 }
 
+void proc_rare_init(struct proc_rare *r, uint64_t head_bytes, uint64_t tail_bytes)
+{
+	uint64_t region = (head_bytes + tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+
+	*r = (struct proc_rare){ .kept_bytes = 0 };
+	spool_init(&r->spool);
+	limits_proof_init(&r->proof);
+	r->out = (struct output_range){
+		.spool = &r->spool, .head_max = head_bytes, .tail_max = tail_bytes,
+	};
+	r->err = r->out;
+	r->err.base = region;
+}
+
 static struct proc *proc_new_record(const struct proc_env *env, const struct proc_spec *spec,
 				    const struct confine_run *run)
 {
@@ -200,8 +214,6 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
 	/* One allocation per record: a thousand are kept. */
 	struct proc *p = mem_zalloc(sizeof(*p) + command + origin);
-	uint64_t region = (env->head_bytes + env->tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES *
-			  PAGE_BYTES;
 
 	p->env = env;
 	memcpy(p->command, spec->command, command);
@@ -209,14 +221,14 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 	if (origin)
 		memcpy(p->command + command, spec->origin, origin);
 	p->settings = proc_settings_get(spec, run);
-	limits_proof_init(&p->proof);
+	p->rare = mem_zalloc(sizeof(*p->rare));
+	proc_rare_init(p->rare, env->head_bytes, env->tail_bytes);
 	p->seq = spec->seq;
 	p->background = spec->background;
 	p->started_mono_us = clock_mono_us();
 	p->started_wall_ms = clock_wall_ms();
-	spool_init(&p->spool);
-	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
-	output_init(&p->err, &p->spool, region, env->head_bytes, env->tail_bytes);
+	output_init(&p->out, &p->rare->out);
+	output_init(&p->err, &p->rare->err);
 	p->tree_alive = true;
 	p->live = proc_live_new(p, spec->path);
 	return p;
@@ -230,7 +242,7 @@ static void proc_start_log_file(struct proc *p, struct log_file *file)
 		.output = { &p->out, &p->err }, .arrivals = &p->arrivals,
 	};
 
-	p->log_file = file;
+	p->rare->log_file = file;
 	if (file)
 		log_file_start(file, &streams, proc_on_log_file_over, p);
 }
@@ -346,7 +358,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 	if (!result) {
 		p = proc_new_record(env, spec, &run);
 		p->live->confine = run;
-		limits_watch_start(&p->live->limits, env->loop, &p->proof, run.cgroup,
+		limits_watch_start(&p->live->limits, env->loop, &p->rare->proof, run.cgroup,
 				   proc_on_limit, p);
 		if (run.cgroup)
 			cgroup_joined(run.cgroup); /* the shim has its own descriptors */

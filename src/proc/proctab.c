@@ -15,6 +15,7 @@
 
 struct proctab {
 	struct proc_env env;
+	struct proc_rare none; /* of env */
 	struct proctab_options options;
 	const char *instance;
 	uint64_t last_seq, last_log;
@@ -47,7 +48,7 @@ static void proctab_remove(struct proctab *t, struct proc *p)
 	if (t->spools_from == p)
 		t->spools_from = p->newer;
 	t->records--;
-	t->kept_bytes -= p->kept_bytes;
+	t->kept_bytes -= p->rare->kept_bytes;
 	t->spools -= p->spool_counted;
 	proc_free(p);
 }
@@ -70,8 +71,8 @@ static void proctab_count_kept(struct proctab *t, struct proc *p)
 {
 	uint64_t kept = proctab_spooled_bytes(&p->out) + proctab_spooled_bytes(&p->err);
 
-	t->kept_bytes += kept - p->kept_bytes;
-	p->kept_bytes = kept;
+	t->kept_bytes += kept - p->rare->kept_bytes;
+	p->rare->kept_bytes = kept;
 }
 
 static void proctab_drop_logs(struct proctab *t, struct proc *p)
@@ -80,7 +81,7 @@ static void proctab_drop_logs(struct proctab *t, struct proc *p)
 	p->spool_counted = false;
 	output_drop(&p->out);
 	output_drop(&p->err);
-	spool_close(&p->spool);
+	spool_close(&p->rare->spool);
 	proctab_count_kept(t, p);
 }
 
@@ -124,7 +125,7 @@ static void proctab_retire_records(struct proctab *t)
  * Survivors of a kill may make one later. */
 static void proctab_limit_spools(struct proctab *t, struct proc *p)
 {
-	if (p->spool.fd < 0 || p->spool_counted)
+	if (p->rare->spool.fd < 0 || p->spool_counted)
 		return;
 	p->spool_counted = true;
 	if (!t->spools++ || p->seq < t->spools_from->seq)
@@ -143,7 +144,7 @@ static void proctab_check_memory(struct proctab *t, struct proc *p)
 		return;
 	t->oom_kills = kills;
 	p->out_of_memory = true;
-	for (; t->spools; p->dropped_logs++)
+	for (; t->spools; p->rare->dropped_logs++)
 		proctab_drop_oldest(t);
 }
 
@@ -164,8 +165,10 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 		proctab_remove(t, p);
 	else if (events & (PROC_EVENT_EMPTY | PROC_EVENT_OUTPUT) && proc_is_finished(p))
 		proctab_limit_spools(t, p);
-	if (events & PROC_EVENT_EMPTY)
+	if (events & PROC_EVENT_EMPTY) {
+		proc_shrink(p);
 		proctab_retire_records(t); /* may free p: EMPTY is the last event of a run */
+	}
 }
 
 struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct confine *confine,
@@ -175,12 +178,14 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 
 	t->options = *options;
 	t->instance = instance;
+	proc_rare_init(&t->none, options->head_bytes, options->tail_bytes);
 	t->env = (struct proc_env){
 		.loop = loop,
 		.reaper = reaper,
 		.confine = confine,
 		.head_bytes = options->head_bytes,
 		.tail_bytes = options->tail_bytes,
+		.none = &t->none,
 		.stdin_max = options->stdin_max,
 		.drain_ms = options->drain_ms,
 		.on_event = proctab_on_event,

@@ -11,6 +11,7 @@
 /* A stream with a pipe to write it from. */
 struct stream {
 	struct spool spool;
+	struct output_range range;
 	struct output out;
 	int pipe[2];
 };
@@ -19,7 +20,10 @@ static void stream_init(struct stream *s, uint64_t head, uint64_t tail)
 {
 	assert_int_equal(pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK), 0);
 	spool_init(&s->spool);
-	output_init(&s->out, &s->spool, 0, head, tail);
+	s->range = (struct output_range){
+		.spool = &s->spool, .head_max = head, .tail_max = tail,
+	};
+	output_init(&s->out, &s->range);
 }
 
 static void stream_add(struct stream *s, const char *bytes, size_t len)

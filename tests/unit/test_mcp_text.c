@@ -18,11 +18,11 @@
 static const struct cap rows = { .rows = cap_rows };
 
 /* A run whose streams hold @out and @err. */
-static void hold(struct output *o, struct spool *spool, uint64_t base, const char *bytes, size_t len)
+static void hold(struct output *o, struct output_range *range, const char *bytes, size_t len)
 {
 	int ends[2];
 
-	output_init(o, spool, base, 1 << 18, 1 << 20);
+	output_init(o, range);
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	while (len) {
 		size_t part = len < 4096 ? len : 4096;
@@ -40,9 +40,10 @@ static struct proc *run_new(const char *out, const char *err)
 {
 	struct proc *p = calloc(1, sizeof(*p));
 
-	spool_init(&p->spool);
-	hold(&p->out, &p->spool, 0, out, strlen(out));
-	hold(&p->err, &p->spool, 1 << 22, err, strlen(err));
+	p->rare = calloc(1, sizeof(*p->rare));
+	proc_rare_init(p->rare, 1 << 18, 1 << 20);
+	hold(&p->out, &p->rare->out, out, strlen(out));
+	hold(&p->err, &p->rare->err, err, strlen(err));
 	return p;
 }
 
@@ -50,7 +51,8 @@ static void run_free(struct proc *p)
 {
 	output_release(&p->out);
 	output_release(&p->err);
-	spool_close(&p->spool);
+	spool_close(&p->rare->spool);
+	free(p->rare);
 	free(p);
 }
 

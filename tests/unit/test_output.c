@@ -16,6 +16,7 @@
 
 struct store {
 	struct spool spool;
+	struct output_range range;
 	struct output out;
 	int in, pipe; /* we write to in, the store reads from pipe */
 	uint64_t head, tail; /* what the model keeps */
@@ -40,7 +41,10 @@ static struct store *store_new(uint64_t base, uint64_t head, uint64_t tail, bool
 	fcntl(s->pipe, F_SETFL, O_NONBLOCK);
 	fcntl(s->in, F_SETFL, O_NONBLOCK);
 	spool_init(&s->spool);
-	output_init(&s->out, &s->spool, base, head, tail);
+	s->range = (struct output_range){
+		.spool = &s->spool, .base = base, .head_max = head, .tail_max = tail,
+	};
+	output_init(&s->out, &s->range);
 	s->head = head;
 	s->tail = tail;
 	s->seed = head * 31 + tail;
@@ -308,7 +312,7 @@ static void test_output_streams_share_a_spool(void **state)
 
 	(void)state;
 	b->seed = 77;
-	b->out.spool = &a->spool;
+	b->range.spool = &a->spool;
 	for (int i = 0; i < 50; i++) {
 		feed(a, 1 + unit_random(&a->seed) % 50);
 		feed(b, 1 + unit_random(&b->seed) % 50);
@@ -327,7 +331,7 @@ static void test_output_freeze(void **state)
 	feed(s, 4096 + 100000);
 	output_freeze(&s->out);
 	s->tail = 102400; /* whole pages */
-	assert_int_equal(s->out.tail_max, s->tail);
+	assert_int_equal(s->range.tail_max, s->tail);
 	check_all(s);
 	feed(s, 1000);
 	check_all(s);

@@ -26,7 +26,7 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 	seen.settled[p->seq] += (events & PROC_EVENT_SETTLED) != 0;
 	seen.empty[p->seq] += (events & PROC_EVENT_EMPTY) != 0;
 	if (events & PROC_EVENT_FAILED)
-		seen.failure = p->failure->type;
+		seen.failure = p->rare->failure->type;
 }
 
 static int setup(void **state)
@@ -160,7 +160,8 @@ static void test_proctab_one_run(void **state)
 	assert_int_equal(output_read(&p->out, &offset, bytes, 15), 6);
 	assert_string_equal(bytes, "hello\n");
 	assert_int_equal(p->err.total, 5);
-	assert_int_equal(p->spool.fd, -1); /* small streams hold no descriptor */
+	assert_int_equal(p->rare->spool.fd, -1); /* small streams hold no descriptor */
+	assert_ptr_equal(p->rare, p->env->none);
 	assert_false(proc_output_open(p));
 	assert_int_equal(proctab_trees(table), 0);
 }
@@ -606,7 +607,7 @@ static void expect_logs_gone(uint64_t seq, bool gone)
 	assert_int_equal(output_evicted(&p->out, &from, &to) && from == 0 && to == p->out.total,
 			 gone);
 	assert_int_equal(output_kept(&p->out), gone ? 0 : p->out.total);
-	assert_int_equal(p->kept_bytes, output_kept(&p->out) + output_kept(&p->err));
+	assert_int_equal(p->rare->kept_bytes, output_kept(&p->out) + output_kept(&p->err));
 }
 
 /* Logs of finished runs go first, oldest first, and only as many as needed. */

@@ -15,6 +15,7 @@
 static struct stream {
 	struct pump pump;
 	struct spool spool;
+	struct output_range range;
 	struct output out;
 	int in; /* we write to it */
 	uint64_t seen; /* of out.total, at the last look */
@@ -34,7 +35,10 @@ static void stream_open(struct stream *s, struct ev_loop *loop)
 	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
 	s->in = fds[1];
 	spool_init(&s->spool);
-	output_init(&s->out, &s->spool, 0, 4 * KIB, 64 * KIB);
+	s->range = (struct output_range){
+		.spool = &s->spool, .head_max = 4 * KIB, .tail_max = 64 * KIB,
+	};
+	output_init(&s->out, &s->range);
 	s->pump.on_data = on_data;
 	pump_start(&s->pump, loop, fds[0], &s->out);
 }
