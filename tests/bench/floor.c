@@ -5,6 +5,7 @@
  *   floor filter FILE N PROGRAM ...  the same with the seccomp filter in FILE installed first
  *   floor many N PROGRAM ARGS...     start N at once, then kill them
  *   floor cat N FILE                 time to read FILE through `cat` and a pipe
+ *   floor splice BYTES WRITER        what WRITER writes into memory, on one processor
  *   floor chains COUNT HOSTILE       end a PID namespace in which so many chains fork
  *   floor echo N CATS                a line through so many `cat` and back, on one processor; N times
  *   floor tick N                     a line each TICK_US that says when it was written; N times
@@ -21,9 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stats.h"
@@ -31,6 +34,10 @@
 #define LIFE_SECONDS 60
 #define STORM_US 500000
 #define TICK_US 5000
+#define PIPE_BYTES (1 << 20)      /* as procpen's loud pipes */
+#define MOVE_BYTES (256 * 1024)   /* as procpen reads at once */
+#define HEAD_BYTES (256 * 1024)   /* as procpen keeps a stream: its begin, and its end in a ring */
+#define TAIL_BYTES (8 * 1024 * 1024)
 
 static struct sock_fprog filter;
 
@@ -209,6 +216,66 @@ static int start_between(char *const argv[], int in)
 	return out[0];
 }
 
+static void stay_on_one_processor(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static double own_cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* Move what comes into the memory file @file. Returns how much came. */
+static unsigned long long splice_all(int fd, int file)
+{
+	unsigned long long sum = 0;
+	ssize_t n;
+
+	for (;;) {
+		unsigned long long in_tail = sum < HEAD_BYTES ? 0 : (sum - HEAD_BYTES) % TAIL_BYTES;
+		unsigned long long left = sum < HEAD_BYTES ? HEAD_BYTES - sum : TAIL_BYTES - in_tail;
+		loff_t at = (loff_t)(sum < HEAD_BYTES ? sum : HEAD_BYTES + in_tail);
+
+		n = splice(fd, NULL, file, &at, left < MOVE_BYTES ? left : MOVE_BYTES,
+			   SPLICE_F_MOVE);
+		if (n <= 0)
+			break;
+		sum += (unsigned long long)n;
+	}
+	if (n < 0)
+		die("splice");
+	return sum;
+}
+
+static int splice_mode(char *bytes, char *writer)
+{
+	char *argv[] = { writer, bytes, (char[]){ "1" }, NULL };
+	int out, err, file = memfd_create("floor", MFD_CLOEXEC);
+	double cpu, begin, took;
+	pid_t pid;
+
+	stay_on_one_processor();
+	cpu = own_cpu_us();
+	begin = stats_now_us();
+	pid = start_piped(argv, &out, &err);
+	fcntl(out, F_SETPIPE_SZ, PIPE_BYTES);
+	if (splice_all(out, file) != strtoull(bytes, NULL, 10))
+		die("not all was moved");
+	took = stats_now_us() - begin;
+	stats_print("mb_per_s", strtod(bytes, NULL) / took, "cpu_ms", (own_cpu_us() - cpu) / 1e3,
+		    NULL);
+	wait_for(pid, 0);
+	return 0;
+}
+
 /* With three there are as many switches as between a client, a server and one `cat`. */
 static int echo_mode(size_t n, size_t cats)
 {
@@ -217,11 +284,8 @@ static int echo_mode(size_t n, size_t cats)
 	double *took = calloc(n, sizeof(*took)), begin;
 	char back[sizeof(line)];
 	int in[2], out;
-	cpu_set_t set;
 
-	CPU_ZERO(&set);
-	CPU_SET(sched_getcpu(), &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	stay_on_one_processor();
 	if (pipe2(in, O_CLOEXEC))
 		die("pipe2");
 	for (out = in[0]; cats; cats--)
@@ -305,9 +369,12 @@ int main(int argc, char **argv)
 		return lines_mode(argv[0], argv[2], *argv[1] == 'g');
 	if (argc > 3 && !strcmp(argv[1], "cat"))
 		return run_mode(strtoul(argv[2], NULL, 10), cat);
+	if (argc > 3 && !strcmp(argv[1], "splice"))
+		return splice_mode(argv[2], argv[3]);
 	if (argc > 3 && !strcmp(argv[1], "chains"))
 		return chains_mode(argv[2], argv[3]);
 	fprintf(stderr, "usage: floor run|many N PROGRAM ARGS... | filter FILE N PROGRAM ARGS... "
-			"| cat N FILE | chains COUNT HOSTILE | echo N CATS | tick N | lines N | grep N\n");
+			"| cat N FILE | splice BYTES WRITER | chains COUNT HOSTILE "
+			"| echo N CATS | tick N | lines N | grep N\n");
 	return 2;
 }

@@ -219,6 +219,8 @@ ROWS = [
         at_least=True),
     Row("  server CPU per GB", "output", "cpu_ms_per_gb", "ms", base="bare", limit=200,
         absolute=True),
+    Row("  beside a bare splice loop into memory", "output", "cpu_ms_per_gb", "ms", base="splice",
+        limit=1.5),
     Row("  heap grown", "output", "heap_grown_kb", "KB", limit=512),
     Row("ping while a child floods: p99", "flood 1", "p99_us", "us", base="bare", limit=1000,
         absolute=True),
@@ -373,7 +375,8 @@ def experiments_of(programs, server, scratch):
                                                          "echo")),
         Experiment("jobs", (1, 4), procpen("background", str(JOBS), floors={
             "floor": [floor, "many", str(JOBS), sleep, "30"]})),
-        Experiment("output", (2, 6), with_servers("output", str(BIG_BYTES), writer)),
+        Experiment("output", (2, 6), with_servers("output", str(BIG_BYTES), writer, floors={
+            "splice": [floor, "splice", str(BIG_BYTES), writer]})),
         Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer, "0", "false", "0")),
         Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer, "0", "false", "0")),
         Experiment("flood records", (1, 3), {
