@@ -159,13 +159,24 @@ static size_t utf8_escape(uint32_t code, char text[UTF8_ESCAPE_SIZE])
 				0xdc00u | (unsigned)(code & 0x3ff));
 }
 
-/* What stands for the first character of @s: its text, and the size of both. */
-static const char *utf8_shown(const char *s, size_t len, size_t *used, size_t *size,
+/* The characters before the first that may need more than a copy: most texts have no other. */
+static size_t utf8_plain_len(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] >= ' ' && s[n] <= '~')
+		n++;
+	return n;
+}
+
+/* What stands for the first characters of @s, at most @room of plain ones: its text, and the size
+ * of both. */
+static const char *utf8_shown(const char *s, size_t len, size_t room, size_t *used, size_t *size,
 			      char text[UTF8_ESCAPE_SIZE])
 {
-	*used = *size = 1;
-	if (*s >= ' ' && *s <= '~')
-		return s; /* most are: do not look them up */
+	*used = *size = utf8_plain_len(s, len < room ? len : room);
+	if (*used)
+		return s;
 	if (utf8_next(s, len, used) != UTF8_VALID) {
 		*size = strlen(UTF8_REPLACEMENT);
 		return UTF8_REPLACEMENT;
@@ -183,7 +194,8 @@ size_t utf8_show(char *to, size_t size, const char *s, size_t len)
 	size_t written = 0, used, shown;
 
 	for (size_t at = 0; at < len; at += used) {
-		const char *from = utf8_shown(s + at, len - at, &used, &shown, text);
+		const char *from = utf8_shown(s + at, len - at, size - written, &used, &shown,
+					      text);
 
 		if (shown > size - written)
 			break;

@@ -251,6 +251,8 @@ static void test_utf8_show(void **state)
 	assert_int_equal(utf8_show(to, 6, "a\nb", 3), 1); /* no part of an escape */
 	assert_int_equal(utf8_show(to, 7, "a\nb", 3), 7);
 	assert_int_equal(utf8_show(to, 0, "a", 1), 0);
+	assert_int_equal(utf8_show(to, 2, "abc", 3), 2);
+	assert_int_equal(utf8_show(to, 4, "a\xf0\x9f\x98\x80", 5), 1); /* no part of a character */
 }
 
 int main(void)
