@@ -50,24 +50,50 @@ static void surroundings_redirects(const struct shell_command *c, struct action_
 
 /* ---- variables ---- */
 
-/* PAGER='rm -rf ~' man x: variables whose text a program runs. Of a prompt a shell runs only the
+/* Does a program or a shell run the text of the variable? Of a prompt a shell runs only the
  * substitutions; read as a command it has these too, and is rarely anything else. */
-static void surroundings_assigns(const struct shell_command *c, struct action_list *out)
+static bool surroundings_is_run(const char *name, size_t len)
 {
 	static const char run[] =
 		" PROMPT_COMMAND PS0 PS1 PS2 PS4 PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
 		"GIT_SSH_COMMAND GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF LESSOPEN LESSEDIT LESSCLOSE "
 		"BROWSER RSYNC_RSH SUDO_EDITOR GIT_PROXY_COMMAND SHELLOPTS_COMMAND ";
 
+	return list_has(run, name, len);
+}
+
+/* The value begins at @from of @word. */
+static void surroundings_value(const struct shell_word *word, size_t from, struct action_list *out)
+{
+	from += strspn(word->text.s + from, "|-;& "); /* LESSOPEN's marks; what is appended */
+	action_text_part(out, word, from, word->text.len, ACTION_LENIENT);
+}
+
+/* PAGER='rm -rf ~' man x */
+static void surroundings_assigns(const struct shell_command *c, struct action_list *out)
+{
 	for (size_t i = 0; i < c->assign_count; i++) {
 		const char *name = c->assigns[i].name;
 		const struct shell_word *value = &c->assigns[i].value;
 
 		if (value->content && list_has(" BASH_ENV ENV ", name, strlen(name)))
 			action_file(out, value, value, 1, ACTION_LENIENT);
-		if (list_has(run, name, strlen(name)))
-			action_text_part(out, value, strspn(value->text.s, "|-"), value->text.len,
-					 ACTION_LENIENT);
+		if (surroundings_is_run(name, strlen(name)))
+			surroundings_value(value, 0, out);
+	}
+}
+
+/* export PROMPT_COMMAND='rm -rf ~' */
+static void surroundings_declares(const struct shell_command *c, struct action_list *out)
+{
+	if (!c->word_count || !word_in(&c->words[0], " export declare typeset readonly local "))
+		return;
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *text = c->words[i].text.s;
+		size_t len = strcspn(text, "+=");
+
+		if (surroundings_is_run(text, len))
+			surroundings_value(&c->words[i], len + strspn(text + len, "+="), out);
 	}
 }
 
@@ -109,4 +135,5 @@ void surroundings_read(const struct place *at, struct action_list *out)
 	surroundings_redirects(c, out);
 	autorun_read(at, out);
 	surroundings_assigns(c, out);
+	surroundings_declares(c, out);
 }
