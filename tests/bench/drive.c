@@ -136,22 +136,22 @@ static void memory_mode(char **args, char **server)
 {
 	size_t n = strtoul(args[0], NULL, 10);
 	const char *params = strcmp(args[1], "echo") ? run_true : run_echo;
-	double rest, rest_pss, anon, fds;
+	double rest, rest_pss, rest_own, fds;
 	struct client c;
 
 	client_start(&c, server);
 	client_call(&c, "ping", "{}");
 	rest = watch_status_kb(c.pid, "VmRSS");
 	rest_pss = watch_pss_kb(c.pid);
+	rest_own = watch_status_kb(c.pid, "RssAnon");
 	drive_runs(&c, params, 20, 1, NULL);
 	fds = watch_fds(c.pid);
-	anon = watch_status_kb(c.pid, "RssAnon");
 	drive_runs(&c, params, n, 32, NULL);
 	client_call(&c, "ping", "{}");
 	stats_print("rest_kb", rest, "rest_pss_kb", rest_pss, "after_kb",
 		    watch_status_kb(c.pid, "VmRSS"), "grown_kb",
-		    watch_status_kb(c.pid, "VmRSS") - rest, "anon_grown_kb",
-		    watch_status_kb(c.pid, "RssAnon") - anon, "fds_grown",
+		    watch_status_kb(c.pid, "VmRSS") - rest, "own_grown_kb",
+		    watch_status_kb(c.pid, "RssAnon") - rest_own, "fds_grown",
 		    watch_fds(c.pid) - fds, NULL);
 	client_stop(&c);
 }

@@ -210,6 +210,7 @@ ROWS = [
     Row("memory added by 1,000 runs", "memory", "grown_kb", "KB", limit=512),
     Row("descriptors added by 1,000 runs (16 shims wait)", "memory", "fds_grown", "", limit=64),
     Row("memory added by 1,000 runs that print", "memory output", "grown_kb", "KB", limit=512),
+    Row("  without pages of the program's file", "memory output", "own_grown_kb", "KB"),
     Row("descriptors added by 1,000 runs that print", "memory output", "fds_grown", "", limit=64),
     Row("1,000 in the background: each, with shim", "jobs", "kb_each", "KB", limit=24),
     Row("  start all", "jobs", "start_ms", "ms", base="floor", limit=1300, absolute=True),
