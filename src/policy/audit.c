@@ -85,11 +85,15 @@ struct audit_line {
 	size_t head; /* where the members behind "event" begin */
 };
 
+/* The home of some accounts is /. */
 static char *audit_join(const char *a, const char *b)
 {
 	char *path = mem_zalloc(strlen(a) + strlen(b) + 2);
+	char *end = stpcpy(path, a);
 
-	stpcpy(stpcpy(stpcpy(path, a), "/"), b);
+	if (end == path || end[-1] != '/')
+		*end++ = '/';
+	stpcpy(end, b);
 	return path;
 }
 

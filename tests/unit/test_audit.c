@@ -606,6 +606,10 @@ static void test_audit_default_dir(void **state)
 	dir = audit_default_dir();
 	assert_string_equal(dir, "/home/me/.local/state/procpen");
 	free(dir);
+	setenv("HOME", "/", 1);
+	dir = audit_default_dir();
+	assert_string_equal(dir, "/.local/state/procpen");
+	free(dir);
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
 	assert_null(audit_default_dir());
