@@ -356,7 +356,7 @@ def test_hostile_patterns_wait_for_their_turn():
     equal(before, 20, "pings that were answered before the first search was done")
     server.call("process.kill", {"process_id": process_id, "signal": "KILL"})
     for id in searches:
-        answer = server.answer(id)
+        answer = server.answer(id, 3 * WAIT)  # they are meant to take long
         check(answer.get("result", {}).get("matched") is False or
               answer["error"]["data"]["type"] == "LimitReached", json.dumps(answer)[:200])
 
