@@ -146,7 +146,7 @@ static enum cap_outcome process_monitor_start(struct cap_call *call)
 		process_monitor_write_result(r, p, found);
 		return CAP_DONE;
 	}
-	(void)input_wait_of(p, NULL); /* the answer can compare with now */
+	input_wait_note(p); /* the answer can compare with now */
 	r->run = p->seq;
 	r->answer_now = process_monitor_answer_now;
 	r->answer_now_ctx = c;

@@ -30,6 +30,7 @@ static enum input_wait input_wait_is_quiet(struct proc *p, int64_t cpu_ms)
 
 	if (!before.since_ms || used)
 		*quiet = (struct quiet){ .since_ms = now, .cpu_ms = cpu_ms };
+	quiet->looked_ms = now;
 	if (now - p->live->output_mono_ms < INPUT_WAIT_QUIET_MS)
 		return INPUT_WAIT_NO;
 	if (!before.since_ms)
@@ -62,20 +63,37 @@ static bool input_wait_is_empty(const struct proc *p)
 	return !bytes && !feed_unread(&p->live->feed);
 }
 
+/* Can anybody write to its stdin? Then @st says which file that is. */
+static bool input_wait_is_open(const struct proc *p, struct stat *st)
+{
+	int fd;
+
+	if (!p->tree_alive || p->phase != PROC_RUNNING)
+		return false;
+	fd = p->live->feed.io.fd;
+	if (fd >= 0 && p->live->terminal_fd >= 0)
+		fd = p->live->terminal_fd;
+	return fd >= 0 && !fstat(fd, st) && p->live->tree.shim_pid > 0;
+}
+
+/* What it uses in less than a tick cannot be told from nothing: a look just now is good enough. */
+void input_wait_note(struct proc *p)
+{
+	struct stat st;
+
+	if (input_wait_is_open(p, &st) &&
+	    clock_mono_ms() - p->live->quiet.looked_ms >= TICK_MS)
+		(void)input_wait_is_quiet(p, proc_usage(p)->cpu_ms);
+}
+
 enum input_wait input_wait_of(struct proc *p, const struct usage *now)
 {
 	enum input_wait quiet;
 	struct stat st;
-	int fd;
 
-	if (!p->tree_alive || p->phase != PROC_RUNNING)
+	if (!input_wait_is_open(p, &st))
 		return INPUT_WAIT_NO;
-	fd = p->live->feed.io.fd;
-	if (fd >= 0 && p->live->terminal_fd >= 0)
-		fd = p->live->terminal_fd;
-	if (fd < 0 || fstat(fd, &st) || p->live->tree.shim_pid <= 0)
-		return INPUT_WAIT_NO;
-	quiet = input_wait_is_quiet(p, (now ? now : proc_usage(p))->cpu_ms);
+	quiet = input_wait_is_quiet(p, now->cpu_ms);
 	if (!input_wait_is_empty(p))
 		return INPUT_WAIT_NO;
 	switch (input_wait_look_all(p, &st)) {

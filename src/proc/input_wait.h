@@ -17,8 +17,10 @@ struct usage;
 
 enum input_wait { INPUT_WAIT_NO, INPUT_WAIT_YES, INPUT_WAIT_UNKNOWN };
 
-/* Look, and remember the processor time of the run for the next look. @now: its usage, just read;
- * NULL: read it here if it is needed. */
+/* Remember the processor time of the run for the next look. */
+void input_wait_note(struct proc *p);
+
+/* Look, and note that too. @now: its usage, just read. */
 enum input_wait input_wait_of(struct proc *p, const struct usage *now);
 
 #endif

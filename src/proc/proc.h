@@ -138,6 +138,7 @@ struct proc_settings {
 struct quiet {
 	int64_t since_ms; /* 0: no look yet */
 	int64_t cpu_ms;
+	int64_t looked_ms; /* the last time */
 };
 
 /* The part of a record that exists only while a process of the run lives; most records are kept

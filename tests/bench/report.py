@@ -236,9 +236,11 @@ ROWS = [
     Row("a line into cat by process.input and back as an event", "input", "p50_us", "us",
         base="pipes", limit=2),
     Row("  beside a bare server", "input", "p50_us", "us", base="bare"),
+    Row("  server CPU per line", "input", "cpu_us", "us", base="bare"),
     Row("  beside one cat, with half the switches", "input", "p50_us", "us", base="pipe"),
     Row("answer to the wait for a line", "wait", "p50_us", "us", base="grep", limit=1.5),
     Row("  beside a bare server", "wait", "p50_us", "us", base="bare"),
+    Row("  server CPU per wait", "wait", "cpu_us", "us", base="bare"),
     Row("  beside a reader that only waits", "wait", "p50_us", "us", base="floor"),
     Row("request of 1 MiB: server CPU", "request 1", "cpu_ms", "ms", base="jansson"),
     Row("request of 4 MiB: server CPU", "request 4", "cpu_ms", "ms", base="jansson"),
@@ -392,7 +394,7 @@ def experiments_of(programs, server, scratch):
         Experiment("burst", (2, 6), procpen("burst", "60")),
         Experiment("input", (3, 9), with_servers("input", "2000", floors={
             "pipes": [floor, "echo", "10000", "3"], "pipe": [floor, "echo", "20000", "1"]})),
-        Experiment("wait", (1, 3), with_servers("wait", "100", floor, floors={
+        Experiment("wait", (2, 6), with_servers("wait", "100", floor, floors={
             "grep": [floor, "grep", "100"], "floor": [floor, "lines", "100"]})),
         Experiment("request 1", (2, 5), request(1 << 20, "20")),
         Experiment("request 4", (2, 5), request((1 << 22) - 4096, "10")),
