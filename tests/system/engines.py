@@ -298,6 +298,11 @@ volume_path = "%s/root/volumes"
         if self.env:
             subprocess.run(["podman", "rm", "--all", "--force", "--time", "0"], timeout=WAIT,
                            env={**self.owner.env, **self.env}, capture_output=True, check=False)
+        # What podman forgets where its monitor was killed; each mount makes every later sandbox dearer.
+        with open("/proc/self/mounts", encoding="utf-8") as f:
+            places = [line.split()[1] for line in f]
+        for place in reversed([p for p in places if p.startswith(self.base + "/")]):
+            subprocess.run(["umount", place], timeout=WAIT, check=False)
 
 
 class PodmanExec(Podman):
