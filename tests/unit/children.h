@@ -187,6 +187,20 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 	return result;
 }
 
+/* A hierarchy of version 2 that we may make a group in, mounted as hybrid hosts or others do. */
+static inline const char *children_group_place(void)
+{
+	static const char *const places[] = { "/sys/fs/cgroup/unified", "/sys/fs/cgroup" };
+	char path[128];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/cgroup.procs", places[i]);
+		if (!access(path, W_OK))
+			return places[i];
+	}
+	return NULL;
+}
+
 /* Start @script in a shell, which must work. */
 static inline void children_shell(struct children *c, const char *script, struct started *s)
 {

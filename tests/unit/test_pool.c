@@ -1148,6 +1148,77 @@ static void test_pool_leaks_no_descriptor(void **state)
 	assert_int_equal(after, before);
 }
 
+/* Run "what it sees" with a shim of @s in the group @path of version 2 (NULL: in none of its own).
+ * Returns the shim. */
+static pid_t run_in_group(struct pool *s, struct confine *c, const char *path, char line[256])
+{
+	struct job *j = job_new(c, &nothing, "grep ^0: /proc/self/cgroup; ls /proc/self/fd | wc -l; "
+					     "grep Seccomp: /proc/self/status");
+	int group = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct ending ending;
+	pid_t shim;
+
+	if (path) {
+		assert_true(group >= 0);
+		j->plan.group_fd = SHIM_FD_EXTRA + j->run.fd_count;
+		j->run.fds[j->run.fd_count++] = group;
+		j->request.fd_count = j->run.fd_count;
+	}
+	start(s, j);
+	shim = j->result.shim_pid;
+	read_all(j, j->out, line, 256);
+	ending = end_of(s, j);
+	assert_int_equal(ending.status, 0);
+	assert_true(ending.reusable);
+	if (path)
+		close(group);
+	return shim;
+}
+
+static void run_in_two_groups(struct confine *c, char paths[2][128])
+{
+	pid_t shim, first;
+	struct pool *s = ready(c, &shim);
+	char line[256];
+
+	first = run_in_group(s, c, paths[0], line);
+	for (int run = 1; run < 5; run++) {
+		const char *path = run == 3 ? NULL : paths[run % 2];
+
+		assert_int_equal(run_in_group(s, c, path, line), first);
+		assert_int_equal(strstr(line, strrchr(paths[run % 2], '/')) != NULL, path != NULL);
+		assert_non_null(strstr(line, "\n4\n")); /* no descriptor of the group */
+		assert_non_null(strstr(line, "Seccomp:\t2"));
+	}
+	/* The shim is in neither, or they could not be removed. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rmdir(paths[i]), 0);
+		assert_int_equal(mkdir(paths[i], 0700), 0);
+	}
+	assert_false(children_gone(&first));
+	end(s);
+}
+
+/* One shim clones each command into the group of its run. */
+static void test_pool_into_control_groups(void **state)
+{
+	const char *place = children_group_place();
+	char paths[2][128];
+
+	(void)state;
+	if (!place)
+		skip(); /* no hierarchy of version 2 */
+	for (int i = 0; i < 2; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s/pool-test-%d-%d", place, (int)getpid(), i);
+		if (mkdir(paths[i], 0700))
+			skip();
+	}
+	run_in_two_groups(all.confine, paths);
+	run_in_two_groups(layered, paths);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rmdir(paths[i]), 0);
+}
+
 static int setup(void **state)
 {
 	static const char *const writable[] = { "/tmp", NULL };
@@ -1199,6 +1270,7 @@ int main(void)
 		cmocka_unit_test(test_pool_signal_at_the_end),
 		cmocka_unit_test(test_pool_grows_old),
 		cmocka_unit_test(test_pool_leaks_no_descriptor),
+		cmocka_unit_test(test_pool_into_control_groups),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

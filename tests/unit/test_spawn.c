@@ -229,23 +229,9 @@ static void test_spawn_leaks_no_descriptor(void **state)
 	assert_int_equal(after, before);
 }
 
-/* A hierarchy of version 2 that we may make a group in, mounted as hybrid hosts or others do. */
-static const char *group_place(void)
-{
-	static const char *const places[] = { "/sys/fs/cgroup/unified", "/sys/fs/cgroup" };
-	char path[128];
-
-	for (size_t i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/cgroup.procs", places[i]);
-		if (!access(path, W_OK))
-			return places[i];
-	}
-	return NULL;
-}
-
 static void test_spawn_into_a_control_group(void **state)
 {
-	const char *place = group_place();
+	const char *place = children_group_place();
 	char path[128], line[256] = "";
 	struct shim_report report;
 	struct started s;

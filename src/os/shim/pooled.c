@@ -146,14 +146,14 @@ static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 /* What the shim makes anew for each command, which its own filter would refuse. */
 #define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS)
 
-/* Where something is made anew, each command installs the filter. The second plan will overwrite
- * the first. */
+/* Where the filter would refuse the shim what it does for each command, the commands install it.
+ * The second plan will overwrite the first. */
 static int pooled_take_filter(struct command *c)
 {
 	const struct sock_filter *from = c->filter;
 
 	command_name_shim(c, (uint32_t)sys0(__NR_getpid));
-	if (c->plan->flags & RENEWED) {
+	if (c->plan->flags & (RENEWED | SHIM_GROUPED)) {
 		for (uint32_t i = 0; i < c->filter_len; i++)
 			kept_filter[i] = from[i];
 		c->filter = kept_filter;

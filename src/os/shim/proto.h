@@ -69,6 +69,8 @@ enum shim_flag {
 	SHIM_OWN_PTS = 1048576, /* with SHIM_MOUNTS: pseudo-terminals of its own are on /dev/pts */
 	SHIM_RENEW_PTS = 4194304, /* with SHIM_OWN_PTS and SHIM_POOLED: each command has new ones */
 	SHIM_TYPED_STDIN = 2097152, /* with both: the terminal is put on descriptor 0, too */
+	SHIM_GROUPED = 8388608, /* with SHIM_POOLED: a second plan may have a group_fd. The filter
+				 * refuses clone3(2), so each command installs it itself */
 };
 
 /* What is done at a path of the new mount namespace. */

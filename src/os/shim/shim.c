@@ -738,14 +738,15 @@ static void shim_forget_arguments(void)
  *
  * In a PID namespace the command's process waits for it, so that no run has to wait for its clone:
  * in there nothing else runs between two commands. Elsewhere a process of another run could stop
- * one that waits, and the server would not see that.
+ * one that waits, and the server would not see that. A command with a control group (version 2) is
+ * cloned into it, which is not known before its plan comes.
  */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {
 	int result = pooled_prepare(&command);
 
 	command_wipe(&command);
-	if (plan.flags & SHIM_PID_NS)
+	if ((plan.flags & (SHIM_PID_NS | SHIM_GROUPED)) == SHIM_PID_NS)
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);

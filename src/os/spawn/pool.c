@@ -249,15 +249,17 @@ static bool pool_wants_ruleset(const struct shim_plan *plan)
 	return plan->flags & (SHIM_PID_NS | SHIM_OWN_PTS) && plan->landlock_fd >= 0;
 }
 
-/* A generation has one ruleset for each set of clone_flags. */
+/* A generation has one ruleset for each set of clone_flags. A shim that can start a command in a
+ * control group serves one without, too: runs of both sorts in turns share a kind. */
 static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *a = s->plan, *b = request->plan;
+	uint32_t any = OWN_FLAGS | (a ? a->flags & SHIM_GROUPED : 0);
 
 	return a && s->clone_flags == request->clone_flags &&
 	       s->generation == request->generation &&
 	       s->has_ruleset == pool_wants_ruleset(b) &&
-	       !((a->flags ^ b->flags) & ~(uint32_t)OWN_FLAGS) && a->uid == b->uid &&
+	       !((a->flags ^ b->flags) & ~any) && a->uid == b->uid &&
 	       a->gid == b->gid && a->caps == b->caps && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
 }
@@ -549,12 +551,14 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	bool other_plan, acquired, reuse;
 	size_t len;
 
-	if (request->plan->flags & NEVER || request->plan->group_fd >= 0)
+	if (request->plan->flags & NEVER)
 		return spawn_start(request, result, e);
 	if (!s->message_max)
 		s->message_max = pool_message_max();
 	if (request->terminal && request->plan->flags & SHIM_OWN_PTS)
 		request->plan->flags |= SHIM_RENEW_PTS;
+	if (request->plan->group_fd >= 0)
+		request->plan->flags |= SHIM_GROUPED;
 	reuse = pool_may_reuse(request->plan);
 	len = pool_write_second(&second, request, reuse);
 	if (!len || len > s->message_max)
