@@ -211,6 +211,7 @@ static int process_run_read_terminal(const struct req *r, struct run_task *t, st
 			   : json_object_get(params, "rows") ? "rows" : NULL;
 
 	t->confine.terminal = json_get_bool(params, "tty", false);
+	t->confine.shares_stdio = r->dialect->shares_stdio;
 	if (t->confine.terminal) {
 		t->terminal.start.cols = (unsigned)json_get_int(params, "cols", TERMINAL_COLS);
 		t->terminal.start.rows = (unsigned)json_get_int(params, "rows", TERMINAL_ROWS);

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs with a terminal: in every kind of sandbox, with real programs, floods and rude ends."""
 import base64
+import fcntl
 import glob
 import os
 import re
 import select
 import shutil
+import termios
 import time
 import tty
 
@@ -36,19 +38,34 @@ except OSError as e:
     print("TIOCSTI", e.errno)
 """
 
-# Knock at every terminal that has a name, and at the one that the host has told.
+# Knock at a terminal of the host in all ways, then make one: its name, those of a process that holds
+# it, the system's. An access mode of 3 is for ioctl(2) alone (open(2)).
 KNOCK = r"""
-import glob, os, pty, sys
-for path in [sys.argv[1]] + glob.glob("/dev/pts/*"):
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-        if not path.endswith("ptmx"): os.write(fd, b"knock")
-    except OSError as e:
-        print(path, e.strerror)
-ours, theirs = pty.openpty()
-named = os.open(os.ttyname(theirs), os.O_RDWR | os.O_NOCTTY)
-os.write(named, b"own\n")
-print("made", os.read(ours, 100))
+import fcntl, glob, os, pty, sys, termios
+path, dev, rdev, holder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+def settings(fd): termios.tcsetattr(fd, termios.TCSANOW, termios.tcgetattr(fd))
+def peer(fd): os.close(fcntl.ioctl(fd, 0x5441, os.O_RDWR | os.O_NOCTTY)) # TIOCGPTPEER
+ways = {"read": lambda fd: os.read(fd, 1), "write": lambda fd: os.write(fd, b"knock"),
+        "size": os.get_terminal_size, "settings": settings, "peer": peer,
+        "type": lambda fd: fcntl.ioctl(fd, termios.TIOCSTI, b"x")}
+for name in {path, "/dev/tty", *glob.glob("/dev/pts/*"), *glob.glob("/proc/self/fd/*"),
+             *glob.glob("/proc/%s/fd/*" % holder), *glob.glob("/proc/%s/root/dev/pts/*" % holder)}:
+    for mode in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, 3):
+        try: fd = os.open(name, mode | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError: continue
+        if (os.fstat(fd).st_dev, os.fstat(fd).st_rdev) == (dev, rdev):
+            for way in ways:
+                try: ways[way](fd)
+                except (BlockingIOError, OSError, termios.error) as e:
+                    if not isinstance(e, BlockingIOError): continue
+                print("reached", name, mode, way)
+        os.close(fd)
+try:
+    ours, theirs = pty.openpty()
+    os.write(os.open(os.ttyname(theirs), os.O_RDWR | os.O_NOCTTY), b"own\n")
+    print("made", os.read(ours, 100))
+except OSError as e:
+    print("made none", e.strerror)
 """
 
 
@@ -130,26 +147,45 @@ def in_foreground(server, terminal, command):
 
 # ---------------------------------------------------------------- every sandbox
 
-def knock(server, user, **params):
-    """Does a run reach another terminal of its user by name? And can it make one of its own?"""
-    ours, theirs = os.openpty()
-    tty.setraw(theirs)
-    if user:
-        os.fchown(theirs, 65534, -1)
-    run = server.run("python3", ["-c", KNOCK, os.ttyname(theirs)], **params)
-    check("made b'own\\r\\n'" in run["stdout_summary"], str(run))
-    # What is written comes a little later, by a thread of the kernel.
-    reached = bool(select.select([ours], [], [], WAIT if "mount_namespace" not in run["sandbox"] else 0)[0])
-    os.close(ours)
-    os.close(theirs)
-    return reached, run
+class HostTerminal:
+    """A terminal of the host that belongs to @user, for a server to sit on (@lead as its preexec)."""
+
+    def __init__(self, user):
+        self.ours, self.theirs = os.openpty()
+        tty.setraw(self.theirs)
+        if user:
+            os.fchown(self.theirs, 65534, -1)
+
+    def lead(self):
+        os.setsid()
+        fcntl.ioctl(self.theirs, termios.TIOCSCTTY, 0)
+
+    def knock(self, server, **params):
+        """The ways in which a run has reached it; can it make one of its own? The run."""
+        there = os.fstat(self.theirs)
+        run = server.run("python3", ["-c", KNOCK, os.ttyname(self.theirs), str(there.st_dev),
+                                     str(there.st_rdev), str(os.getpid())], **params)
+        text = run["stdout_summary"]
+        made = "made b'own\\r\\n'" in text
+        check(made or "made none" in text, str(run))
+        reached = re.findall(r"^reached (.*?)\r?$", text, re.M)
+        written = any(way.endswith(" write") for way in reached)
+        # What is written comes a little later, by a thread of the kernel.
+        equal(bool(select.select([self.ours], [], [], WAIT * written)[0]), written, text)
+        termios.tcflush(self.theirs, termios.TCIOFLUSH)
+        return reached, made, run
+
+    def close(self):
+        os.close(self.ours)
+        os.close(self.theirs)
 
 
 def in_sandbox(name, options, user):
     def test():
         if user and os.geteuid() != 0:
             raise Skip("only root becomes another user")
-        server = Server(*options, wrapper=USER if user else (), start=False)
+        host = HostTerminal(user)
+        server = Server(*options, wrapper=USER if user else (), start=False, preexec=host.lead)
         if user:
             for path in (server.base, server.workspace, server.home):
                 os.chown(path, 65534, 65534)
@@ -164,21 +200,52 @@ def in_sandbox(name, options, user):
             check("TIOCSTI 1" in text, text)
         run = server.run("tty; : < /dev/tty", environment={"TERM": "vt100"})
         check(run["exit_code"] and run["stdout_summary"] == "not a tty\n", str(run))
+        gaps = server.call("agent.session", {})["sandbox"]["gaps"]
         for terminal in (False, True):
-            reached, run = knock(server, user, tty=terminal)
-            equal(reached, "mount_namespace" not in run["sandbox"], str(run))
-            gaps = server.call("agent.session", {})["sandbox"]["gaps"]
-            equal(reached, any(gap.startswith("terminals: ") for gap in gaps), str(gaps))
+            reached, made, run = host.knock(server, tty=terminal)
+            layers = {layer.split(":")[0] for layer in run["sandbox"]}
+            lent = LENT in options
+            equal(bool(reached), lent or not layers & {"mount_namespace", "landlock"}, str(run))
+            equal(made, lent or "mount_namespace" in layers or "landlock" not in layers, str(run))
+            equal(bool(reached) and not lent, any(gap.startswith("terminals: ") for gap in gaps),
+                  str(gaps))
         server.stop()
+        host.close()
     test.__name__ = "test_sandbox_%s_%s" % (name, "user" if user else "root")
     suite.test()(test)
 
 
+LENT = "sandbox.writable=/dev/pts,/dev/ptmx"
 for kind, settings in (("default", ()), ("strict", ("--set", "sandbox.profile=strict")),
                        ("none", ("--set", "sandbox.profile=none")),
-                       ("plain", ("--set", "sandbox.namespaces=false"))):
+                       ("plain", ("--set", "sandbox.namespaces=false")),
+                       ("lent", ("--set", "sandbox.namespaces=false", "--set", LENT))):
     for as_user in (False, True):
         in_sandbox(kind, settings, as_user)
+
+
+def made_at(name):
+    """Another terminal of the host may have its number later."""
+    try:
+        return os.stat(name).st_ctime_ns
+    except OSError:
+        return None
+
+
+@suite.test()
+def test_server_that_is_killed():
+    """Neither a process nor a terminal is left, whoever held it."""
+    for settings in (), ("--set", "sandbox.namespaces=false"), ("--set", "sandbox.profile=none"):
+        server = Server(*settings)
+        held = Terminal(server, "trap '' HUP; tty; (trap '' HUP; setsid sleep 600) & sleep 600; sleep 600")
+        name = re.search(r"/dev/pts/\d+", held.until(r"/dev/pts/\d+\r\n"))[0]
+        pid = server.call("process.monitor", {"process_id": held.id})["pid"]
+        shares = os.stat("/proc/%d/root/dev/pts" % pid).st_dev == os.stat("/dev/pts").st_dev
+        made = shares and made_at(name)
+        server.process.kill()
+        equal(server.survivors(), [], "survivors")
+        eventually(lambda: made != made_at(name), WAIT, name + " is left")
+        server.destroy()
 
 
 # Hands its /dev/pts and a terminal there to a socket.

@@ -249,7 +249,7 @@ static const struct row {
 	{ "character device outside", char_device_out, 1, NEWEST, EACCES, true },
 	{ "block device outside", block_device_out, 1, NEWEST, EACCES, true },
 	{ "write /dev/null", write_null, 0, 0, 0, false },
-	{ "terminal", ioctl_pty, 0, 0, 0, false },
+	{ "new terminal", ioctl_pty, 1, NEWEST, EACCES, false },
 	{ "ioctl of another device", ioctl_device, LANDLOCK_ABI_IOCTL, NEWEST, EACCES, true },
 	{ "signal outside", signal_parent, LANDLOCK_ABI_SCOPE, NEWEST, EPERM, false },
 	{ "signal inside", signal_child, 0, 0, 0, false },

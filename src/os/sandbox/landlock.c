@@ -54,7 +54,6 @@ static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	"/dev/tty",
 };
-static const char *const terminals[] = { "/dev/ptmx", "/dev/pts", "/dev/pts/ptmx" };
 
 int confine_landlock_abi(void)
 {
@@ -149,15 +148,13 @@ static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 	return result;
 }
 
-static int landlock_add_devices(int ruleset, int abi, bool own_pts)
+static int landlock_add_devices(int ruleset, int abi)
 {
 	const uint64_t device = confine_landlock_device_rights(abi);
 	int result = 0;
 
 	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
 		result = landlock_allow(ruleset, devices[i], false, device);
-	for (size_t i = 0; i < COUNT_OF(terminals) && !own_pts && !result; i++)
-		result = landlock_allow(ruleset, terminals[i], false, device);
 	return result;
 }
 
@@ -172,7 +169,7 @@ static int landlock_add_rules(int ruleset, int abi, const struct confine_landloc
 	if (!result && !rules->own_proc)
 		result = landlock_allow_all_but_devices(ruleset, read);
 	if (!result)
-		result = landlock_add_devices(ruleset, abi, rules->own_pts);
+		result = landlock_add_devices(ruleset, abi);
 	for (; writable && *writable && !result; writable++)
 		result = landlock_allow(ruleset, *writable, true, all);
 	for (size_t i = 0; i < rules->port_count && !result; i++) {

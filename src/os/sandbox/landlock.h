@@ -27,15 +27,14 @@
 /* The kernel's ABI; 0: it has none (errno: ENOSYS not built, EOPNOTSUPP switched off). */
 int confine_landlock_abi(void);
 
-/* What a ruleset permits, beside reading, executing, and the usual devices. All borrowed. */
+/* What a ruleset permits, beside reading, executing, and the usual devices. No pseudo-terminal is
+ * among these: the shim adds those of its run (os/shim/pts.h). All borrowed. */
 struct confine_landlock_rules {
 	const char *const *writable; /* NULL-terminated, may be NULL; skips missing paths and those
 				      * that are not canonical: a command may have made the link */
 	bool own_proc; /* for runs with a /proc of their own, which takes a rule for /, and so
 			* permits reading every device in /dev that the mounts leave; without it
 			* other devices there cannot be opened */
-	bool own_pts;  /* for a shim that adds the pseudo-terminals that it mounts; else the
-			* host's are permitted */
 	const uint16_t *ports; /* to which TCP sockets may connect ... */
 	size_t port_count;     /* ... 0: to all; else @abi must be LANDLOCK_ABI_PORTS or more */
 };

@@ -137,8 +137,7 @@ int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, stru
 {
 	const struct confine_landlock_rules rules = {
 		.writable = (const char *const *)c->writable,
-		.own_proc = kind != CONFINE_RULESET_NO_MOUNTS,
-		.own_pts = kind == CONFINE_RULESET_OWN_PTS,
+		.own_proc = kind == CONFINE_RULESET_MOUNTS,
 		.ports = c->options.ports,
 		.port_count = c->landlock_abi >= LANDLOCK_ABI_PORTS ? c->options.port_count : 0,
 	};
@@ -146,25 +145,27 @@ int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, stru
 	return confine_landlock_build(c->landlock_abi, &rules, e);
 }
 
-/* For one shim. */
+/* For one shim, which adds pseudo-terminals to it. */
 static int layers_take_ruleset(void *ctx, struct err *e)
 {
 	struct confine *c = ctx;
 	int spare = c->spare_ruleset;
 
 	c->spare_ruleset = -1;
-	return spare >= 0 ? spare : layers_make_ruleset(c, CONFINE_RULESET_OWN_PTS, e);
+	return spare >= 0 ? spare : layers_make_ruleset(c, CONFINE_RULESET_MOUNTS, e);
+}
+
+static int layers_make_own_ruleset(void *c, struct err *e)
+{
+	return layers_make_ruleset(c, CONFINE_RULESET_NO_MOUNTS, e);
 }
 
 /* For all shims; made at first use. */
-static int layers_share_ruleset(struct confine *c, bool mounts, struct err *e)
+static int layers_share_ruleset(struct confine *c, enum confine_ruleset kind, struct err *e)
 {
-	int *ruleset = &c->rulesets[mounts ? CONFINE_RULESET_HOST_PTS : CONFINE_RULESET_NO_MOUNTS];
-
-	if (*ruleset < 0)
-		*ruleset = layers_make_ruleset(c, mounts ? CONFINE_RULESET_HOST_PTS
-							 : CONFINE_RULESET_NO_MOUNTS, e);
-	return *ruleset;
+	if (c->rulesets[kind] < 0)
+		c->rulesets[kind] = layers_make_ruleset(c, kind, e);
+	return c->rulesets[kind];
 }
 
 static bool layers_has_own_pts(const struct layers_entry *n)
@@ -174,14 +175,17 @@ static bool layers_has_own_pts(const struct layers_entry *n)
 
 static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 {
+	bool mounts = n->run->applied.layers & BIT(CONFINE_MOUNT_NS);
 	int ruleset = -1;
 
-	if (layers_has_own_pts(n)) {
-		n->run->ruleset = (struct spawn_ruleset){ layers_take_ruleset, n->c };
+	if (layers_has_own_pts(n) || n->request->terminal || n->request->shares_stdio) {
+		n->run->ruleset = (struct spawn_ruleset){
+			mounts ? layers_take_ruleset : layers_make_own_ruleset, n->c
+		};
 		n->plan->pts_rights = confine_landlock_device_rights(n->c->landlock_abi);
 	} else {
-		ruleset = layers_share_ruleset(n->c, n->run->applied.layers & BIT(CONFINE_MOUNT_NS),
-					       e);
+		ruleset = layers_share_ruleset(n->c, mounts ? CONFINE_RULESET_MOUNTS
+							    : CONFINE_RULESET_NO_MOUNTS, e);
 		if (ruleset < 0)
 			return -1;
 	}

@@ -36,9 +36,7 @@ int layers_fill(struct layers_entry *n, struct err *e);
 /* What a ruleset of Landlock is for. */
 enum confine_ruleset {
 	CONFINE_RULESET_NO_MOUNTS, /* runs without a mount namespace */
-	CONFINE_RULESET_HOST_PTS,  /* with one, in which the host's pseudo-terminals stay */
-	CONFINE_RULESET_OWN_PTS,   /* with its own: each shim has a ruleset of its own, to which it
-				    * adds them */
+	CONFINE_RULESET_MOUNTS,    /* with one */
 };
 
 /* Make a ruleset of @kind. Returns a descriptor that the caller owns, or -1. */

@@ -56,7 +56,7 @@ static int probe_landlock(struct confine *c, struct err *e)
 				 err_sys_name(errno));
 		return 0;
 	}
-	c->spare_ruleset = layers_make_ruleset(c, CONFINE_RULESET_OWN_PTS, e);
+	c->spare_ruleset = layers_make_ruleset(c, CONFINE_RULESET_MOUNTS, e);
 	if (e->type && err_is_shortage(e->sys))
 		return -1;
 	if (e->type)

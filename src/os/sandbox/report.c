@@ -386,8 +386,9 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
 	if (!report_landlock_is_scoped(c, &applied) && !applied.net_ns)
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");
-	if (!(applied.layers & BIT(CONFINE_MOUNT_NS)) ||
-	    (c->no_pts && applied.profile != CONFINE_STRICT))
+	if (applied.layers & BIT(CONFINE_MOUNT_NS)
+		    ? c->no_pts && applied.profile != CONFINE_STRICT
+		    : !(applied.layers & BIT(CONFINE_LANDLOCK)))
 		fn(ctx, "terminals: other terminals of the user can be read and written");
 	fn(ctx, "sockets: services of the user that listen in the file system (a container "
 		"engine, D-Bus, an SSH agent) can be asked to act");

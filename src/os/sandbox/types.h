@@ -74,6 +74,7 @@ struct confine_request {
 	int64_t cpu_permille; /* of one processor; 0: none */
 	int64_t tasks;        /* 0: the operator's */
 	bool terminal;        /* it has one: SIGSTOP and SIGCONT would show to its job control */
+	bool shares_stdio;    /* it has our own 0, 1 and 2, of which each may be a terminal */
 	bool as_user;         /* run as uid and gid, without other groups */
 	uint32_t uid, gid;
 	bool no_namespaces;   /* the kernel has just refused them to this run */

@@ -165,8 +165,12 @@ static int command_drop_capabilities(struct command *c)
 
 static int command_enter_landlock(struct command *c, int ruleset)
 {
-	long result = sys2(__NR_landlock_restrict_self, ruleset, 0);
+	long result = 0;
 
+	if (c->plan->pts_rights && !(c->plan->flags & SHIM_OWN_PTS))
+		result = pts_permit_inherited(c->plan->pts_rights, ruleset);
+	if (!result)
+		result = sys2(__NR_landlock_restrict_self, ruleset, 0);
 	return result < 0 ? command_failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
 }
 

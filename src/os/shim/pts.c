@@ -133,19 +133,36 @@ static void pts_name_inherited(int fd, long tree)
 
 /* ---- the instance ---- */
 
+static long pts_permit_fd(uint64_t rights, int ruleset, long fd)
+{
+	const struct pts_rule rule = { .allowed_access = rights, .parent_fd = (int)fd };
+
+	return sys4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+}
+
 /* The ruleset was made before the instance. */
 static long pts_permit(uint64_t rights, int ruleset, const char *path)
 {
-	struct pts_rule rule = { .allowed_access = rights };
-	long result;
+	long fd, result;
 
 	if (ruleset < 0)
 		return 0;
-	rule.parent_fd = (int)sys4(__NR_openat, AT_FDCWD, path, OPEN_PATH | O_CLOEXEC, 0);
-	if (rule.parent_fd < 0)
-		return rule.parent_fd;
-	result = sys4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
-	sys1(__NR_close, rule.parent_fd);
+	fd = sys4(__NR_openat, AT_FDCWD, path, OPEN_PATH | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	result = pts_permit_fd(rights, ruleset, fd);
+	sys1(__NR_close, fd);
+	return result;
+}
+
+long pts_permit_inherited(uint64_t rights, int ruleset)
+{
+	struct pts_identity what;
+	long result = 0;
+
+	for (int fd = 0; fd < 3 && !result; fd++)
+		if (!pts_identify(fd, &what) && what.is_terminal)
+			result = pts_permit_fd(rights, ruleset, fd);
 	return result;
 }
 

@@ -3,7 +3,8 @@
  *
  * Each shim mounts an instance of its own (mount(2), Documentation/filesystems/devpts.rst), so a
  * command finds no terminal of the host by name, and no run one of another's. A terminal that the
- * command inherits keeps its name there.
+ * command inherits keeps its name there. Where there is no instance, Landlock permits that one
+ * terminal, and no other.
  */
 #ifndef PROCPEN_OS_SHIM_PTS_H
 #define PROCPEN_OS_SHIM_PTS_H
@@ -18,6 +19,10 @@ long pts_mount(const struct shim_plan *plan);
  * @rights. No descriptor of the last one leads to it. Returns 0, or a negative errno: also when it
  * was done so often that the ruleset has grown. */
 long pts_renew(uint64_t rights, int ruleset);
+
+/* Without an instance: let the @ruleset permit @rights to the terminals on descriptors 0, 1 and 2,
+ * for programs that open them by name (/dev/stderr). Returns 0 or a negative errno. */
+long pts_permit_inherited(uint64_t rights, int ruleset);
 
 /* Is the instance as it was when it was mounted: does nobody hold a terminal of it, and has nobody
  * changed the mode or owner of what stays there? 0 also if that cannot be known. */

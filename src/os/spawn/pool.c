@@ -435,6 +435,12 @@ static bool pool_may_reuse(const struct shim_plan *plan)
 	return plan->landlock_fd >= 0;
 }
 
+/* A command with a terminal of the host needs a ruleset that no other run may have. */
+static bool pool_needs_other_ruleset(const struct spawn_request *request)
+{
+	return request->ruleset.make && !(request->plan->flags & SHIM_OWN_PTS);
+}
+
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
 static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request,
 				bool reuse)
@@ -551,7 +557,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	bool other_plan, acquired, reuse;
 	size_t len;
 
-	if (request->plan->flags & NEVER)
+	if (request->plan->flags & NEVER || pool_needs_other_ruleset(request))
 		return spawn_start(request, result, e);
 	if (!s->message_max)
 		s->message_max = pool_message_max();

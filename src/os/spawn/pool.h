@@ -14,8 +14,8 @@
  * all of them when a run comes after the host's mounts have changed, after something has
  * appeared at a path that is to be hidden, or asks for other layers.
  *
- * The pool does not serve runs with a listener and commands with more arguments than one
- * message takes: pool_start() starts a shim of their own for them.
+ * The pool does not serve runs with a listener or with a terminal of the host, and commands
+ * with more arguments than one message takes: pool_start() starts a shim of their own for them.
  */
 #ifndef PROCPEN_OS_SPAWN_POOL_H
 #define PROCPEN_OS_SPAWN_POOL_H
