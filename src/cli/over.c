@@ -87,13 +87,16 @@ static void over_add(struct over_words *c, const char *word)
 	c->words[c->count++] = c->quotes ? over_quote(word) : mem_strdup(word);
 }
 
-/* podman without root maps the caller to a user of a namespace, docker does not. */
+/* podman without root maps the caller to a user of a namespace, docker does not. With keep-id
+ * alone the user that the image names runs there, not the caller (podman 4.3). */
 static void over_add_user(struct over_words *c, const struct over_preset *preset)
 {
 	char user[64];
 
 	sprintf(user, "--user=%u:%u", (unsigned)geteuid(), (unsigned)getegid());
-	over_add(c, preset->prefix == over_podman && geteuid() ? "--userns=keep-id" : user);
+	if (preset->prefix == over_podman && geteuid())
+		over_add(c, "--userns=keep-id");
+	over_add(c, user);
 }
 
 static void over_add_prefix(struct over_words *c, const struct over_preset *preset,

@@ -18,9 +18,9 @@ from client import WAIT, Failure, Server, Skip, check, equal, eventually, server
 SBIN = "/usr/sbin:/usr/local/sbin:" + os.environ["PATH"]
 
 
-def entry(over, workspace):
+def entry(over, workspace, as_user=()):
     """The words of the entry that setup makes for opencode."""
-    out = subprocess.run([server_path(), "setup", "opencode", "--over", over, "--workspace",
+    out = subprocess.run([*as_user, server_path(), "setup", "opencode", "--over", over, "--workspace",
                           workspace], capture_output=True, text=True, timeout=WAIT)
     equal(out.returncode, 0, out.stderr)
     return json.loads(out.stdout)["mcp"]["procpen"]["command"]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from client import (ROOT, STRESS, WAIT, Failure, RpcError, Server, check, equal, eventually,
+from client import (ROOT, STRESS, WAIT, Failure, RpcError, Server, Skip, check, equal, eventually,
                     is_alive, process_text, server_path)
 from engines import Podman, PodmanExec, Slurm, Ssh, argv, entry, start, tools
 from operating import blocks
@@ -128,6 +128,7 @@ def test_a_server_that_was_stopped_hears_its_client_first(lease_ms):
 # ---------------------------------------------------------------- engines
 
 CALLER = "--user=%d:%d" % (os.geteuid(), os.getegid())
+KEPT = "--userns=keep-id "
 CONTAINER = ("%s run -i --rm %s -v W:W -v procpen-state:/var/lib/procpen --entrypoint procpen img")
 SERVE = ["serve", "--set", "server.eof_seconds=2", "--set", "server.lease_ms=900000",
          "--workspace"]
@@ -148,7 +149,7 @@ os.execvp(words[0], words)
 def test_presets_by_a_stub():
     """Arguments only: no container, cluster or job was there."""
     for over, before, after in (
-            ("podman:img", CONTAINER % ("podman", "--userns=keep-id" if os.geteuid() else CALLER), STATE),
+            ("podman:img", CONTAINER % ("podman", KEPT * bool(os.geteuid()) + CALLER), STATE),
             ("docker:img", CONTAINER % ("docker", CALLER), STATE),
             ("kubectl:pod", "kubectl exec -i pod -- procpen", STATE),
             ("srun:-p gpu", "srun --ntasks=1 -p gpu procpen",
@@ -222,6 +223,16 @@ def test_the_manifest_for_kubectl():
     words = entry("kubectl:" + pod["metadata"]["name"], "/workspace")
     for option in ("--workspace", "--state-dir"):
         check(words[words.index(option) + 1] in mounts, option + " is on no volume")
+
+
+@suite.test()
+def test_rootless_podman_runs_as_the_caller():
+    """Whatever user the image names: podman takes that one with keep-id alone."""
+    if os.geteuid():
+        raise Skip("only root can become another user; the stub above has seen this one's words")
+    words = entry("podman:img", "/workspace", as_user=["setpriv", "--reuid", "1234", "--regid", "1235",
+                                                       "--clear-groups", "env", "HOME=/nonexistent"])
+    equal(words[4:6], [KEPT.strip(), "--user=1234:1235"], "user")
 
 
 # ---------------------------------------------------------------- real engines
