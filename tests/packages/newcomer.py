@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """From the files of a release to a first run, by the lines of docs/install.md, where nothing but the
 system is. It says how long that takes."""
+import os
 import re
 import shutil
 import time
 
-from rig import ROOT, busybox_root, check, debian_root, equal, made
+from rig import LIMIT, ROOT, busybox_root, check, debian_base, equal, made, release_base, system_root
 from suite import Suite
 
 suite = Suite()
@@ -43,11 +44,26 @@ def test_the_readme_has_lines_of_the_page():
         equal(line, LINES[target][1].replace("FILE", file), "line of make " + target)
 
 
-@suite.test(900)
-def test_on_a_fresh_debian():
+def on_a_fresh(base):
     for target in ("deb", "static"):
-        with debian_root() as root:
+        with system_root(base) as root:
             from_file_to_first_run(root, target)
+
+
+@suite.test(LIMIT)
+def test_on_a_fresh_debian_12():
+    on_a_fresh(debian_base())
+
+
+@suite.test(LIMIT)
+def test_on_a_fresh_debian_13():
+    on_a_fresh(release_base("trixie", "/usr/share/keyrings/debian-archive-keyring.gpg"))
+
+
+@suite.test(LIMIT)
+def test_on_a_fresh_ubuntu_24_04():
+    on_a_fresh(release_base("noble", os.environ.get("UBUNTU_KEYRING") or
+                            "/usr/share/keyrings/ubuntu-archive-keyring.gpg"))
 
 
 @suite.test()

@@ -119,16 +119,43 @@ def busybox_root():
 
 
 @contextlib.contextmanager
-def debian_root():
-    """A fresh Debian, made once from the packages that this machine's apt is set up for."""
+def system_root(archive):
+    """The system in the tar @archive, afresh."""
     with scratch() as folder:
-        command("tar", "-xpf", debian_base(), "-C", folder, "--exclude=./dev/*")
+        command("tar", "-xpf", archive, "-C", folder, "--exclude=./dev/*")
         yield Root(folder)
+
+
+def debian_root():
+    return system_root(debian_base())
 
 
 @functools.lru_cache
 def debian_base():
+    """A Debian, made once from the packages that this machine's apt is set up for."""
     try:
         return made("debian-base")[0]
     except Exception as why:
         raise Skip("no root directory of Debian: %.300s" % why) from None
+
+
+def release_base(release, keyring):
+    """A small system of another @release that mmdebstrap knows, made once from that distribution's own
+    archive, whose signatures are by a key of @keyring."""
+    archive = ROOT / "build" / "cache" / ("%s-newcomer.tar" % release)
+    if archive.exists():
+        return archive
+    need("mmdebstrap")
+    if not os.path.exists(keyring):
+        raise Skip("no keys of %s's archive in %s" % (release, keyring))
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    part = archive.with_suffix(".part.tar")
+    try:
+        # apt is no required package of Ubuntu.
+        command("mmdebstrap", "--quiet", "--variant=minbase", "--include=apt", "--keyring=%s" % keyring,
+                release, part)
+    except Exception as why:
+        part.unlink(missing_ok=True)
+        raise Skip("no root directory of %s: %.300s" % (release, why)) from None
+    part.rename(archive)
+    return archive
