@@ -7,6 +7,11 @@ import subprocess
 import sys
 import time
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
 from client import (ROOT, STRESS, WAIT, Failure, RpcError, Server, Skip, check, equal, eventually,
                     is_alive, process_text, server_path)
 from engines import Podman, PodmanExec, Slurm, Ssh, argv, entry, start, tools
@@ -210,11 +215,27 @@ def conforms(value, shape, where):
             conforms(item, shape[name], where + "." + name)
 
 
-@suite.test()
-def test_the_manifest_for_kubectl():
+def manifest():
     text = (ROOT / "docs" / "remote.md").read_text(encoding="utf-8")
     block, = [b for b in blocks(text) if b.startswith("{")]
-    pod = json.loads(block)
+    return json.loads(block)
+
+
+@suite.test()
+def test_the_published_schema_takes_the_manifest():
+    if "POD_SCHEMA" not in os.environ:
+        raise Skip("POD_SCHEMA names no file: a strict JSON schema of a pod (pod-v1.json)")
+    if not jsonschema:
+        raise Skip("python3-jsonschema is not installed")
+    with open(os.environ["POD_SCHEMA"], encoding="utf-8") as f:
+        validator = jsonschema.Draft7Validator(json.load(f))
+    equal([error.message for error in validator.iter_errors(manifest())], [], "errors")
+    check(not validator.is_valid(dict(manifest(), spce={})), "it takes a member that there is not")
+
+
+@suite.test()
+def test_the_manifest_for_kubectl():
+    pod = manifest()
     conforms(pod, POD, "pod")
     equal((pod["apiVersion"], pod["kind"]), ("v1", "Pod"), "kind")
     container, = pod["spec"]["containers"]
