@@ -388,7 +388,7 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");
 	if (applied.layers & BIT(CONFINE_MOUNT_NS)
 		    ? c->no_pts && applied.profile != CONFINE_STRICT
-		    : !(applied.layers & BIT(CONFINE_LANDLOCK)))
+		    : confine_can_write(c, "/dev/pts"))
 		fn(ctx, "terminals: other terminals of the user can be read and written");
 	fn(ctx, "sockets: services of the user that listen in the file system (a container "
 		"engine, D-Bus, an SSH agent) can be asked to act");
