@@ -4,15 +4,21 @@
  *     without FEATURE PROGRAM [ARGUMENT]...
  *
  * An outer filter answers the calls of FEATURE with the error that such a kernel
- * gives. Features are named in the table below.
+ * gives. Features are named in the table below. For landlock_abi2 a child answers, as
+ * long as PROGRAM lives.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
+#include <poll.h>
+#include <signal.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,6 +48,8 @@ static const struct {
 	/* a new user namespace that gives nothing */
 	{ "ambient", EPERM, { -1 } },
 	{ "bounding", EPERM, { -1 } },
+	{ "devpts", EPERM, { -1 } },
+	{ "landlock_abi2", 0, { -1 } }, /* Linux 5.19 to 6.1 */
 	{ "seccomp_listener", EINVAL, { -1 } },
 };
 
@@ -89,6 +97,73 @@ static int without_bits(unsigned nr, int argument, unsigned bits, int error)
 	return install(code, sizeof(code) / sizeof(*code));
 }
 
+/* Refuse a mount with the flags that procpen gives to a devpts alone. */
+static int without_devpts(int error)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, nr)),
+		IS(SYS_mount, 1, 0),
+		ALLOW,
+		LOAD(ARGUMENT(3)),
+		IS(MS_NOSUID | MS_NOEXEC, 0, 1),
+		ANSWER(error),
+		ALLOW,
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+}
+
+/* Answer each call that the filter of @listener holds up with @value. */
+static void answer_calls(int listener, int value)
+{
+	struct pollfd wait = { .fd = listener, .events = POLLIN };
+	struct seccomp_notif call;
+
+	while (poll(&wait, 1, -1) == 1 && wait.revents & POLLIN) {
+		memset(&call, 0, sizeof(call));
+		if (!ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call))
+			ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND,
+			      &(struct seccomp_notif_resp){ .id = call.id, .val = value });
+	}
+}
+
+/* landlock_create_ruleset(2) says @abi when it is asked for its version, which is flag 1. */
+static int with_landlock_abi(int abi)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, nr)),
+		IS(SYS_landlock_create_ruleset, 1, 0),
+		ALLOW,
+		LOAD(ARGUMENT(2)),
+		IS(1, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		ALLOW,
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
+	int listener;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (listener < 0)
+		return -1;
+	fcntl(listener, F_SETFD, FD_CLOEXEC);
+	switch (fork()) {
+	case -1:
+		return -1;
+	case 0:
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the filter is ours, too: it never hangs up */
+		signal(SIGHUP, SIG_IGN);
+		setsid();
+		close_range(0, (unsigned)listener - 1, 0);
+		close_range((unsigned)listener + 1, ~0u, 0);
+		answer_calls(listener, abi);
+		_exit(0);
+	default:
+		return 0;
+	}
+}
+
 /* prctl(@option) with @second, or with anything when that is negative. */
 static int without_prctl(int error, unsigned option, int second)
 {
@@ -123,6 +198,10 @@ int main(int argc, char **argv)
 			result = without_prctl(error, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE);
 		else if (!strcmp(argv[1], "bounding"))
 			result = without_prctl(error, PR_CAPBSET_DROP, -1);
+		else if (!strcmp(argv[1], "devpts"))
+			result = without_devpts(error);
+		else if (!strcmp(argv[1], "landlock_abi2"))
+			result = with_landlock_abi(2);
 		else if (!strcmp(argv[1], "seccomp_listener"))
 			result = without_bits(SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, error);
 		else

@@ -131,9 +131,9 @@ static int ioctl_device(void)
 	return sys == ENOTTY ? 0 : sys;
 }
 
-static int ioctl_pty(void)
+static int ioctl_pty(int mode)
 {
-	int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), sys;
+	int fd = open("/dev/ptmx", mode | O_NOCTTY | O_CLOEXEC), sys;
 	struct termios t;
 
 	if (fd < 0)
@@ -141,6 +141,16 @@ static int ioctl_pty(void)
 	sys = result(ioctl(fd, TCGETS, &t));
 	close(fd);
 	return sys;
+}
+
+static int pty_opened(void)
+{
+	return ioctl_pty(O_RDWR);
+}
+
+static int pty_opened_for_ioctl(void)
+{
+	return ioctl_pty(O_ACCMODE);
 }
 
 static int execute(void)
@@ -249,7 +259,9 @@ static const struct row {
 	{ "character device outside", char_device_out, 1, NEWEST, EACCES, true },
 	{ "block device outside", block_device_out, 1, NEWEST, EACCES, true },
 	{ "write /dev/null", write_null, 0, 0, 0, false },
-	{ "new terminal", ioctl_pty, 1, NEWEST, EACCES, false },
+	{ "new terminal", pty_opened, 1, NEWEST, EACCES, false },
+	/* Why the filter refuses this mode. */
+	{ "new terminal, access mode 3", pty_opened_for_ioctl, LANDLOCK_ABI_IOCTL, NEWEST, EACCES, false },
 	{ "ioctl of another device", ioctl_device, LANDLOCK_ABI_IOCTL, NEWEST, EACCES, true },
 	{ "signal outside", signal_parent, LANDLOCK_ABI_SCOPE, NEWEST, EPERM, false },
 	{ "signal inside", signal_child, 0, 0, 0, false },

@@ -203,12 +203,20 @@ static const struct edge open_edges[] = {
 	{ { 0, O_TMPFILE | O_RDWR, S_ISUID }, "O_TMPFILE, 04000" },
 	{ { 0, HIGH | O_CREAT, S_ISUID }, "high bits, O_CREAT, 04000" },
 	{ { 0, O_DIRECTORY, S_ISUID }, "O_DIRECTORY, 04000" },
+	{ { 0, 3 }, "access mode 3" },
+	{ { 0, HIGH | 3 | O_CLOEXEC, 0644 }, "high bits, access mode 3, O_CLOEXEC" },
+	{ { 0, O_WRONLY }, "O_WRONLY" },
+	{ { 0, O_RDWR }, "O_RDWR" },
 };
 static const struct edge openat_edges[] = {
 	MODE_EDGES(0 COMMA 0 COMMA O_CREAT COMMA),
 	{ { 0, 0, O_TMPFILE | O_RDWR, S_ISUID }, "O_TMPFILE, 04000" },
 	{ { 0, 0, HIGH | O_CREAT, S_ISUID }, "high bits, O_CREAT, 04000" },
 	{ { 0, 0, O_DIRECTORY, S_ISUID }, "O_DIRECTORY, 04000" },
+	{ { 0, 0, 3 }, "access mode 3" },
+	{ { 0, 0, HIGH | 3 | O_CLOEXEC, 0644 }, "high bits, access mode 3, O_CLOEXEC" },
+	{ { 0, 0, O_WRONLY }, "O_WRONLY" },
+	{ { 0, 0, O_RDWR }, "O_RDWR" },
 };
 
 #define EDGES(name, list) { name, list, sizeof(list) / sizeof((list)[0]) }

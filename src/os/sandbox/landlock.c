@@ -201,8 +201,8 @@ void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void
 		fn(ctx, "Landlock below ABI 3 (Linux 6.2): files outside the workspace can be "
 			"truncated where the user may write them");
 	if (abi < LANDLOCK_ABI_IOCTL)
-		fn(ctx, "Landlock below ABI 5 (Linux 6.10): device files that the user may open, "
-			"terminals among them, can be given orders (ioctl)");
+		fn(ctx, "Landlock below ABI 5 (Linux 6.10): device files outside /dev that the "
+			"user may open can be given orders (ioctl)");
 	if (abi < LANDLOCK_ABI_SCOPE)
 		fn(ctx, "Landlock below ABI 6 (Linux 6.12): signals and abstract sockets of other "
 			"processes of the user can be reached");

@@ -221,10 +221,14 @@ static size_t seccomp_mode_block(struct builder *b, unsigned argument)
 	return seccomp_bpf_load_argument(b, argument);
 }
 
-/* @mode: the block that checks the mode of a file that the call creates. */
+/* @mode: the block that checks the mode of a file that the call creates. Access mode 3, O_WRONLY
+ * with O_RDWR, opens a file for ioctl(2) alone (open(2)): Landlock asks no right for it. */
 static size_t seccomp_open_block(struct builder *b, unsigned flags, size_t mode)
 {
-	seccomp_bpf_jump(b, BPF_JSET, CREATING_FLAGS, mode, b->allow);
+	size_t creating = seccomp_bpf_jump(b, BPF_JSET, CREATING_FLAGS, mode, b->allow);
+	size_t both = seccomp_bpf_jump(b, BPF_JSET, O_RDWR, b->eperm, creating);
+
+	seccomp_bpf_jump(b, BPF_JSET, O_WRONLY, both, creating);
 	return seccomp_bpf_load_argument(b, flags);
 }
 

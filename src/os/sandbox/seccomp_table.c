@@ -110,8 +110,8 @@ const struct filter_row filter_rows[] = {
 	ROW("fchmodat", SET_ID, ALWAYS, MODE_THIRD, EPERM),
 	ROW("fchmodat2", SET_ID, ALWAYS, MODE_THIRD, EPERM),
 	ROW("mknodat", SET_ID, ALWAYS, MODE_THIRD, EPERM),
-	ROW("open", SET_ID, ALWAYS, OPEN_MODE, EPERM),
-	ROW("openat", SET_ID, ALWAYS, OPENAT_MODE, EPERM),
+	ROW("open", OPENING, ALWAYS, OPEN_MODE, EPERM),
+	ROW("openat", OPENING, ALWAYS, OPENAT_MODE, EPERM),
 	ROW("openat2", POINTER, ALWAYS, ALL, ENOSYS),
 
 	/* After this errno tools give up at once: with EPERM wget retries for minutes. */
@@ -195,6 +195,8 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 			      "limits itself",
 	[FILTER_OWNERS] = "the kernel would send them a descriptor's signals",
 	[FILTER_SET_ID] = "a set-uid program that stays behind lends its owner to other users",
+	[FILTER_OPENING] = "the same; access mode 3 is for ioctl alone, and Landlock asks no right "
+			   "for it",
 	[FILTER_PIDFDS] = "a descriptor of them is a way around all of this; tools fall back to "
 			  "kill",
 };
@@ -215,13 +217,13 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_FCNTL_OWNER] = "F_SETOWN with these, F_SETOWN_EX",
 	[FILTER_MODE_SECOND] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_MODE_THIRD] = "with S_ISUID; as root and in strict also S_ISGID",
-	[FILTER_OPEN_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
+	[FILTER_OPEN_MODE] = "with O_CREAT or O_TMPFILE and such a mode; with access mode 3",
 	[FILTER_TCP_ONLY] = ("of INET and INET6 other than SOCK_STREAM with protocol 0 or TCP; "
 			     "of a family other than these, UNIX, NETLINK"),
 	[FILTER_FASTOPEN_THIRD] = "with MSG_FASTOPEN",
 	[FILTER_FASTOPEN_FOURTH] = "with MSG_FASTOPEN",
 	[FILTER_TCP_OPTION] = "TCP_FASTOPEN_CONNECT",
-	[FILTER_OPENAT_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
+	[FILTER_OPENAT_MODE] = "with O_CREAT or O_TMPFILE and such a mode; with access mode 3",
 };
 
 /* Calls that are newer than the library's table; from 424 on all machines number alike. */

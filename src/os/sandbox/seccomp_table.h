@@ -45,7 +45,7 @@ enum filter_check {
 	FILTER_FCNTL_OWNER,   /* F_SETOWN with one of the above; any F_SETOWN_EX */
 	FILTER_MODE_SECOND,   /* second argument: a file mode that sets an id */
 	FILTER_MODE_THIRD,    /* the same, third argument */
-	FILTER_OPEN_MODE,     /* open: it creates a file with such a mode */
+	FILTER_OPEN_MODE,     /* open: it creates a file with such a mode, or has access mode 3 */
 	FILTER_OPENAT_MODE,   /* the same for openat */
 	FILTER_TCP_ONLY,      /* first to third argument: of INET and INET6, other than TCP */
 	FILTER_FASTOPEN_THIRD,  /* third argument: MSG_FASTOPEN */
@@ -73,6 +73,7 @@ enum filter_group {
 	FILTER_OWNERS,
 	FILTER_PIDFDS,
 	FILTER_SET_ID,
+	FILTER_OPENING,
 	FILTER_GROUP_COUNT
 };
 
