@@ -3,8 +3,9 @@
 
 Whatever fails, the server must not hang, not die of a signal, leave no process behind, answer
 each request at most once (and all of them, unless it exits), and never run a command without
-its filter: the commands of the session write NoNewPrivs and Seccomp from /proc/self/status
-into a file, and a file that says anything but 1 and 2 is a failure.
+its filter, or with neither of the two layers that keep it from writing outside the workspace: the
+commands of the session write NoNewPrivs and Seccomp from /proc/self/status into a file, and whether
+they could write outside. A file that says anything but 1, 2 and no is a failure.
 
 strace(1) does the injection; its count is kept for each process on its own, so that one run
 hits the Nth call of every process. A first run without faults counts the calls. Short form: a
@@ -52,13 +53,19 @@ FAULTS = """
     getdents64 EIO              newfstatat EACCES             statx EACCES
     readlink EACCES             readlinkat EACCES             mkdir EACCES
     fchmod EPERM                getrandom ENOSYS              ppoll EINTR
+    mount EPERM ENOSPC ENOMEM   umount2 EBUSY                 mount_setattr EPERM ENOMEM
+    open_tree EPERM ENFILE      move_mount EPERM ENOSPC       fsopen EPERM ENODEV
+    fsmount EPERM               setns EPERM                   ioctl EIO
+    landlock_create_ruleset EOPNOTSUPP ENOMEM                 landlock_add_rule ENOMEM EINVAL
+    landlock_restrict_self EPERM E2BIG
 """
 MCP = "io.modelcontextprotocol/"
 SHORT_COUNT = 2   # values of N for each call in the short form
 ANSWER_WAIT = EXIT_WAIT = 120.0
 AT_A_TIME = 6     # sessions, which wait most of the time
-STATUS = ("while read -r k v; do case $k in NoNewPrivs:|Seccomp:|Seccomp_filters:) "
-          "echo \"$k$v\";; esac; done </proc/self/status >status-%s; echo ran; ")
+OUTSIDE = "outside"  # beside the workspace
+STATUS = ("(echo >>../" + OUTSIDE + ") 2>/dev/null && echo Outside:open >>status-%s; while read -r k v; do case $k in NoNewPrivs:|Seccomp:|Seccomp_filters:) "
+          "echo \"$k$v\";; esac; done </proc/self/status >>status-%s; echo ran; ")
 # With these a process confines itself: strace's own filter must not hide what they leave open.
 CONFINING_CALLS = ("prctl", "seccomp")
 # The dynamic loader makes these before main(), and dies when they fail.
@@ -140,10 +147,11 @@ class Session:
         return ((answer or {}).get("result") or {}).get("process_id", "none")
 
     def requests(self):
-        shell, argv, wait = (STATUS % n for n in ("shell", "argv", "wait"))
+        shell, argv, wait, tty = (STATUS % (n, n) for n in ("shell", "argv", "wait", "tty"))
         run = self.ask("process.run", {"command": shell + "cat", "stdin": "x" * 100})
         first = self.answer(run)
         self.answer(self.ask("process.run", {"command": "sh", "args": ["-c", argv + "exit 3"]}))
+        self.answer(self.ask("process.run", {"command": tty + "tty; stty size", "tty": True}))
         job = self.answer(self.ask("process.run", {
             "command": wait + "(setsid sleep 30 &) ; exec sleep 30", "background": True}))
         late = self.ask("process.run", {"command": "echo part; sleep 30 & sleep 30",
@@ -210,7 +218,7 @@ class Session:
         ran = [n for n in os.listdir(self.server.workspace) if n.startswith("status-")]
         for name in ran:
             with open(os.path.join(self.server.workspace, name)) as f:
-                for line in re.findall(r"^(?:NoNewPrivs|Seccomp\w*):.*$", f.read(), re.M):
+                for line in re.findall(r"^(?:NoNewPrivs|Seccomp\w*|Outside):.*$", f.read(), re.M):
                     check(line in wanted, "%s ran half-sandboxed: %s" % (name, line))
         if self.filtered:
             set_by = re.findall(r"^(\d+) +prctl\(PR_SET_NO_NEW_PRIVS, 1,.* = 0$", self.traced(), re.M)
