@@ -11,7 +11,8 @@ import termios
 import time
 import tty
 
-from client import WAIT, RpcError, Server, Skip, check, equal, eventually, processes_marked
+from client import (WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program,
+                    processes_marked)
 from suite import Suite
 
 suite = Suite()
@@ -48,7 +49,7 @@ def peer(fd): os.close(fcntl.ioctl(fd, 0x5441, os.O_RDWR | os.O_NOCTTY)) # TIOCG
 ways = {"read": lambda fd: os.read(fd, 1), "write": lambda fd: os.write(fd, b"knock"),
         "size": os.get_terminal_size, "settings": settings, "peer": peer,
         "type": lambda fd: fcntl.ioctl(fd, termios.TIOCSTI, b"x")}
-for name in {path, "/dev/tty", *glob.glob("/dev/pts/*"), *glob.glob("/proc/self/fd/*"),
+for name in {path, "/dev/tty", "/dev/console", *glob.glob("/dev/pts/*"), *glob.glob("/proc/self/fd/*"),
              *glob.glob("/proc/%s/fd/*" % holder), *glob.glob("/proc/%s/root/dev/pts/*" % holder)}:
     for mode in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, 3):
         try: fd = os.open(name, mode | os.O_NOCTTY | os.O_NONBLOCK)
@@ -180,12 +181,14 @@ class HostTerminal:
         os.close(self.theirs)
 
 
-def in_sandbox(name, options, user):
+def in_sandbox(name, options, user, lacks=None):
+    """@lacks: what the kernel does not have, see tests/hostile/without.c."""
     def test():
         if user and os.geteuid() != 0:
             raise Skip("only root becomes another user")
         host = HostTerminal(user)
-        server = Server(*options, wrapper=USER if user else (), start=False, preexec=host.lead)
+        wrapper = (USER if user else ()) + ((hostile_program("without"), lacks) if lacks else ())
+        server = Server(*options, wrapper=wrapper, start=False, preexec=host.lead)
         if user:
             for path in (server.base, server.workspace, server.home):
                 os.chown(path, 65534, 65534)
@@ -193,7 +196,8 @@ def in_sandbox(name, options, user):
         run = server.run("python3", ["-c", FACTS], tty=True, cols=101, rows=33)
         text = run["stdout_summary"]
         equal((run["exit_code"], run["stderr_size"]), (0, 0), text)
-        for fact in ("same True", "by name", "by tty", "leads True",
+        hidden = lacks == "devpts" and "mount_namespace" in run["sandbox"] and LENT not in options
+        for fact in ("same True", "no name" if hidden else "by name", "by tty", "leads True",
                      "columns=101, lines=33", "term xterm-256color"):
             check(fact in text, "%s: %s" % (fact, text))
         if "sandbox.profile=none" not in options:
@@ -205,9 +209,13 @@ def in_sandbox(name, options, user):
             reached, made, run = host.knock(server, tty=terminal)
             layers = {layer.split(":")[0] for layer in run["sandbox"]}
             lent = LENT in options
-            equal(bool(reached), lent or not layers & {"mount_namespace", "landlock"}, str(run))
-            equal(made, lent or "mount_namespace" in layers or "landlock" not in layers, str(run))
-            equal(bool(reached), any(gap.startswith("terminals: ") for gap in gaps), str(gaps))
+            own = "mount_namespace" in layers and lacks != "devpts"
+            equal(bool(reached), not own and (lent or not layers & {"mount_namespace", "landlock"}),
+                  str(run))
+            # A lent /dev/ptmx is a mount of its own, and none makes terminals beside another's /dev/pts.
+            equal(made, own or bool(reached) and lacks != "devpts", str(run))
+            equal((READ_GAP in gaps, MAKE_GAP in gaps), (bool(reached), not own and not reached),
+                  str(gaps))
         server.stop()
         host.close()
     test.__name__ = "test_sandbox_%s_%s" % (name, "user" if user else "root")
@@ -215,12 +223,47 @@ def in_sandbox(name, options, user):
 
 
 LENT = "sandbox.writable=/dev/pts,/dev/ptmx"
-for kind, settings in (("default", ()), ("strict", ("--set", "sandbox.profile=strict")),
-                       ("none", ("--set", "sandbox.profile=none")),
-                       ("plain", ("--set", "sandbox.namespaces=false")),
-                       ("lent", ("--set", "sandbox.namespaces=false", "--set", LENT))):
+READ_GAP = "terminals: other terminals of the user can be read and written"
+MAKE_GAP = "terminals: programs cannot make any (script, tmux, expect)"
+PLAIN = ("--set", "sandbox.namespaces=false")
+for kind, settings, missing in (
+        ("default", (), None), ("strict", ("--set", "sandbox.profile=strict"), None),
+        ("none", ("--set", "sandbox.profile=none"), None), ("plain", PLAIN, None),
+        ("lent", PLAIN + ("--set", LENT), None),
+        ("plain_abi2", PLAIN, "landlock_abi2"),
+        ("no_devpts", (), "devpts"), ("no_devpts_lent", ("--set", LENT), "devpts")):
     for as_user in (False, True):
-        in_sandbox(kind, settings, as_user)
+        in_sandbox(kind, settings, as_user, missing)
+
+
+# A container engine binds the terminal of its container to this name.
+BINDS = 'mount --bind "$0" /dev/console && exec "$@"'
+
+
+def console(options, closed):
+    """Is the server's terminal out of reach where it has a name in /dev itself?"""
+    host = HostTerminal(True)
+    wrapper = ("unshare", "--mount", "--propagation", "private", "sh", "-c", BINDS,
+               os.ttyname(host.theirs)) + USER
+    server = Server(*options, wrapper=wrapper, start=False, preexec=host.lead)
+    for path in (server.base, server.workspace, server.home):
+        os.chown(path, 65534, 65534)
+    server.start()
+    for terminal in (False, True):
+        reached, _, run = host.knock(server, tty=terminal)
+        equal(reached == [], closed, str(run))
+    server.stop()
+    host.close()
+
+
+@suite.test()
+def test_server_terminal_in_dev():
+    if os.geteuid() != 0 or not os.path.exists("/dev/console"):
+        raise Skip("needs root and a /dev/console")
+    for options in (), PLAIN, ("--set", "sandbox.profile=strict"):
+        console(options, True)
+    for options in ("--set", "sandbox.profile=none"), ("--set", "sandbox.writable=/dev/console"):
+        console(options, False)
 
 
 def made_at(name):
@@ -231,6 +274,19 @@ def made_at(name):
         return None
 
 
+def is_mounted(device):
+    """Does a process have the pseudo-terminals of @device (as stat(2) has it) in its mounts?"""
+    found = re.compile(r" %d:%d .* - devpts " % (os.major(device), os.minor(device)))
+    for path in glob.glob("/proc/[0-9]*/mountinfo"):
+        try:
+            with open(path) as f:
+                if found.search(f.read()):
+                    return True
+        except OSError:
+            continue
+    return False
+
+
 @suite.test()
 def test_server_that_is_killed():
     """Neither a process nor a terminal is left, whoever held it."""
@@ -239,11 +295,16 @@ def test_server_that_is_killed():
         held = Terminal(server, "trap '' HUP; tty; (trap '' HUP; setsid sleep 600) & sleep 600; sleep 600")
         name = re.search(r"/dev/pts/\d+", held.until(r"/dev/pts/\d+\r\n"))[0]
         pid = server.call("process.monitor", {"process_id": held.id})["pid"]
-        shares = os.stat("/proc/%d/root/dev/pts" % pid).st_dev == os.stat("/dev/pts").st_dev
-        made = shares and made_at(name)
+        instance = os.stat("/proc/%d/root/dev/pts" % pid).st_dev
+        shares = instance == os.stat("/dev/pts").st_dev
+        made = made_at(name)
+        check(is_mounted(instance), "the test sees the run's terminals")
         server.process.kill()
         equal(server.survivors(), [], "survivors")
-        eventually(lambda: made != made_at(name), WAIT, name + " is left")
+        if shares:
+            eventually(lambda: made != made_at(name), WAIT, name + " is left")
+        else:
+            eventually(lambda: not is_mounted(instance), WAIT, "its instance is left")
         server.destroy()
 
 

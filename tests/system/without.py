@@ -23,6 +23,8 @@ FEATURES = {
     "new_mounts": {"pid_namespace", "mount_namespace"},
     "mount": {"pid_namespace", "mount_namespace"},
     "clone3": None,
+    "devpts": None,
+    "landlock_abi2": None,
     "splice": None,
     "namespaces": {"pid_namespace", "mount_namespace"},
     "seccomp_listener": None,
@@ -30,6 +32,8 @@ FEATURES = {
 # Without STRESS only stories about runs: the protocol does not depend on the kernel. Nor does a limit of
 # processor time on these features; its story uses up whole seconds of that.
 SHORT = ["process.run", "limits", "sandbox", "tree"]
+# Without stories about refused calls: a process has one listener.
+NO_LISTENER = ("seccomp_listener", "landlock_abi2")
 WORDS = [] if STRESS else SHORT + ["denials"]
 
 
@@ -53,7 +57,7 @@ def play(feature):
                 hostile_program("without"), feature, os.path.abspath(server_path())))
         os.chmod(script, 0o755)
         done = subprocess.run([sys.executable, str(ROOT / "tests" / "wire" / "run.py")] +
-                              (SHORT if feature == "seccomp_listener" else WORDS),
+                              (SHORT if feature in NO_LISTENER else WORDS),
                               env=dict(os.environ, PROCPEN=script), capture_output=True, text=True,
                               timeout=900)
     failures = [line for line in done.stdout.split("\n") if line.startswith("FAIL")]

@@ -71,6 +71,7 @@ void confine_free(struct confine *c)
 	tmpdir_free(c->users_tmpdir);
 	mem_list_free(c->writable);
 	mem_list_free(c->writable_option);
+	mem_list_free(c->terminals);
 	mem_list_free(c->hidden_option);
 	mem_list_free(c->readonly_option);
 	free(c->found);

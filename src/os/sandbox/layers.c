@@ -217,9 +217,13 @@ static int layers_enter_pid_ns(struct layers_entry *n, struct err *e)
 static int layers_enter_mount_ns(struct layers_entry *n, struct err *e)
 {
 	bool strict = n->run->applied.profile == CONFINE_STRICT;
-	const struct confine_mounts *m = &n->c->mounts[strict];
-	enum confine_devices devices = layers_has_own_pts(n) ? CONFINE_DEVICES_NO_PTS
-							      : CONFINE_DEVICES_USUAL;
+	static char *const none[] = { NULL };
+	const struct confine_devices devices = {
+		.all = !n->c->privileged || n->request->as_user,
+		.no_pts = !layers_has_own_pts(n),
+		/* A command that shares it may know its name. */
+		.terminals = n->request->shares_stdio ? none : n->c->terminals,
+	};
 
 	(void)e;
 	layers_enter_user_ns(n);
@@ -228,7 +232,7 @@ static int layers_enter_mount_ns(struct layers_entry *n, struct err *e)
 			  (n->c->own_ipc ? SHIM_IPC_NS : 0) |
 			  (layers_has_own_pts(n) ? SHIM_OWN_PTS : 0);
 	n->plan->mounts_size = (uint32_t)confine_mounts_write(
-		m, n->c->privileged && !n->request->as_user ? devices : CONFINE_DEVICES_ALL,
+		&n->c->mounts[strict], &devices,
 		n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter));
 	return 0;
 }

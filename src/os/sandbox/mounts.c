@@ -451,8 +451,16 @@ void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_
 	mounts_hide_all(m);
 }
 
+static bool mounts_is_lent(const struct confine_mounts *m, const char *path)
+{
+	for (char **writable = m->writable; *writable; writable++)
+		if (mounts_path_is_within(path, *writable))
+			return true;
+	return false;
+}
+
 /* Write an entry without device and inode to the end of @to, whose length is *@at. */
-static void mounts_write_device(uint8_t *to, size_t *at, uint32_t kind, const char *path)
+static void mounts_write_entry(uint8_t *to, size_t *at, uint32_t kind, const char *path)
 {
 	const struct shim_mount head = { .kind = kind, .size = (uint32_t)mounts_entry_size(path) };
 
@@ -462,7 +470,7 @@ static void mounts_write_device(uint8_t *to, size_t *at, uint32_t kind, const ch
 	*at += head.size;
 }
 
-size_t confine_mounts_write(const struct confine_mounts *m, enum confine_devices devices,
+size_t confine_mounts_write(const struct confine_mounts *m, const struct confine_devices *devices,
 			    uint8_t *to)
 {
 	static const char *const usual[] = {
@@ -471,19 +479,22 @@ size_t confine_mounts_write(const struct confine_mounts *m, enum confine_devices
 	size_t size = m->size;
 
 	memcpy(to, m->entries, size);
-	if (devices == CONFINE_DEVICES_ALL) {
-		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, "/dev");
+	for (char *const *path = devices->terminals; *path; path++)
+		if (!mounts_is_lent(m, *path) && size + mounts_entry_size(*path) <= SHIM_PATHS_MAX)
+			mounts_write_entry(to, &size, SHIM_MOUNT_HIDE, *path);
+	if (devices->no_pts)
+		mounts_write_entry(to, &size, mounts_is_lent(m, "/dev/pts") ? SHIM_MOUNT_DEVICE
+									  : SHIM_MOUNT_HIDE,
+				   "/dev/pts");
+	if (devices->all) {
+		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, "/dev");
 		return size;
 	}
 	for (size_t i = 0; i < COUNT_OF(usual); i++)
-		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
-	if (devices == CONFINE_DEVICES_USUAL) {
-		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, "/dev/pts");
-		mounts_write_device(to, &size, SHIM_MOUNT_PTMX, "/dev/ptmx");
-	}
+		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
 	for (size_t i = 0; m->devices[i]; i++) /* the operator's, by sandbox.writable */
 		if (size + mounts_entry_size(m->devices[i]) <= SHIM_PATHS_MAX)
-			mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);
+			mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);
 	return size;
 }
 

@@ -81,18 +81,17 @@ bool confine_mounts_refresh(struct confine_mounts *m);
 /* Does the canonical @path lie in a read-only one, or is it one? */
 bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path);
 
-/* The device files that stay devices. */
-enum confine_devices {
-	CONFINE_DEVICES_ALL,     /* of /dev */
-	CONFINE_DEVICES_USUAL,   /* those that hold no data and that all users may write. For root,
-				  * who alone may open the /dev/pts/ptmx that takes the place of
-				  * /dev/ptmx */
-	CONFINE_DEVICES_NO_PTS,  /* the same without pseudo-terminals: the shim mounts its own */
+/* What commands find in /dev. */
+struct confine_devices {
+	bool all; /* its files stay devices; else those do that hold no data and that all users may
+		   * write, and what the operator lends by sandbox.writable */
+	bool no_pts; /* no pseudo-terminal of the host, unless sandbox.writable lends /dev/pts */
+	char *const *terminals; /* files that are hidden, unless it names them; ends with NULL */
 };
 
 /* Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of @devices. Returns
  * the bytes. */
-size_t confine_mounts_write(const struct confine_mounts *m, enum confine_devices devices,
+size_t confine_mounts_write(const struct confine_mounts *m, const struct confine_devices *devices,
 			    uint8_t *to);
 
 void confine_mounts_release(struct confine_mounts *m);

@@ -19,6 +19,7 @@
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
+#include "os/sandbox/terminals.h"
 #include "os/sandbox/trial.h"
 #include "os/spawn/spawn.h"
 
@@ -425,8 +426,7 @@ static char *probe_shared_memory(struct confine *c)
 static int probe_build_lists(struct confine *c, struct err *e)
 {
 	/* Directories with sockets of other programs and files of all users. */
-	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", "/dev/pts",
-						     NULL };
+	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", NULL };
 	const char *places[3] = { NULL }, *record[2] = { c->options.record, NULL };
 	const char *own[2] = { NULL };
 	AUTO_FREE char *shm = NULL;
@@ -436,6 +436,8 @@ static int probe_build_lists(struct confine *c, struct err *e)
 
 	probe_resolve_writable(c);
 	probe_note_places(c);
+	mem_list_free(c->terminals);
+	c->terminals = terminals_find();
 	if ((c->tmpdir && tmpdir_make(c->tmpdir, e)) ||
 	    (c->users_tmpdir && tmpdir_make(c->users_tmpdir, e)))
 		return -1;

@@ -264,6 +264,24 @@ static void report_device_gaps(const struct confine *c, bool landlock, bool moun
 			      : "devices: those in /dev that the user may open can be read");
 }
 
+static void report_terminal_gap(const struct confine *c, const struct confine_applied *applied,
+				void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	const bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS);
+
+	if (mounts && !c->no_pts)
+		return; /* the run has its own on /dev/pts */
+	if (confine_can_write(c, "/dev/pts")) {
+		fn(ctx, "terminals: other terminals of the user can be read and written");
+		return;
+	}
+	if (!mounts && c->landlock_abi < LANDLOCK_ABI_IOCTL &&
+		 !(applied->layers & BIT(CONFINE_SECCOMP)))
+		fn(ctx, "terminals: the settings of other terminals of the user can be changed: "
+			"Landlock is below ABI 5 (Linux 6.10)");
+	fn(ctx, "terminals: programs cannot make any (script, tmux, expect)");
+}
+
 struct report_gap {
 	void (*fn)(void *ctx, const char *gap);
 	void *ctx;
@@ -386,10 +404,7 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
 	if (!report_landlock_is_scoped(c, &applied) && !applied.net_ns)
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");
-	if (applied.layers & BIT(CONFINE_MOUNT_NS)
-		    ? c->no_pts && applied.profile != CONFINE_STRICT
-		    : confine_can_write(c, "/dev/pts"))
-		fn(ctx, "terminals: other terminals of the user can be read and written");
+	report_terminal_gap(c, &applied, fn, ctx);
 	fn(ctx, "sockets: services of the user that listen in the file system (a container "
 		"engine, D-Bus, an SSH agent) can be asked to act");
 }

@@ -58,12 +58,13 @@ struct confine {
 			  * yet */
 	int spare_ruleset; /* another CONFINE_RULESET_MOUNTS, for the next shim that adds; or -1 */
 	struct confine_mounts mounts[2]; /* default, strict */
+	char **terminals; /* of the server, in /dev; see terminals.h */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
 	bool own_shm;         /* with a mount namespace, /dev/shm is the session's own */
 	bool own_ipc;         /* with one, System V IPC and message queues are the run's own */
 	bool no_user_ns;      /* the shim cannot make one, to lock its mounts */
-	bool no_pts;          /* with a mount namespace, runs have the host's pseudo-terminals */
+	bool no_pts;          /* with a mount namespace, runs have no terminals of their own */
 	char net_reason[96];
 };
 

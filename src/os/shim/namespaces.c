@@ -171,23 +171,14 @@ static long namespaces_open_entry(const struct shim_mount *entry)
 	return 0;
 }
 
-/* A bind mount of /dev/ptmx itself would find no /dev/pts beside it. */
-static long namespaces_clone_tree(const struct shim_mount *entry, int place)
-{
-	const int ptmx = entry->kind == SHIM_MOUNT_PTMX;
-
-	return sys3(__NR_open_tree, ptmx ? AT_FDCWD : place, ptmx ? "/dev/pts/ptmx" : "",
-		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
-			    (ptmx ? 0 : AT_EMPTY_PATH));
-}
-
 static long namespaces_clone_entry(const struct shim_mount *entry, struct kept *kept)
 {
 	long place = namespaces_open_entry(entry), tree;
 
 	if (place <= 0)
 		return place;
-	tree = namespaces_clone_tree(entry, (int)place);
+	tree = sys3(__NR_open_tree, place, "",
+		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
 	if (tree < 0) {
 		sys1(__NR_close, place);
 		return tree == -ENOENT ? 0 : tree;
@@ -352,11 +343,6 @@ int64_t namespaces_queues_size(void)
 	return (int64_t)st.stx_size;
 }
 
-static int namespaces_entry_is_device(const struct shim_mount *entry)
-{
-	return entry->kind == SHIM_MOUNT_DEVICE || entry->kind == SHIM_MOUNT_PTMX;
-}
-
 /* Give all mounts the @attribute, except the trees of the entries that are devices, or writable. */
 static long namespaces_set_attribute(const struct shim_plan *plan, uint64_t attribute, int devices)
 {
@@ -367,8 +353,7 @@ static long namespaces_set_attribute(const struct shim_plan *plan, uint64_t attr
 	int count = 0;
 
 	for (uint32_t at = 0; result >= 0 && (entry = namespaces_next_entry(plan, &at));)
-		if (devices ? namespaces_entry_is_device(entry)
-			    : entry->kind == SHIM_MOUNT_WRITABLE) {
+		if (entry->kind == (devices ? SHIM_MOUNT_DEVICE : SHIM_MOUNT_WRITABLE)) {
 			result = count < DESCRIPTORS_MAX
 					 ? namespaces_clone_entry(entry, &kept[count])
 					 : -E2BIG;

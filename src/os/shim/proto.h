@@ -80,10 +80,9 @@ enum shim_mount_kind {
 	SHIM_MOUNT_PIN = 3,      /* a directory that cannot be renamed, because something hidden or
 				  * read-only is below; a file in its place is read-only */
 	SHIM_MOUNT_DEVICE = 4,   /* a device file, or a directory, that stays a device */
-	SHIM_MOUNT_PTMX = 5,     /* the same; /dev/pts/ptmx is put there */
-	SHIM_MOUNT_SHARED_MEMORY = 6, /* this directory lies over /dev/shm; if it is not there, an
+	SHIM_MOUNT_SHARED_MEMORY = 5, /* this directory lies over /dev/shm; if it is not there, an
 				       * empty one */
-	SHIM_MOUNT_READONLY = 7, /* cannot be changed, renamed or removed */
+	SHIM_MOUNT_READONLY = 6, /* cannot be changed, renamed or removed */
 };
 
 /* The entries follow each other in the tail, each padded to 8 bytes. */
