@@ -308,18 +308,23 @@ def test_server_that_is_killed():
         server.destroy()
 
 
-# Hands its /dev/pts and a terminal there to a socket.
+# Hands its /dev/pts to a socket, and a terminal there unless it is not to make any.
 GIVES = r"""
 import array, os, pty, socket, sys
-ours, theirs = pty.openpty()
-fds = [os.open("/dev/pts", os.O_RDONLY | os.O_DIRECTORY), ours, theirs]
+fds = [os.open("/dev/pts", os.O_RDONLY | os.O_DIRECTORY), *(pty.openpty() if sys.argv[2:] == [] else [])]
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
 socket.send_fds(s, [b"x"], fds)
 """
-# Keeps them; then gives up one after the other, and says what is in that directory.
+# Keeps them; then gives up one after the other, and says what is in that directory. For "open" it
+# opens the terminals there, as their user may: what gives a right to read gives it a terminal to lead.
 KEEPS = r"""
 import os, socket, sys
+def reach(name):
+    for mode in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR):
+        try: os.open(name, mode | os.O_NONBLOCK, dir_fd=fds[0])
+        except OSError as e: print(e.strerror, end=" ")
+        else: print("reached", end=" ")
 server = socket.socket(socket.AF_UNIX)
 server.bind(sys.argv[1])
 server.listen()
@@ -327,8 +332,20 @@ print("ready", flush=True)
 fds = socket.recv_fds(server.accept()[0], 1, 3)[1]
 print("kept", flush=True)
 for line in sys.stdin:
+    if line == "open\n":
+        for name in os.listdir(fds[0]):
+            if name != "ptmx": reach(name)
+        print("tried", flush=True)
+        continue
     os.close(fds.pop())
     print(sorted(os.listdir(fds[0])), flush=True)
+"""
+# Makes a terminal, tells it, and waits.
+MAKES = r"""
+import os, sys
+os.openpty()
+print("made", flush=True)
+sys.stdin.read(1)
 """
 
 
@@ -351,6 +368,29 @@ def test_given_away():
         for there in ("'%d', 'ptmx'" % given, "'ptmx'"):  # our end goes last, and its name with it
             keeper.ask("\n", re.escape("[%s]\r\n" % there))
     server.stop()
+
+
+@suite.test()
+def test_later_terminal_of_the_same_shim():
+    """Who keeps the /dev/pts of a pipe run opens no terminal that a later command makes there."""
+    for options in (), ("--set", "sandbox.profile=strict"):
+        server = Server(*options)
+        if {"mount_namespace", "landlock"} - {n.split(":")[0] for n in server.run("true")["sandbox"]}:
+            raise Skip("needs a mount namespace and Landlock")
+        keeper = Terminal(server, "python3", ["-c", KEEPS, "socket"])
+        keeper.until("ready")
+        server.run("python3", ["-c", GIVES, "socket", "none"])
+        keeper.until("kept")
+        makers = [server.run("python3", ["-c", MAKES], background=True, stdin_mode="pipe")["process_id"]
+                  for _ in range(20)]
+        for maker in makers:
+            server.call("process.monitor", {"process_id": maker, "wait_ms": WAIT_MS,
+                                            "until": "pattern", "pattern": "made"})
+        said = keeper.ask("open\n", "tried\r\n")
+        check("reached" not in said, "in %s: %s" % (options, said))
+        if "Permission denied" not in said:
+            raise Skip("no later command got that shim")
+        server.stop()
 
 
 @suite.test()

@@ -43,7 +43,7 @@ struct confine *confine_new(const struct confine_options *options)
 	c->uid = geteuid();
 	c->gid = getegid();
 	c->privileged = c->uid == 0;
-	c->rulesets[0] = c->rulesets[1] = c->spare_ruleset = -1;
+	c->ruleset = c->spare_ruleset = -1;
 	c->cgroups = cgroups_new(options->instance);
 	if (options->temporary)
 		c->tmpdir = tmpdir_new(options->temporary, options->instance, options->reaper);
@@ -63,15 +63,13 @@ void confine_free(struct confine *c)
 		free(c->filters[i].program);
 	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
 		confine_mounts_release(&c->mounts[i]);
-	for (size_t i = 0; i < COUNT_OF(c->rulesets); i++)
-		mem_cleanup_close(&c->rulesets[i]);
+	mem_cleanup_close(&c->ruleset);
 	mem_cleanup_close(&c->spare_ruleset);
 	cgroups_free(c->cgroups);
 	tmpdir_free(c->tmpdir);
 	tmpdir_free(c->users_tmpdir);
 	mem_list_free(c->writable);
 	mem_list_free(c->writable_option);
-	mem_list_free(c->terminals);
 	mem_list_free(c->hidden_option);
 	mem_list_free(c->readonly_option);
 	free(c->found);

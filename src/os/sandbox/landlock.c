@@ -81,6 +81,11 @@ uint64_t confine_landlock_device_rights(int abi)
 	       (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
 }
 
+uint64_t confine_landlock_read_rights(void)
+{
+	return FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
+}
+
 static int landlock_create_ruleset(int abi, bool ports)
 {
 	struct ruleset_attr attr = {
@@ -107,20 +112,57 @@ static bool landlock_is_at(int fd, const char *path)
 	return len == (ssize_t)strlen(path) && !memcmp(name, path, (size_t)len);
 }
 
+/* Permit @rights to the file @fd, or below the directory. 0, or -1 with errno. */
+static int landlock_add_rule(int ruleset, int fd, bool is_directory, uint64_t rights)
+{
+	const struct path_beneath_attr rule = {
+		.parent_fd = fd,
+		.allowed_access = is_directory ? rights : rights & FS_ON_FILES,
+	};
+
+	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+}
+
 /* Permit @rights below @path; @exact: only if that is a canonical path. 0, also if nothing is
  * there, or -1 with errno. */
 static int landlock_allow(int ruleset, const char *path, bool exact, uint64_t rights)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
-	struct path_beneath_attr rule = { .parent_fd = fd };
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_is_shortage(errno) ? -1 : 0;
 	if (exact && !landlock_is_at(fd, path))
 		return 0;
-	rule.allowed_access = S_ISDIR(st.st_mode) ? rights : rights & FS_ON_FILES;
-	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+	return landlock_add_rule(ruleset, fd, S_ISDIR(st.st_mode), rights);
+}
+
+/* DT_UNKNOWN also for what is gone. */
+static unsigned char landlock_entry_type(int at, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN) /* some file systems never tell */
+		return entry->d_type;
+	return fstatat(at, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ? DT_UNKNOWN
+								    : IFTODT(st.st_mode);
+}
+
+/* Permit @rights below what readdir(3) calls @entry, in the directory @at. For each shim: with as
+ * few system calls as it takes. */
+static int landlock_allow_entry(int ruleset, int at, const struct dirent *entry, uint64_t rights)
+{
+	const unsigned char type = landlock_entry_type(at, entry);
+	const bool is_directory = type == DT_DIR;
+	AUTO_CLOSE int fd = -1;
+
+	if (!is_directory && type != DT_REG)
+		return 0;
+	fd = openat(at, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC |
+				       (is_directory ? O_DIRECTORY : 0));
+	if (fd < 0)
+		return err_is_shortage(errno) ? -1 : 0;
+	return landlock_add_rule(ruleset, fd, is_directory, rights);
 }
 
 /*
@@ -132,18 +174,13 @@ static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 {
 	DIR *root = opendir("/");
 	struct dirent *entry;
-	char path[sizeof(entry->d_name) + 1] = "/";
-	struct stat st;
 	int result = 0;
 
 	if (!root)
 		return -1;
-	while (!result && (entry = readdir(root))) {
-		strcpy(path + 1, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(path, "/dev") && !lstat(path, &st) &&
-		    (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
-			result = landlock_allow(ruleset, path, false, rights);
-	}
+	while (!result && (entry = readdir(root)))
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, "dev"))
+			result = landlock_allow_entry(ruleset, dirfd(root), entry, rights);
 	closedir(root);
 	return result;
 }
@@ -161,13 +198,12 @@ static int landlock_add_devices(int ruleset, int abi)
 static int landlock_add_rules(int ruleset, int abi, const struct confine_landlock_rules *rules)
 {
 	const char *const *writable = rules->writable;
-	const uint64_t read = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
 	/* Root could reach any device through a device file created in the workspace. */
 	const uint64_t all = landlock_rights_of_abi(abi) & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
-	int result = landlock_allow(ruleset, "/", false, rules->own_proc ? read : FS_READ_DIR);
+	int result = landlock_allow(ruleset, "/", false, FS_READ_DIR);
 
-	if (!result && !rules->own_proc)
-		result = landlock_allow_all_but_devices(ruleset, read);
+	if (!result)
+		result = landlock_allow_all_but_devices(ruleset, confine_landlock_read_rights());
 	if (!result)
 		result = landlock_add_devices(ruleset, abi);
 	for (; writable && *writable && !result; writable++)

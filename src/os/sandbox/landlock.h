@@ -27,14 +27,11 @@
 /* The kernel's ABI; 0: it has none (errno: ENOSYS not built, EOPNOTSUPP switched off). */
 int confine_landlock_abi(void);
 
-/* What a ruleset permits, beside reading, executing, and the usual devices. No pseudo-terminal is
- * among these: the shim adds those of its run (os/shim/pts.h). All borrowed. */
+/* What a ruleset permits, beside reading and executing what is mounted now, and the usual devices:
+ * what the shim mounts, it adds (os/shim/permit.h). All borrowed. */
 struct confine_landlock_rules {
 	const char *const *writable; /* NULL-terminated, may be NULL; skips missing paths and those
 				      * that are not canonical: a command may have made the link */
-	bool own_proc; /* for runs with a /proc of their own, which takes a rule for /, and so
-			* permits reading every device in /dev that the mounts leave; without it
-			* other devices there cannot be opened */
 	const uint16_t *ports; /* to which TCP sockets may connect ... */
 	size_t port_count;     /* ... 0: to all; else @abi must be LANDLOCK_ABI_PORTS or more */
 };
@@ -43,8 +40,9 @@ struct confine_landlock_rules {
  * SandboxUnavailable. */
 int confine_landlock_build(int abi, const struct confine_landlock_rules *rules, struct err *e);
 
-/* The rights that a ruleset for @abi gives to devices. */
+/* The rights that a ruleset for @abi gives to devices, and any ruleset to what is only read. */
 uint64_t confine_landlock_device_rights(int abi);
+uint64_t confine_landlock_read_rights(void);
 
 /* Call @fn for each access that @abi leaves open, one sentence each. */
 void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx);

@@ -133,11 +133,10 @@ static int32_t layers_plan_pass_fd(struct confine_run *run, int fd)
 	return SHIM_FD_EXTRA + run->fd_count++;
 }
 
-int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, struct err *e)
+int layers_make_ruleset(const struct confine *c, struct err *e)
 {
 	const struct confine_landlock_rules rules = {
 		.writable = (const char *const *)c->writable,
-		.own_proc = kind == CONFINE_RULESET_MOUNTS,
 		.ports = c->options.ports,
 		.port_count = c->landlock_abi >= LANDLOCK_ABI_PORTS ? c->options.port_count : 0,
 	};
@@ -145,27 +144,22 @@ int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, stru
 	return confine_landlock_build(c->landlock_abi, &rules, e);
 }
 
-/* For one shim, which adds pseudo-terminals to it. */
+/* For one shim, which adds to it. */
 static int layers_take_ruleset(void *ctx, struct err *e)
 {
 	struct confine *c = ctx;
 	int spare = c->spare_ruleset;
 
 	c->spare_ruleset = -1;
-	return spare >= 0 ? spare : layers_make_ruleset(c, CONFINE_RULESET_MOUNTS, e);
+	return spare >= 0 ? spare : layers_make_ruleset(c, e);
 }
 
-static int layers_make_own_ruleset(void *c, struct err *e)
+/* For all shims that add nothing; made at first use. */
+static int layers_share_ruleset(struct confine *c, struct err *e)
 {
-	return layers_make_ruleset(c, CONFINE_RULESET_NO_MOUNTS, e);
-}
-
-/* For all shims; made at first use. */
-static int layers_share_ruleset(struct confine *c, enum confine_ruleset kind, struct err *e)
-{
-	if (c->rulesets[kind] < 0)
-		c->rulesets[kind] = layers_make_ruleset(c, kind, e);
-	return c->rulesets[kind];
+	if (c->ruleset < 0)
+		c->ruleset = layers_make_ruleset(c, e);
+	return c->ruleset;
 }
 
 static bool layers_has_own_pts(const struct layers_entry *n)
@@ -176,19 +170,17 @@ static bool layers_has_own_pts(const struct layers_entry *n)
 static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 {
 	bool mounts = n->run->applied.layers & BIT(CONFINE_MOUNT_NS);
+	bool terminal = n->request->terminal || n->request->shares_stdio;
 	int ruleset = -1;
 
-	if (layers_has_own_pts(n) || n->request->terminal || n->request->shares_stdio) {
-		n->run->ruleset = (struct spawn_ruleset){
-			mounts ? layers_take_ruleset : layers_make_own_ruleset, n->c
-		};
+	if (mounts)
+		n->plan->proc_rights = confine_landlock_read_rights();
+	if (layers_has_own_pts(n) || terminal)
 		n->plan->pts_rights = confine_landlock_device_rights(n->c->landlock_abi);
-	} else {
-		ruleset = layers_share_ruleset(n->c, mounts ? CONFINE_RULESET_MOUNTS
-							    : CONFINE_RULESET_NO_MOUNTS, e);
-		if (ruleset < 0)
-			return -1;
-	}
+	if (mounts || terminal)
+		n->run->ruleset = (struct spawn_ruleset){ layers_take_ruleset, n->c };
+	else if ((ruleset = layers_share_ruleset(n->c, e)) < 0)
+		return -1;
 	n->plan->landlock_fd = layers_plan_pass_fd(n->run, ruleset);
 	return 0;
 }
@@ -217,13 +209,6 @@ static int layers_enter_pid_ns(struct layers_entry *n, struct err *e)
 static int layers_enter_mount_ns(struct layers_entry *n, struct err *e)
 {
 	bool strict = n->run->applied.profile == CONFINE_STRICT;
-	static char *const none[] = { NULL };
-	const struct confine_devices devices = {
-		.all = !n->c->privileged || n->request->as_user,
-		.no_pts = !layers_has_own_pts(n),
-		/* A command that shares it may know its name. */
-		.terminals = n->request->shares_stdio ? none : n->c->terminals,
-	};
 
 	(void)e;
 	layers_enter_user_ns(n);
@@ -232,7 +217,7 @@ static int layers_enter_mount_ns(struct layers_entry *n, struct err *e)
 			  (n->c->own_ipc ? SHIM_IPC_NS : 0) |
 			  (layers_has_own_pts(n) ? SHIM_OWN_PTS : 0);
 	n->plan->mounts_size = (uint32_t)confine_mounts_write(
-		&n->c->mounts[strict], &devices,
+		&n->c->mounts[strict], !layers_has_own_pts(n),
 		n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter));
 	return 0;
 }

@@ -33,14 +33,8 @@ void layers_choose(const struct confine *c, const struct confine_request *reques
 /* Write the layers of @n->run->applied into the empty plan. 0, or -1: SandboxUnavailable. */
 int layers_fill(struct layers_entry *n, struct err *e);
 
-/* What a ruleset of Landlock is for. */
-enum confine_ruleset {
-	CONFINE_RULESET_NO_MOUNTS, /* runs without a mount namespace */
-	CONFINE_RULESET_MOUNTS,    /* with one */
-};
-
-/* Make a ruleset of @kind. Returns a descriptor that the caller owns, or -1. */
-int layers_make_ruleset(const struct confine *c, enum confine_ruleset kind, struct err *e);
+/* Make a ruleset of Landlock. Returns a descriptor that the caller owns, or -1. */
+int layers_make_ruleset(const struct confine *c, struct err *e);
 
 /* Set a limit in @plan; replaces an earlier one of the same kind. */
 void layers_add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft, uint64_t hard);

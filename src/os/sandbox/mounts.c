@@ -110,13 +110,16 @@ static char *mounts_resolve_writable(const char *path)
 	return NULL;
 }
 
+/* A device file, or a directory of such. Not a file system of its own below /dev. */
 static char *mounts_copy_device(const char *path)
 {
-	struct stat st;
+	struct stat st, dev;
+	bool is_device = !stat(path, &st) &&
+			 (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode) ||
+			  (S_ISDIR(st.st_mode) && mounts_path_is_within(path, "/dev") &&
+			   !stat("/dev", &dev) && dev.st_dev == st.st_dev));
 
-	return !stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
-		       ? mem_strdup(path)
-		       : NULL;
+	return is_device ? mem_strdup(path) : NULL;
 }
 
 /* Apply @one to each of @list, up to ENTRIES_MAX results; skips those for which it returns NULL. */
@@ -459,19 +462,29 @@ static bool mounts_is_lent(const struct confine_mounts *m, const char *path)
 	return false;
 }
 
-/* Write an entry without device and inode to the end of @to, whose length is *@at. */
+/* Write an entry without device and inode to the end of @to, whose length is *@at, if it fits. */
 static void mounts_write_entry(uint8_t *to, size_t *at, uint32_t kind, const char *path)
 {
 	const struct shim_mount head = { .kind = kind, .size = (uint32_t)mounts_entry_size(path) };
 
+	if (*at + head.size > SHIM_PATHS_MAX)
+		return;
 	memset(to + *at, 0, head.size);
 	memcpy(to + *at, &head, sizeof(head));
 	memcpy(to + *at + sizeof(head), path, strlen(path));
 	*at += head.size;
 }
 
-size_t confine_mounts_write(const struct confine_mounts *m, const struct confine_devices *devices,
-			    uint8_t *to)
+static void mounts_write_pts(const struct confine_mounts *m, uint8_t *to, size_t *at)
+{
+	AUTO_FREE char *real = realpath("/dev/pts", NULL); /* the shim follows no link */
+
+	if (real)
+		mounts_write_entry(to, at, mounts_is_lent(m, real) ? SHIM_MOUNT_DEVICE
+								  : SHIM_MOUNT_HIDE, real);
+}
+
+size_t confine_mounts_write(const struct confine_mounts *m, bool no_pts, uint8_t *to)
 {
 	static const char *const usual[] = {
 		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
@@ -479,22 +492,12 @@ size_t confine_mounts_write(const struct confine_mounts *m, const struct confine
 	size_t size = m->size;
 
 	memcpy(to, m->entries, size);
-	for (char *const *path = devices->terminals; *path; path++)
-		if (!mounts_is_lent(m, *path) && size + mounts_entry_size(*path) <= SHIM_PATHS_MAX)
-			mounts_write_entry(to, &size, SHIM_MOUNT_HIDE, *path);
-	if (devices->no_pts)
-		mounts_write_entry(to, &size, mounts_is_lent(m, "/dev/pts") ? SHIM_MOUNT_DEVICE
-									  : SHIM_MOUNT_HIDE,
-				   "/dev/pts");
-	if (devices->all) {
-		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, "/dev");
-		return size;
-	}
+	if (no_pts)
+		mounts_write_pts(m, to, &size);
 	for (size_t i = 0; i < COUNT_OF(usual); i++)
 		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
-	for (size_t i = 0; m->devices[i]; i++) /* the operator's, by sandbox.writable */
-		if (size + mounts_entry_size(m->devices[i]) <= SHIM_PATHS_MAX)
-			mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);
+	for (size_t i = 0; m->devices[i]; i++)
+		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);
 	return size;
 }
 

@@ -81,18 +81,14 @@ bool confine_mounts_refresh(struct confine_mounts *m);
 /* Does the canonical @path lie in a read-only one, or is it one? */
 bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path);
 
-/* What commands find in /dev. */
-struct confine_devices {
-	bool all; /* its files stay devices; else those do that hold no data and that all users may
-		   * write, and what the operator lends by sandbox.writable */
-	bool no_pts; /* no pseudo-terminal of the host, unless sandbox.writable lends /dev/pts */
-	char *const *terminals; /* files that are hidden, unless it names them; ends with NULL */
-};
-
-/* Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of @devices. Returns
- * the bytes. */
-size_t confine_mounts_write(const struct confine_mounts *m, const struct confine_devices *devices,
-			    uint8_t *to);
+/*
+ * Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of /dev, where files
+ * stay devices that hold no data and that all users may write, and what sandbox.writable lends.
+ * Returns the bytes.
+ *
+ * @no_pts: commands find no pseudo-terminal of the host, unless it lends /dev/pts
+ */
+size_t confine_mounts_write(const struct confine_mounts *m, bool no_pts, uint8_t *to);
 
 void confine_mounts_release(struct confine_mounts *m);
 

@@ -19,7 +19,6 @@
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
-#include "os/sandbox/terminals.h"
 #include "os/sandbox/trial.h"
 #include "os/spawn/spawn.h"
 
@@ -57,7 +56,7 @@ static int probe_landlock(struct confine *c, struct err *e)
 				 err_sys_name(errno));
 		return 0;
 	}
-	c->spare_ruleset = layers_make_ruleset(c, CONFINE_RULESET_MOUNTS, e);
+	c->spare_ruleset = layers_make_ruleset(c, e);
 	if (e->type && err_is_shortage(e->sys))
 		return -1;
 	if (e->type)
@@ -436,8 +435,6 @@ static int probe_build_lists(struct confine *c, struct err *e)
 
 	probe_resolve_writable(c);
 	probe_note_places(c);
-	mem_list_free(c->terminals);
-	c->terminals = terminals_find();
 	if ((c->tmpdir && tmpdir_make(c->tmpdir, e)) ||
 	    (c->users_tmpdir && tmpdir_make(c->users_tmpdir, e)))
 		return -1;
@@ -504,8 +501,7 @@ static void probe_reset(struct confine *c)
 		confine_mounts_release(&c->mounts[i]);
 	mem_list_free(c->writable);
 	c->writable = NULL;
-	for (size_t i = 0; i < COUNT_OF(c->rulesets); i++)
-		mem_cleanup_close(&c->rulesets[i]);
+	mem_cleanup_close(&c->ruleset);
 	mem_cleanup_close(&c->spare_ruleset);
 	err_release(&c->failure);
 	c->prepared = c->net_probed = c->no_user_ns = c->no_pts = false;

@@ -244,24 +244,16 @@ void confine_each_missing(const struct confine *c,
 
 /* ---- what stays open ---- */
 
-/* Root's mounts leave the usual devices only, Landlock without mounts those in /dev. An ordinary
- * user's mounts leave /dev as it is: see confine_mounts_write(). */
-static void report_device_gaps(const struct confine *c, bool landlock, bool mounts,
+/* Mounts leave the usual devices only, Landlock without mounts those in /dev. */
+static void report_device_gaps(bool landlock, bool mounts,
 			       void (*fn)(void *ctx, const char *gap), void *ctx)
 {
-	const bool ioctl = c->landlock_abi < LANDLOCK_ABI_IOCTL;
-
 	if (!mounts && !landlock)
 		fn(ctx, "devices: all that the user may open, disks included, can be read and "
 			"written");
 	else if (!mounts)
-		fn(ctx, "devices: those outside /dev that the user may open can be read");
-	else if (!c->privileged && !landlock)
-		fn(ctx, "devices: those in /dev that the user may open can be read and written");
-	else if (!c->privileged)
-		fn(ctx, ioctl ? "devices: those in /dev that the user may open can be read, and "
-				"given orders (ioctl): Landlock is below ABI 5 (Linux 6.10)"
-			      : "devices: those in /dev that the user may open can be read");
+		fn(ctx, "devices: those outside /dev that the user may open can be read, and a "
+			"terminal that is no session's yet taken over");
 }
 
 static void report_terminal_gap(const struct confine *c, const struct confine_applied *applied,
@@ -339,10 +331,13 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 		fn(ctx, text);
 	}
 	report_readonly_gaps(c, mounts, fn, ctx);
+	if (mounts && c->privileged && !landlock && !(applied->layers & BIT(CONFINE_PID_NS)))
+		fn(ctx, "files: /proc/PID/root of other processes of the user leads around the "
+			"mounts, to hidden files too: no PID namespace and no Landlock");
 	if (mounts && c->no_user_ns)
 		fn(ctx, "files: what is hidden from a run shows in a directory that it hands to "
 			"another one, because the kernel refuses user namespaces");
-	report_device_gaps(c, landlock, mounts, fn, ctx);
+	report_device_gaps(landlock, mounts, fn, ctx);
 	if (landlock && !mounts)
 		confine_landlock_gaps(c->landlock_abi, fn, ctx);
 	fn(ctx, "files: everything else the user may read can be read");

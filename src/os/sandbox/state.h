@@ -54,11 +54,9 @@ struct confine {
 	char **writable;     /* all paths that commands may write: options, devices, temporary;
 			      * canonical if they existed when the layers were made from them */
 	int landlock_abi;
-	int rulesets[2]; /* by enum confine_ruleset, for all shims that add nothing; -1: not made
-			  * yet */
-	int spare_ruleset; /* another CONFINE_RULESET_MOUNTS, for the next shim that adds; or -1 */
+	int ruleset;       /* of Landlock, for all shims that add nothing; -1: not made yet */
+	int spare_ruleset; /* another, for the next shim that adds; or -1 */
 	struct confine_mounts mounts[2]; /* default, strict */
-	char **terminals; /* of the server, in /dev; see terminals.h */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
 	bool own_shm;         /* with a mount namespace, /dev/shm is the session's own */

@@ -23,6 +23,7 @@
 #include <linux/wait.h>
 #include <stddef.h>
 
+#include "os/shim/permit.h"
 #include "os/shim/procread.h"
 #include "os/shim/pts.h"
 #include "os/shim/sys.h"
@@ -399,7 +400,7 @@ static long namespaces_cover_lists(void)
  * same run. Not even the shim may trace all of them. It reads another /proc, which lies below as
  * its current directory and which no command can reach.
  */
-static long namespaces_mount_both_procs(void)
+static long namespaces_mount_both_procs(const struct shim_plan *plan)
 {
 	long result = namespaces_mount_proc(0);
 
@@ -409,6 +410,8 @@ static long namespaces_mount_both_procs(void)
 		return result;
 	procread_from_here();
 	result = namespaces_mount_proc("hidepid=ptraceable");
+	if (!result)
+		result = permit_path(plan->proc_rights, plan->landlock_fd, "/proc");
 	return result ? result : namespaces_cover_lists();
 }
 
@@ -491,7 +494,7 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 		namespaces_mount_queues();
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_PID_NS)) {
 		*stage = SHIM_STAGE_PROC;
-		result = namespaces_mount_both_procs();
+		result = namespaces_mount_both_procs(plan);
 	}
 	if (!result && (plan->flags & SHIM_LOCK_MOUNTS)) {
 		*stage = SHIM_STAGE_LOCK_MOUNTS;

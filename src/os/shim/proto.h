@@ -142,6 +142,8 @@ struct shim_plan {
 	int32_t forks_fd;     /* pids.max of its control group: "0" ends all forks; or -1 */
 	uint32_t join_count;  /* files of control groups to join otherwise: cgroup.procs, tasks */
 	int32_t joins[SHIM_JOINS_MAX];
+	uint64_t proc_rights; /* with SHIM_MOUNTS and SHIM_PID_NS: what the ruleset, of this shim
+			       * alone, is to permit below /proc */
 	uint64_t pts_rights;  /* what the ruleset, of this shim alone, is to permit: with
 			       * SHIM_OWN_PTS there, else on inherited terminals; 0: nothing */
 	struct shim_terminal terminal; /* SHIM_TERMINAL, with SHIM_OWN_PTS */

@@ -6,6 +6,7 @@
 #include <linux/mount.h>
 #include <linux/stat.h>
 
+#include "os/shim/permit.h"
 #include "os/shim/procread.h"
 #include "os/shim/report.h"
 #include "os/shim/sys.h"
@@ -23,18 +24,11 @@
 /* The kernel lends all instances but the host's own 3,072 terminals together (pty(7)). */
 #define OPTIONS "newinstance,ptmxmode=0666,mode=0600,max=256"
 #define NAMED_MAX 256  /* a terminal of a higher number keeps no name */
-#define RULE_PATH_BENEATH 1 /* landlock(7); the build's headers may be older than that */
 #define MNT_DETACH 2
 #define RENEWALS_MAX 50 /* each adds two rules to the ruleset */
 #define TERMINAL_MAJOR 136 /* Documentation/admin-guide/devices.txt */
-#define OPEN_PATH 010000000 /* O_PATH */
 #define ENTRY_SIZE 280      /* getdents64(2): the longest entry */
 #define ENTRY_LENGTH_AT 16
-
-struct pts_rule {
-	uint64_t allowed_access;
-	int32_t parent_fd;
-} __attribute__((packed));
 
 struct pts_identity {
 	uint64_t dev, ino;
@@ -133,28 +127,6 @@ static void pts_name_inherited(int fd, long tree)
 
 /* ---- the instance ---- */
 
-static long pts_permit_fd(uint64_t rights, int ruleset, long fd)
-{
-	const struct pts_rule rule = { .allowed_access = rights, .parent_fd = (int)fd };
-
-	return sys4(__NR_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
-}
-
-/* The ruleset was made before the instance. */
-static long pts_permit(uint64_t rights, int ruleset, const char *path)
-{
-	long fd, result;
-
-	if (ruleset < 0)
-		return 0;
-	fd = sys4(__NR_openat, AT_FDCWD, path, OPEN_PATH | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	result = pts_permit_fd(rights, ruleset, fd);
-	sys1(__NR_close, fd);
-	return result;
-}
-
 long pts_permit_inherited(uint64_t rights, int ruleset)
 {
 	struct pts_identity what;
@@ -162,7 +134,7 @@ long pts_permit_inherited(uint64_t rights, int ruleset)
 
 	for (int fd = 0; fd < 3 && !result; fd++)
 		if (!pts_identify(fd, &what) && what.is_terminal)
-			result = pts_permit_fd(rights, ruleset, fd);
+			result = permit_fd(rights, ruleset, fd);
 	return result;
 }
 
@@ -175,8 +147,8 @@ static long pts_mount_instance(uint64_t rights, int ruleset)
 	if (!result)
 		result = sys5(__NR_mount, MULTIPLEXER, "/dev/ptmx", 0, MS_BIND, 0);
 	if (!result)
-		result = pts_permit(rights, ruleset, INSTANCE);
-	return result ? result : pts_permit(rights, ruleset, "/dev/ptmx");
+		result = permit_path(rights, ruleset, INSTANCE);
+	return result ? result : permit_path(rights, ruleset, "/dev/ptmx");
 }
 
 /* When modes and owners changed last. */

@@ -292,6 +292,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
 	s->plan->caps = plan->caps;
+	s->plan->proc_rights = plan->proc_rights;
 	s->plan->pts_rights = plan->pts_rights;
 	s->plan->group_fd = s->plan->forks_fd = -1;
 	pool_set_ruleset(s, request);
