@@ -809,10 +809,12 @@ def test_inherited_descriptors(place, options):
 HOLDER = """
 import array, os, socket, sys, time
 mark, found, fds = sys.argv[2].encode(), set(), array.array("i")
+def whole(fd):
+    return b"".join(iter(lambda: os.read(fd, 65536), b""))
 def read(path, at):
     fd = os.open(path, os.O_RDONLY, dir_fd=at)
     try:
-        return os.read(fd, 65536)
+        return whole(fd)
     finally:
         os.close(fd)
 def attempt(name, call):
@@ -841,14 +843,25 @@ def root(at):
 def listed(name, text):
     def look(at):
         os.lseek(at, 0, os.SEEK_SET)
-        attempt(name, lambda: text() in os.read(at, 65536))
+        attempt(name, lambda: text() in whole(at))
     return look
 def lock():
     return b":%d " % os.stat("lock").st_ino
+def again(name, text):
+    def look(fd):
+        attempt(name, lambda: text() in read("/proc/self/fd/%d" % fd, None))
+    return look
+def listening():
+    with open("port") as f:
+        return b" 0100007F:%04X 00000000:0000 0A " % int(f.read())
+def address():
+    return b"@" + mark
 looks = {"root": root, "locks": listed("lock", lock),
          "segments": listed("segment", lambda: b" 20301 "),
          "proc": lambda at: processes(at) or attempt("lock", lambda: lock() in read("locks", at)),
          "init": lambda at: attempt("children", lambda: read("task/1/children", at).split()),
+         "tcp": listed("port", listening), "tcp_path": again("port", listening),
+         "unix": listed("name", address), "unix_path": again("name", address),
          "socket": lambda at: attempt("connection", lambda: connect(at))}
 server = socket.socket(socket.AF_UNIX)
 server.bind(sys.argv[1] + ".new")
@@ -873,23 +886,30 @@ import os, socket, sys
 ways = {"proc": lambda: os.open("/proc", os.O_RDONLY), "init": lambda: os.open("/proc/1", os.O_RDONLY),
         "root": lambda: os.open("/", os.O_RDONLY), "socket": lambda: socket.socket().detach(),
         "locks": lambda: os.open("/proc/locks", os.O_RDONLY),
-        "segments": lambda: os.open("/proc/sysvipc/shm", os.O_RDONLY)}
+        "segments": lambda: os.open("/proc/sysvipc/shm", os.O_RDONLY),
+        "tcp": lambda: os.open("/proc/net/tcp", os.O_RDONLY),
+        "tcp_path": lambda: os.open("/proc/net/tcp", os.O_PATH),
+        "unix": lambda: os.open("/proc/net/unix", os.O_RDONLY),
+        "unix_path": lambda: os.open("/proc/net/unix", os.O_PATH)}
 fds = {}
 for kind, way in ways.items():
     try:
         fds[kind] = way()
     except OSError:
         pass
+print(os.readlink("/proc/self/ns/pid"))
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
 socket.send_fds(s, [" ".join(fds).encode()], fds.values())
 """
 
-# Arguments: MARK. Locks the file `lock`, makes a segment of 20,301 bytes, listens on its loopback
-# device and writes the port to `port`; ends after `looked`.
+# Arguments: MARK. Locks the file `lock`, makes a segment of 20,301 bytes, has MARK for an address,
+# listens on its loopback device and writes the port to `port`; ends after `looked`.
 VICTIM = """
-import ctypes, fcntl, os, socket, time
+import ctypes, fcntl, os, socket, sys, time
 port = 1
+named = socket.socket(socket.AF_UNIX)
+named.bind("\\0" + sys.argv[1])
 lock = open("lock", "w")
 fcntl.lockf(lock, fcntl.LOCK_EX)
 libc = ctypes.CDLL(None)
@@ -908,6 +928,18 @@ while not os.path.exists("looked"):
     time.sleep(0.02)
 libc.shmctl(segment, 0, None)
 """
+
+
+def come_back_to(server, namespace, **params):
+    """Run something until the shim with this PID namespace has served it, if it serves again: as the
+    last to come back it serves the next run, too. The network namespace of that run, or None."""
+    script = "readlink /proc/self/ns/pid /proc/self/ns/net; sleep 0.05"
+    for at_once in [1, 2, 3] * 10:  # one that makes something anew falls behind the others
+        ids = [server.request("process.run", dict(params, command=script)) for _ in range(at_once)]
+        seen = [server.result(id)["stdout_summary"].split() for id in ids]
+        if namespace in (pid for pid, _ in seen):
+            return dict(seen)[namespace]
+    return None
 
 
 def seen_through(place, *options, wrapper=(), hidden=(), **params):
@@ -929,6 +961,8 @@ def seen_through(place, *options, wrapper=(), hidden=(), **params):
     result = server.run(PYTHON, ["-c", GIVER, "socket"], **params)
     equal(result["exit_code"], 0, "the giver; %s" % result["stderr_summary"])
     eventually(lambda: there("taken"), WAIT, "nothing was taken")
+    if any(layer.startswith("landlock") for layer in result["sandbox"]):
+        come_back_to(server, result["stdout_summary"].strip(), **params)
     result = server.run(PYTHON, ["-c", VICTIM, mark], environment={"TOKEN": mark}, **params)
     equal(result["exit_code"], 0, "the victim; %s" % result["stderr_summary"])
     server.stop()
@@ -941,17 +975,118 @@ def test_descriptors_of_an_earlier_run(place, options):
     """They show and reach nothing of a later run, whichever layers the two have. Without a PID
     namespace every process of the user can be seen, which is a gap with a name."""
     found, _, _ = seen_through(place, *options, *NO_SANDBOX)
-    check({"cmdline", "environ", "output", "connection", "lock", "segment"} <= found, "open without a sandbox: %s" % found)
+    check({"cmdline", "environ", "output", "connection", "lock", "segment", "port", "name"} <= found,
+          "open without a sandbox: %s" % found)
     for wrapper in ([], [hostile_program("without"), "landlock"]):
         for params in ({}, {"network": False}, {"profile": "strict"}):
             if wrapper and options and params:
                 continue  # strict demands one layer for files
             found, sandbox, _ = seen_through(place, *options, wrapper=wrapper, **params)
             if "pid_namespace" in sandbox:
-                equal(found - ({"connection"} if not params else set()), set(),
+                equal(found - ({"connection", "port", "name"} if not params else set()), set(),
                       "open in %s" % " ".join(sandbox))
             elif "network_off:seccomp" in sandbox:
                 check("connection" not in found, "connected in %s" % " ".join(sandbox))
+
+
+# What a run does with sockets, and whether something of it may be left in its network namespace, or
+# lead there.
+SOCKETS = [
+    ("nothing", "pass", False),
+    ("streams", "socketpair(); socketpair(AF_UNIX, SOCK_SEQPACKET)", False),
+    ("bound", "socket().bind(('127.0.0.1', 0)); socket(AF_INET6, SOCK_DGRAM).close()", False),
+    ("netlink", "socket(AF_NETLINK, SOCK_RAW, 0).close()", False),
+    ("unix", "socket(AF_UNIX).close()", True),
+    ("datagrams", "socketpair(AF_UNIX, SOCK_DGRAM)", True),
+    ("raw", "socketpair(AF_UNIX, SOCK_RAW)", True),
+    ("flags", "socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)", True),
+    ("thread", "t = threading.Thread(target=socket, args=[AF_UNIX]); t.start(); t.join()", True),
+    ("grandchild", """
+if not os.fork():
+    os.setsid()
+    if not os.fork():
+        socket(AF_UNIX)
+        os._exit(0)
+    os.wait()
+    os._exit(0)
+os.wait()
+""", True),
+    ("filter", """
+libc, filter = ctypes.CDLL(None), ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+code = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 1, ctypes.addressof(filter)))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, code, 0, 0):
+    raise OSError("no filter")
+socket(AF_UNIX)
+""", True),
+]
+PACKETS = [
+    ("connected", """
+s = socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+create_connection(s.getsockname()).close()
+""", True),
+    ("refused", "socket().connect_ex(('127.0.0.1', 1))", True),
+    ("datagram", "socket(AF_INET, SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))", True),
+]
+SOCKET_MAKER = """
+import ctypes, os, struct, sys, threading
+from socket import *
+print(os.readlink("/proc/self/ns/pid"), os.readlink("/proc/self/ns/net"), flush=True)
+try:
+    exec(sys.argv[1])
+except OSError as e:
+    print(e)
+"""
+
+
+@each_form
+def test_network_namespace_serves_again(place, options):
+    """It serves the next run if nothing leads there from the last one, and nothing is left."""
+    server = place.server(*options)
+    for params, ways in (({"network": False}, SOCKETS + PACKETS), ({"profile": "strict"}, SOCKETS)):
+        for name, code, changes in ways:
+            result = server.run(PYTHON, ["-I", "-c", SOCKET_MAKER, code], **params)
+            if "network_off:namespace" not in result["sandbox"]:
+                raise Skip("no network namespace here: %s" % result["sandbox"])
+            own, net = result["stdout_summary"].splitlines()[0].split()
+            after = come_back_to(server, own, **params)
+            if after is None:
+                raise Skip("no shim serves again here after " + name)
+            equal((name, after != net), (name, changes), "%s %s" % (params, result["stdout_summary"]))
+    server.stop()
+
+
+MANY_SOCKETS = """
+import threading
+from socket import *
+def make(count):
+    for _ in range(count):
+        socket(AF_UNIX).close()
+threads = [threading.Thread(target=make, args=[%s]) for _ in range(8)]
+print("begun", flush=True)
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+
+
+@each_form
+def test_many_sockets(place, options):
+    """The calls that the shim is told of work as ever, and a run full of them is killed at once."""
+    server = place.server(*options)
+    for params in ({"network": False}, {"profile": "strict"}):
+        result = server.run(PYTHON, ["-c", MANY_SOCKETS % 200], **params)
+        equal((result["exit_code"], result["stderr_summary"]), (0, ""), "all are made")
+        result = server.run(PYTHON, ["-c", MANY_SOCKETS % (1 << 40)], timeout=1, **params)
+        equal((result["state"], result["survivors"]), ("timed_out", 0), "endless ones")
+        check(result["duration_ms"] < 1000 * WAIT, "it took %d ms" % result["duration_ms"])
+        run = server.run(PYTHON, ["-c", MANY_SOCKETS % (1 << 40)], background=True, **params)
+        this = {"process_id": run["process_id"]}
+        server.call("process.monitor", dict(this, until="output", wait_ms=10000, **{"from": 0}))
+        server.call("process.kill", dict(this, signal="SIGKILL"))
+        ended = server.call("process.monitor", dict(this, until="exit", wait_ms=10000))
+        equal((ended["matched"], ended["signal"]), (True, "SIGKILL"), "it is killed")
+    server.stop()
 
 
 @each_form

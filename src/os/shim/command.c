@@ -17,6 +17,7 @@
 #include "os/shim/namespaces.h"
 #include "os/shim/pts.h"
 #include "os/shim/report.h"
+#include "os/shim/sockets.h"
 #include "os/shim/sys.h"
 
 
@@ -245,6 +246,9 @@ static int command_run(void *command)
 	uint64_t no_signals = 0;
 	long result;
 
+	result = c->watches ? sockets_watch() : 0;
+	if (result < 0)
+		return command_failed(c, SHIM_STAGE_DESCRIPTORS, result);
 	result = sys0(__NR_setsid);
 	if (c->await) {
 		sys1(__NR_set_tid_address, &command_shares_memory);
@@ -266,6 +270,8 @@ static int command_run(void *command)
 	sys1(__NR_umask, c->plan->umask);
 	if (command_enter_layers(c) || command_open_terminal(c))
 		return 1;
+	if (c->watches)
+		sockets_note_inherited();
 	command_take_plan(c);
 	if (c->plan->flags & SHIM_TRIAL)
 		return 0;
@@ -275,6 +281,12 @@ static int command_run(void *command)
 	}
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &no_signals, 0, sizeof(no_signals));
 	return command_failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
+}
+
+/* Until sockets_watch() has given the shim its listener. */
+static unsigned long command_shares_files(const struct command *c)
+{
+	return c->watches ? CLONE_FILES : 0;
 }
 
 /*
@@ -287,7 +299,8 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 
 	c->came = 0;
 	command_shares_memory = 1;
-	pid = sys_clone_call(CLONE_VM | SIGCHLD, stack + COMMAND_STACK, command_run, c);
+	pid = sys_clone_call(CLONE_VM | SIGCHLD | command_shares_files(c), stack + COMMAND_STACK,
+			     command_run, c);
 	while (pid > 0 && command_shares_memory)
 		sys4(__NR_futex, &command_shares_memory, FUTEX_WAIT, 1, 0);
 	return (int)pid;
@@ -298,7 +311,7 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 int command_start(struct command *c, char stack[COMMAND_STACK])
 {
 	struct clone_args args = {
-		.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+		.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP | command_shares_files(c),
 		.exit_signal = SIGCHLD,
 		.stack = (uintptr_t)stack,
 		.stack_size = COMMAND_STACK,
@@ -315,8 +328,8 @@ int command_start(struct command *c, char stack[COMMAND_STACK])
 		c->plan->join_count = joins;
 	}
 	if (pid < 0)
-		pid = sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + COMMAND_STACK,
-				     command_run, c);
+		pid = sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD | command_shares_files(c),
+				     stack + COMMAND_STACK, command_run, c);
 	return (int)pid;
 }
 

@@ -23,6 +23,7 @@ struct command {
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
 	volatile int came;  /* what it waited for */
+	int watches;        /* its process calls sockets_watch() */
 	int ruleset;        /* of Landlock, which the process enters before it waits; -1: none */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */

@@ -1,5 +1,6 @@
 #include "os/shim/pooled.h"
 
+#include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/filter.h>
@@ -8,6 +9,7 @@
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
 #include "os/shim/pts.h"
+#include "os/shim/sockets.h"
 #include "os/shim/sys.h"
 #include "os/shim/taint.h"
 
@@ -146,6 +148,16 @@ static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 /* What the shim makes anew for each command, which its own filter would refuse. */
 #define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS)
 
+/* Without a PID namespace another run could open /proc/PID/net of this one; with CAP_NET_ADMIN a
+ * command could change the namespace; without the filter there are other ways to a socket. */
+static int pooled_can_watch(const struct command *c)
+{
+	const uint32_t needed = SHIM_NET_NS | SHIM_PID_NS | SHIM_MOUNTS | SHIM_DROP_CAPS;
+
+	return (c->plan->flags & needed) == needed && !(c->plan->caps >> CAP_NET_ADMIN & 1) &&
+	       c->filter_len;
+}
+
 /* Where the filter would refuse the shim what it does for each command, the commands install it.
  * The second plan will overwrite the first. */
 static int pooled_take_filter(struct command *c)
@@ -157,6 +169,9 @@ static int pooled_take_filter(struct command *c)
 		for (uint32_t i = 0; i < c->filter_len; i++)
 			kept_filter[i] = from[i];
 		c->filter = kept_filter;
+		c->watches = pooled_can_watch(c);
+		if (c->watches)
+			sockets_begin();
 		return 0;
 	}
 	if (c->filter_len && command_install_filter(c))
@@ -218,14 +233,31 @@ int pooled_wait(struct command *c)
 	return 0;
 }
 
+static uint32_t renewed; /* of SHIM_NET_NS and SHIM_RENEW_PTS, after this command */
+
+int pooled_renews(const struct command *c)
+{
+	renewed = c->plan->flags & SHIM_RENEW_PTS;
+	if (c->plan->flags & SHIM_NET_NS && (!c->watches || sockets_left_traces()))
+		renewed |= SHIM_NET_NS;
+	return renewed != 0;
+}
+
+static int pooled_renew_network(const struct command *c)
+{
+	if (namespaces_renew_network() < 0)
+		return -1;
+	if (c->watches)
+		sockets_begin();
+	return 0;
+}
+
 int pooled_renew(const struct command *c)
 {
-	const uint32_t flags = c->plan->flags;
-
-	if (!(flags & RENEWED))
+	if (!renewed)
 		return 0;
-	if ((flags & SHIM_NET_NS && namespaces_renew_network() < 0) ||
-	    (flags & SHIM_RENEW_PTS && pts_renew(c->plan->pts_rights, c->ruleset) < 0))
+	if ((renewed & SHIM_NET_NS && pooled_renew_network(c)) ||
+	    (renewed & SHIM_RENEW_PTS && pts_renew(c->plan->pts_rights, c->ruleset) < 0))
 		return -1;
 	return pooled_send_ready();
 }

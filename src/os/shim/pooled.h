@@ -28,10 +28,14 @@ int pooled_prepare(struct command *c);
  */
 int pooled_wait(struct command *c);
 
+/* Will pooled_renew() have something to do? Call it when the command's tree is empty. */
+int pooled_renews(const struct command *c);
+
 /*
- * The command is over and the shim is reused. With SHIM_NET_NS enter a new network namespace, so
- * that no socket of one command reaches a later one; with SHIM_RENEW_PTS mount new
- * pseudo-terminals; then send SHIM_READY. Returns 0, or -1: the shim must exit.
+ * The shim is reused: do what pooled_renews() has found. With SHIM_NET_NS, unless the namespace is
+ * as new (sockets.h), enter another one, so that nothing of one command reaches a later one; with
+ * SHIM_RENEW_PTS mount new pseudo-terminals; after either send SHIM_READY. Returns 0, or -1: the
+ * shim must exit.
  */
 int pooled_renew(const struct command *c);
 

@@ -45,7 +45,7 @@ enum shim_flag {
 	SHIM_PID_NS = 16,      /* the shim is init of a PID namespace: kill(-1) reaches all of it */
 	SHIM_MOUNTS = 32,      /* in a new mount namespace: make it read-only but for `mounts` */
 	SHIM_NET_NS = 64,      /* in a new network namespace: bring its loopback up; a reused shim
-				* enters another one for each command */
+				* enters another one after a command that may have left something */
 	SHIM_DROP_CAPS = 128,  /* the command keeps `caps` only, bounding set included */
 	SHIM_LISTENER = 256,   /* send the filter's notification descriptor as SHIM_LISTENING */
 	SHIM_TRIAL = 512,      /* do everything but the exec: the command exits with 0 */
@@ -227,6 +227,7 @@ struct shim_report {
 	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are lower bounds */
 	uint32_t reusable; /* with `empty`: the shim waits for another second plan, and ignores
 			    * requests until that comes; if it finds taint first, it exits */
+	uint32_t renews; /* with `reusable`: first it makes something anew, and sends SHIM_READY */
 	/* Usage so far of this tree's reaped processes: with SHIM_EXITED and SHIM_EMPTY. */
 	uint64_t cpu_us;
 	uint64_t maxrss_kib;

@@ -48,6 +48,7 @@
 #include "os/shim/proctree.h"
 #include "os/shim/proto.h"
 #include "os/shim/report.h"
+#include "os/shim/sockets.h"
 #include "os/shim/pooled.h"
 #include "os/shim/sys.h"
 #include "os/shim/rusage.h"
@@ -151,6 +152,7 @@ static void shim_report_exit(int wait_status, int empty, int reusable)
 	struct shim_report report = {
 		.event = SHIM_EXITED, .value = wait_status, .empty = (uint32_t)empty,
 		.reusable = (uint32_t)reusable,
+		.renews = (uint32_t)(reusable && pooled_renews(&command)),
 	};
 
 	if (!empty && !killing) /* a kill counts the processes as they die */
@@ -513,25 +515,31 @@ _Noreturn static void kill_for_limit(enum shim_limit limit)
 	kill_tree();
 }
 
+#define POLLS 3 /* the control socket, signals, the calls that make sockets */
+
 /* Wait for an event or the next deadline; @more: only poll. */
-static long shim_wait_for_event(struct pollfd polls[2], int more)
+static long shim_wait_for_event(struct pollfd polls[POLLS], int more)
 {
 	int64_t ns = more ? 0 : limit_wait();
 	struct { int64_t s, ns; } pause;
+
+	polls[2].fd = sockets_listener();
+	polls[2].revents = 0; /* else a failed call would leave it, and sockets_serve() block */
 
 	if (!announced && (ns < 0 || ns > SHIM_ANNOUNCE_MS * 1000000))
 		ns = SHIM_ANNOUNCE_MS * 1000000;
 	pause.s = ns / 1000000000;
 	pause.ns = ns % 1000000000;
-	return sys5(__NR_ppoll, polls, 2, ns < 0 ? 0 : &pause, 0, 0);
+	return sys5(__NR_ppoll, polls, POLLS, ns < 0 ? 0 : &pause, 0, 0);
 }
 
 /* Returns when the command is over and the shim is to be reused. */
 static void shim_serve(void)
 {
-	struct pollfd polls[2] = {
+	struct pollfd polls[POLLS] = {
 		{ .fd = SHIM_FD_CONTROL, .events = POLLIN },
 		{ .fd = signal_fd, .events = POLLIN },
+		{ .events = POLLIN },
 	};
 
 	for (;;) {
@@ -554,6 +562,8 @@ static void shim_serve(void)
 			sys2(__NR_nanosleep, &moment, 0);
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
+		if (polls[2].revents)
+			sockets_serve(polls[2].revents);
 		if (polls[1].revents)
 			shim_drain_signal_fd();
 		if (polls[0].revents) {
@@ -705,6 +715,7 @@ static void shim_keep_forks_fd(void)
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
+	sockets_forget();
 	rusage_start();
 	shim_lower_priority();
 	command_pid = command_start(&command, stack);

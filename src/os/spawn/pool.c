@@ -34,7 +34,7 @@
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL | \
 		   SHIM_TYPED_STDIN)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
-#define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS) /* after each command */
+#define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS) /* after a command, when need be */
 
 struct idle_shim {
 	pid_t pid;
@@ -608,7 +608,7 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 	}
 	if (started->kind % 2)
 		s = s->apart;
-	k.ready = !(s->plan->flags & RENEWED); /* else its SHIM_READY comes */
+	k.ready = !last->renews; /* else its SHIM_READY comes */
 	if (started->kind != s->kind || s->count == IDLE_MAX || ++k.past.runs >= RUNS_MAX) {
 		pool_discard(s, &k);
 		return;

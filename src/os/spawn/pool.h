@@ -6,8 +6,8 @@
  * that shows no taint (os/shim/taint.h) serves another command, and while commands run
  * and the pool is empty one shim is made ahead. Where an earlier run could keep something
  * that shows a later one (without Landlock) a shim serves one command only, and the next shim
- * is made ahead while that one runs. One with a network namespace enters a new one after each
- * command.
+ * is made ahead while that one runs. One with a network namespace enters a new one after a
+ * command that may have left something in it, or given something of it away (os/shim/sockets.h).
  *
  * An idle shim holds nothing of any command, has every layer that it will need, and dies
  * with the server. The pool discards those but one that no run needed for half a minute, and
