@@ -60,15 +60,20 @@ void buf_commit(struct buf *b, size_t used)
 	b->data[b->len] = '\0';
 }
 
+/* Are these bytes, and a NUL, in the memory that is there? Most additions are a few bytes. */
+static bool buf_has_room(const struct buf *b, size_t len)
+{
+	return len < b->cap - b->len && !b->full;
+}
+
 int buf_add(struct buf *b, const void *bytes, size_t len)
 {
-	char *to = buf_reserve(b, len);
-
-	if (!to)
+	if (!buf_has_room(b, len) && !buf_reserve(b, len))
 		return -1;
 	if (len)
-		memcpy(to, bytes, len);
-	buf_commit(b, len);
+		memcpy(b->data + b->len, bytes, len);
+	b->len += len;
+	b->data[b->len] = '\0';
 	return 0;
 }
 
@@ -112,7 +117,11 @@ int buf_adds(struct buf *b, const char *text)
 
 int buf_addc(struct buf *b, char c)
 {
-	return buf_add(b, &c, 1);
+	if (!buf_has_room(b, 1))
+		return buf_add(b, &c, 1);
+	b->data[b->len++] = c;
+	b->data[b->len] = '\0';
+	return 0;
 }
 
 int buf_addf(struct buf *b, const char *fmt, ...)

@@ -36,19 +36,19 @@ void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance)
 
 uint64_t ids_parse(const char *text, const char *instance)
 {
-	char expected[IDS_TEXT_SIZE];
 	uint64_t seq = 0;
+	const char *c;
 
-	if (*text != 'p')
+	if (*text != 'p' || text[1] == '0') /* accept only the spelling of ids_format() */
 		return 0;
-	for (const char *c = text + 1; *c >= '0' && *c <= '9'; c++) {
+	for (c = text + 1; *c >= '0' && *c <= '9'; c++) {
 		if (seq > (UINT64_MAX - 9) / 10)
 			return 0;
 		seq = seq * 10 + (uint64_t)(*c - '0');
 	}
-	/* Accept only the spelling of ids_format(). */
-	ids_format(expected, seq, instance);
-	return strcmp(text, expected) == 0 ? seq : 0;
+	if (*c++ != '-' || strlen(c) != TAG_LEN || strncmp(c, instance, TAG_LEN))
+		return 0;
+	return seq;
 }
 
 void ids_host(char out[IDS_HOST_SIZE])

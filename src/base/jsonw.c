@@ -22,6 +22,19 @@ void jsonw_init(struct jsonw *w, struct buf *out)
 	*w = (struct jsonw){ .out = out };
 }
 
+static void jsonw_write_key(struct buf *out, const char *key)
+{
+	size_t len = strlen(key);
+	char *to = buf_reserve(out, len + 3);
+
+	if (!to)
+		return;
+	*to = '"';
+	memcpy(to + 1, key, len);
+	memcpy(to + 1 + len, "\":", 2);
+	buf_commit(out, len + 3);
+}
+
 /* Write what comes before a value: a comma, and its key. */
 static void jsonw_before_value(struct jsonw *w, const char *key)
 {
@@ -34,11 +47,8 @@ static void jsonw_before_value(struct jsonw *w, const char *key)
 			buf_addc(w->out, ',');
 		w->need_comma[top] = true;
 	}
-	if (key) {
-		buf_addc(w->out, '"');
-		buf_adds(w->out, key);
-		buf_add(w->out, "\":", 2);
-	}
+	if (key)
+		jsonw_write_key(w->out, key);
 }
 
 /* The same, and record @kind and @number in the outline. */

@@ -257,10 +257,11 @@ static void verdict_judge_literal(struct judging *j)
 static struct shell_word verdict_known_word(struct shell_arena *arena, const char *s, size_t len,
 				    uint32_t at, bool fixed)
 {
-	uint32_t *where = shell_alloc(arena, (len + 1) * sizeof(*where));
+	uint32_t *where = shell_alloc_raw(arena, (len + 1) * sizeof(*where)), here = at;
 
-	for (size_t i = 0; i < len; i++)
-		where[i] = at + (fixed ? 0 : (uint32_t)i);
+	where[len] = 0;
+	for (size_t i = 0; i < len; i++, here += !fixed)
+		where[i] = here;
 	return (struct shell_word){ .text = { .s = shell_copy(arena, s, len), .at = where,
 					      .len = len },
 				    .kind = shell_alloc(arena, len + 1), .start = at,
