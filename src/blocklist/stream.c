@@ -341,13 +341,19 @@ static void stream_set_typed(struct stream *s, const struct typed *line)
 	s->typed.mark = line->mark;
 }
 
+/* Where the line begins that @to lies in. */
+static size_t stream_line_start(const struct stream *s, size_t to)
+{
+	while (to && s->text.data[to - 1] != '\n')
+		to--;
+	return to;
+}
+
 /* The end of what was typed at the start is the open line. */
 static void stream_open_line(struct stream *s)
 {
-	size_t from = s->text.len;
+	size_t from = stream_line_start(s, s->text.len);
 
-	while (from && s->text.data[from - 1] != '\n')
-		from--;
 	if (from < s->text.len)
 		buf_add(&s->typed.line, s->text.data + from, s->text.len - from);
 }
@@ -499,6 +505,21 @@ void stream_preview(const struct stream *s, const void *bytes, size_t len, struc
 	*in = s->in;
 	in->stdin_bytes = text->len ? text->data : "";
 	in->stdin_len = text->len;
+}
+
+size_t stream_begun(const struct stream *s, const char **text)
+{
+	size_t from;
+
+	if (s->reader == BLOCKLIST_READS_DATA || s->typed.edited)
+		return 0;
+	if (s->terminal) {
+		*text = s->typed.line.data;
+		return s->typed.line.len;
+	}
+	from = stream_line_start(s, s->written);
+	*text = s->text.data ? s->text.data + from : "";
+	return s->written - from;
 }
 
 size_t stream_waiting(const struct stream *s)

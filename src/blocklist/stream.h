@@ -50,6 +50,10 @@ void stream_free(struct stream *s);
 /* One to try on what a part would come to. */
 struct stream *stream_copy(const struct stream *s);
 
+/* What the command already has of the line that is open, or typed: sets *@text and returns its
+ * bytes. 0: nothing, or nobody knows; or it takes its input for data. */
+size_t stream_begun(const struct stream *s, const char **text);
+
 /* Bytes that wait. */
 size_t stream_waiting(const struct stream *s);
 

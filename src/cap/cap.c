@@ -143,7 +143,11 @@ static void cap_refuse(struct cap_call *call, const char *decision, const char *
 	call->event.rule = rule;
 	call->event.outcome = err_rows[e->type].name;
 	call->c->metrics.counters.blocked += !strcmp(decision, "blocked");
-	call->c->metrics.counters.denied += !strcmp(decision, "denied");
+	if (!strcmp(decision, "denied")) {
+		call->c->metrics.counters.denied++;
+		if (call->row->ops->denied)
+			call->row->ops->denied(call, e);
+	}
 	cap_record_call(call);
 	cap_hint_doctor(e);
 	req_fail(call->r, e);

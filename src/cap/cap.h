@@ -127,6 +127,10 @@ struct cap_ops {
 	 * sets call->verdict. Returns whether the call will have an effect. May be NULL. */
 	bool (*judge)(struct cap_call *call);
 
+	/* A rule or a human denied the call, for @e: add what else the client must know. May be
+	 * NULL. */
+	void (*denied)(const struct cap_call *call, struct err *e);
+
 	/* Do what the capability is for. */
 	enum cap_outcome (*start)(struct cap_call *call);
 };

@@ -15,11 +15,13 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "blocklist/stream.h"
 #include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/judge.h"
 
+#define BEGUN_SHOWN 40   /* bytes of a line in a hint */
 #define POSTPONED_MAX 16 /* each has up to limits.input_bytes */
 
 struct input_task {
@@ -113,6 +115,40 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 	return 0;
 }
 
+/* ---- refusals ---- */
+
+/* Nothing can be taken back from a pipe, so say what is left of a line whose rest is refused. */
+static void process_input_denied(const struct cap_call *call, struct err *e)
+{
+	struct err ignored = ERR_INIT;
+	const struct proc *p = process_input_run(call, &ignored);
+	const char *begun = "";
+	size_t len = p && proc_attached(p) ? stream_begun(proc_attached(p), &begun) : 0;
+	size_t cut = utf8_cut(begun, len, BEGUN_SHOWN);
+	char hint[sizeof(e->hint)], shown[6 * BEGUN_SHOWN];
+	bool terminal = p && proc_has_terminal(p);
+
+	err_release(&ignored);
+	if (!len)
+		return;
+	snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+	err_hint(e, "The %s has \"%.*s%s\" of this line already: %s, and anything else is joined "
+		    "to it. %s", terminal ? "terminal" : "command",
+		 (int)utf8_show(shown, sizeof(shown), begun, cut), shown, cut < len ? "..." : "",
+		 terminal ? "^U (\\u0015) erases it, a newline runs it"
+			  : "a newline runs it as it is", hint);
+	err_detail(e, "line_begun", json_integer((json_int_t)len));
+}
+
+static void process_input_set_blocked(const struct cap_call *call, size_t written, struct err *e)
+{
+	const struct input_task *t = call->r->task;
+
+	command_fail_blocked(&t->part.verdict, e);
+	err_detail(e, "bytes_written", json_integer((json_int_t)written));
+	process_input_denied(call, e);
+}
+
 /* ---- the judgement ---- */
 
 /* A human was asked meanwhile, and other calls have written. */
@@ -181,8 +217,7 @@ static int process_input_try_judge(struct cap_call *call, struct err *e)
 	process_input_show_part(call, p);
 	if (!call->verdict->blocked)
 		return 0;
-	command_fail_blocked(call->verdict, e);
-	err_detail(e, "bytes_written", json_integer(0));
+	process_input_set_blocked(call, 0, e);
 	return -1;
 }
 
@@ -310,9 +345,7 @@ static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
 {
 	const struct input_task *t = call->r->task;
 
-	command_fail_blocked(&t->part.verdict, call->e);
-	err_detail(call->e, "bytes_written",
-		   json_integer((json_int_t)(t->part.len - t->part.earlier)));
+	process_input_set_blocked(call, t->part.len - t->part.earlier, call->e);
 	return CAP_BLOCKED;
 }
 
@@ -355,6 +388,7 @@ static enum cap_outcome process_input_fail_overtaken(const struct cap_call *call
 	err_set(call->e, ERR_PERMISSION_DENIED, "other input came between, and with it a rule of "
 		"the operator refuses this or asks for it");
 	err_hint(call->e, "Send it again.");
+	process_input_denied(call, call->e);
 	return CAP_FAILED;
 }
 
@@ -386,5 +420,6 @@ const struct cap_ops cap_process_input = {
 	.postpone = process_input_postpone,
 	.try_judge = process_input_try_judge,
 	.judge = process_input_judge,
+	.denied = process_input_denied,
 	.start = process_input_start,
 };

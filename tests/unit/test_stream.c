@@ -562,6 +562,58 @@ static void test_stream_steps_and_what_waits(void **state)
 	free(text);
 }
 
+static void expect_begun(const struct stream *s, const char *expected)
+{
+	const char *text = "";
+	size_t len = stream_begun(s, &text);
+
+	assert_int_equal(len, strlen(expected));
+	assert_memory_equal(text, expected, len);
+}
+
+/* What was written of a line stays with the command when its rest is refused. */
+static void test_stream_knows_the_line_that_is_begun(void **state)
+{
+	struct stream *s = stream_of("bash");
+
+	(void)state;
+	expect_begun(s, "");
+	say(s, "echo a\nrm -r", false, "+12");
+	expect_begun(s, "rm -r");
+	say(s, " /\n", false, "+0 !files.remove_tree");
+	expect_begun(s, "rm -r");
+	say(s, "\nrm -r", false, "+6");
+	say(s, "\nrm -r /\n", false, "+1 !files.remove_tree");
+	expect_begun(s, "");
+	say(s, "echo 'a", false, "+0 ..7");
+	expect_begun(s, "");
+	stream_free(s);
+	s = stream_of("cat");
+	say(s, "echo a", false, "+6");
+	expect_begun(s, "");
+	stream_free(s);
+}
+
+static void test_stream_knows_the_line_that_is_typed(void **state)
+{
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in, true);
+
+	(void)state;
+	say(s, "echo a\rrm -rx\177", false, "+14");
+	expect_begun(s, "rm -r");
+	say(s, " /\r", false, "+0 !files.remove_tree");
+	expect_begun(s, "rm -r");
+	say(s, "\25rm", false, "+3");
+	expect_begun(s, "rm");
+	say(s, "\033[A", false, "+3e");
+	expect_begun(s, "");
+	say(s, "\recho a\rrm -r /\r", false, "+8e !files.remove_tree");
+	expect_begun(s, "");
+	stream_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -584,6 +636,8 @@ int main(void)
 		cmocka_unit_test(test_stream_parts_are_no_way_around),
 		cmocka_unit_test(test_stream_in_steps),
 		cmocka_unit_test(test_stream_steps_and_what_waits),
+		cmocka_unit_test(test_stream_knows_the_line_that_is_begun),
+		cmocka_unit_test(test_stream_knows_the_line_that_is_typed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
