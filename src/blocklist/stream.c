@@ -586,11 +586,17 @@ static void stream_join(struct stream_part *part, struct stream_part *next, size
 	part->verdict = next->verdict;
 }
 
+size_t stream_step(const struct stream *s, const char *bytes, size_t len,
+		   const struct stream_steps *steps)
+{
+	return stream_cut(s, len ? bytes + steps->at : bytes, len - steps->at);
+}
+
 bool stream_judge_step(struct stream *s, const char *bytes, size_t len, bool end,
 		       struct stream_steps *steps, struct stream_part *part)
 {
 	const char *from = len ? bytes + steps->at : bytes;
-	size_t cut = stream_cut(s, from, len - steps->at);
+	size_t cut = stream_step(s, bytes, len, steps);
 	struct stream_part next;
 
 	if (!steps->at)

@@ -85,6 +85,10 @@ struct stream_steps {
 	size_t waited; /* before the first */
 };
 
+/* How many of the @len bytes the next step judges. */
+size_t stream_step(const struct stream *s, const char *bytes, size_t len,
+		   const struct stream_steps *steps);
+
 bool stream_judge_step(struct stream *s, const char *bytes, size_t len, bool end,
 		       struct stream_steps *steps, struct stream_part *part);
 

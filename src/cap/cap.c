@@ -435,14 +435,52 @@ static bool cap_is_blocked_unasked(struct cap_call *call)
 	return true;
 }
 
+/* If a rule denies the call, answers it. */
+static bool cap_is_denied_by_rule(struct cap_call *call)
+{
+	struct err e = ERR_INIT;
+
+	if (!call->ruling.rule || call->tier != TIER_DENY)
+		return false;
+	judge_fail(&call->ruling, call->row->name, &e);
+	cap_refuse(call, "denied", cap_rule(call, NULL), &e);
+	return true;
+}
+
+/* The slot that a call with @params, checked or not, needs: a start, a wait_ms, a search (grep,
+ * pattern) and a question to a human stay open. */
+static enum req_slot cap_slot_needed(const struct cap_row *row, enum tier tier,
+				       const json_t *params)
+{
+	if (row->flags & CAP_ENDS)
+		return REQ_SLOT_END;
+	if (row->flags & CAP_STARTS || json_get_int(params, "wait_ms", 0) > 0 ||
+	    json_get_str(params, "grep", NULL) || json_get_str(params, "pattern", NULL) ||
+	    tier == TIER_CONFIRM)
+		return REQ_SLOT_WAIT;
+	return REQ_SLOT_NONE;
+}
+
+/* Is there a place for @call, if a rule has made it one that waits? Else it is answered. */
+static bool cap_takes_slot(struct cap_call *call)
+{
+	struct err e = ERR_INIT;
+
+	if (!req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), &e))
+		return true;
+	cap_refuse(call, "failed", NULL, &e);
+	return false;
+}
+
 static void cap_pass_tier(struct cap_call *call)
 {
 	switch (call->tier) {
 	case TIER_DENY:
-		cap_deny(call, "tier.deny", "the operator denies this capability");
+		if (!cap_is_denied_by_rule(call))
+			cap_deny(call, "tier.deny", "the operator denies this capability");
 		break;
 	case TIER_CONFIRM:
-		if (cap_is_blocked_unasked(call) || cap_asks(call))
+		if (!cap_takes_slot(call) || cap_is_blocked_unasked(call) || cap_asks(call))
 			break;
 		cap_notify(call);
 		cap_start(call, cap_rule(call, "tier.confirm"));
@@ -456,18 +494,6 @@ static void cap_pass_tier(struct cap_call *call)
 		cap_start(call, cap_rule(call, NULL));
 		break;
 	}
-}
-
-/* If a rule denies the call, answers it. */
-static bool cap_is_denied_by_rule(struct cap_call *call)
-{
-	struct err e = ERR_INIT;
-
-	if (!call->ruling.rule || call->tier != TIER_DENY)
-		return false;
-	judge_fail(&call->ruling, call->row->name, &e);
-	cap_refuse(call, "denied", cap_rule(call, NULL), &e);
-	return true;
 }
 
 void cap_set_ruling(struct cap_call *call, const struct ruling *ruling)
@@ -496,20 +522,6 @@ static bool cap_judge_command(struct cap_call *call)
 	}
 	cap_set_ruling(call, &ruling);
 	return cap_is_denied_by_rule(call);
-}
-
-/* The slot that a call with @params, checked or not, needs: a start, a wait_ms, a search (grep,
- * pattern) and a question to a human stay open. */
-static enum req_slot cap_slot_needed(const struct cap_row *row, enum tier tier,
-				       const json_t *params)
-{
-	if (row->flags & CAP_ENDS)
-		return REQ_SLOT_END;
-	if (row->flags & CAP_STARTS || json_get_int(params, "wait_ms", 0) > 0 ||
-	    json_get_str(params, "grep", NULL) || json_get_str(params, "pattern", NULL) ||
-	    tier == TIER_CONFIRM)
-		return REQ_SLOT_WAIT;
-	return REQ_SLOT_NONE;
 }
 
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)

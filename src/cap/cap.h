@@ -226,7 +226,7 @@ void cap_let_go(struct cap *c);
  * start() had to wait for is there. */
 void cap_go(struct cap_call *call);
 
-/* For a capability, in prepare: the tier of @call is what @ruling says. */
+/* For a capability, in prepare or before cap_resume(): the tier of @call is what @ruling says. */
 void cap_set_ruling(struct cap_call *call, const struct ruling *ruling);
 
 /* Record @call, a repeat: it is answered for @p. */

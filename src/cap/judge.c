@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "blocklist/stream.h"
 #include "cap/command.h"
 
 /* ---- the request ---- */
@@ -83,21 +82,21 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 	free(jr.place);
 }
 
-void judge_input(const struct cap *c, enum tier tier, const struct proc *p, const void *bytes,
-		 size_t len, struct ruling *ruling)
+void judge_input(const struct cap *c, const struct judge_part *part, struct ruling *ruling)
 {
-	struct ruling_request rq = { .book = c->book, .tier = tier, .capability = RULE_INPUT,
-				     .place = p->settings->cwd, .has_input = true };
+	struct ruling_request rq = { .book = c->book, .tier = part->tier,
+				     .capability = RULE_INPUT, .has_input = true,
+				     .place = part->p->settings->cwd };
 	struct blocklist_verdict ignored;
 	struct blocklist_input in;
 	struct buf text;
 	size_t from;
 
-	*ruling = (struct ruling){ .tier = tier };
-	if (!rulebook_count(c->book) || !proc_attached(p))
+	*ruling = (struct ruling){ .tier = part->tier };
+	if (!rulebook_count(c->book) || !part->stream)
 		return;
 	buf_init(&text, SIZE_MAX / 2);
-	stream_preview(proc_attached(p), bytes, len, &text, &in, &from);
+	stream_preview(part->stream, part->bytes, part->len, &text, &in, &from);
 	rq.from = BLOCKLIST_INPUT_BASE + (uint32_t)from;
 	ruling_judge(&rq, &in, &ignored, ruling);
 	buf_release(&text);

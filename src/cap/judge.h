@@ -7,6 +7,7 @@
 #ifndef PROCPEN_CAP_JUDGE_H
 #define PROCPEN_CAP_JUDGE_H
 
+#include "blocklist/stream.h"
 #include "cap/cap.h"
 
 /* Judge @in, the command of a process.run of the tier @tier with the checked @params. @watch: or
@@ -15,13 +16,20 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		   const struct blocklist_input *in, const struct ruling_watch *watch,
 		   struct blocklist_verdict *v, struct ruling *ruling);
 
+/* What a process.input of the tier @tier writes to @p, behind what @stream has. */
+struct judge_part {
+	enum tier tier;
+	const struct proc *p;
+	const struct stream *stream; /* NULL: nothing is judged */
+	const char *bytes;
+	size_t len;
+};
+
 /*
- * Rule on @len @bytes that a process.input of the tier @tier writes to @p: on the commands that
- * they make or complete, if it takes its input for shell text. No rule is an exception there,
- * because what came before may have changed what a name runs.
+ * Rule on @part: on the commands that it makes or completes, if the run takes its input for shell
+ * text. No rule is an exception there, because what came before may have changed what a name runs.
  */
-void judge_input(const struct cap *c, enum tier tier, const struct proc *p, const void *bytes,
-		 size_t len, struct ruling *ruling);
+void judge_input(const struct cap *c, const struct judge_part *part, struct ruling *ruling);
 
 /* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);

@@ -28,12 +28,15 @@ struct input_task {
 	char *bytes; /* decoded; NULL: no data */
 	size_t len;
 	bool close;
-	uint64_t asked;          /* the number of the stream's parts when the rules were asked */
+	bool ruled;              /* the rules were asked, ... */
+	uint64_t asked;          /* ... when this was the number of the stream's parts */
 	struct cap_call *call;   /* that was postponed; NULL: it was not */
 	uint64_t run;
 	struct stream *copy;     /* of the run's stream, on which all was judged ... */
 	uint64_t parts;          /* ... when this was the number of its parts */
 	struct stream_steps steps;
+	struct ruling ruling;    /* on the steps so far, ... */
+	bool step_ruled;         /* ... the next one included */
 	bool ready;
 	struct slices_job job;
 	struct input_task *next; /* of all that are postponed, the oldest first */
@@ -75,21 +78,32 @@ static struct proc *process_input_run(const struct cap_call *call, struct err *e
 	return proctab_find(call->c->procs, json_get_str(call->r->params, "process_id", ""), e);
 }
 
-/* Leaves it to the start to say that there is no such run. */
+static void process_input_rule(const struct cap_call *call, const struct proc *p, enum tier tier,
+			       struct ruling *ruling)
+{
+	const struct input_task *t = call->r->task;
+
+	judge_input(call->c, &(struct judge_part){ tier, p, proc_attached(p), t->bytes, t->len },
+		    ruling);
+}
+
+/* Not yet about a text that is judged in turns. Leaves it to the start to say that there is no such
+ * run. */
 static void process_input_ask_rules(struct cap_call *call)
 {
 	struct input_task *t = call->r->task;
 	struct err ignored = ERR_INIT;
 	const struct proc *p = process_input_run(call, &ignored);
+	const struct stream *stream = p ? proc_attached(p) : NULL;
 	struct ruling ruling;
 
 	err_release(&ignored);
-	if (!p)
+	if (!stream || stream_needs_steps(stream, t->len))
 		return;
-	if (proc_attached(p))
-		t->asked = stream_parts(proc_attached(p));
-	judge_input(call->c, call->tier, p, t->bytes, t->len, &ruling);
+	process_input_rule(call, p, call->tier, &ruling);
 	cap_set_ruling(call, &ruling);
+	t->ruled = true;
+	t->asked = stream_parts(stream);
 }
 
 static int process_input_prepare(struct cap_call *call, struct err *e)
@@ -151,13 +165,16 @@ static void process_input_set_blocked(const struct cap_call *call, size_t writte
 
 /* ---- the judgement ---- */
 
-/* A human was asked meanwhile, and other calls have written. */
+/* The rules were not asked, or a human was meanwhile, and other calls have written: are they now
+ * stricter? */
 static bool process_input_is_overtaken(const struct cap_call *call, const struct proc *p)
 {
 	const struct input_task *t = call->r->task;
 	struct ruling ruling;
 
-	judge_input(call->c, cap_tier(call->c, call->row), p, t->bytes, t->len, &ruling);
+	if (t->ruled && t->asked == stream_parts(proc_attached(p)))
+		return false;
+	process_input_rule(call, p, cap_tier(call->c, call->row), &ruling);
 	return ruling.tier > call->tier;
 }
 
@@ -229,8 +246,7 @@ static bool process_input_judge(struct cap_call *call)
 
 	call->verdict = NULL;
 	call->event.input_text = NULL;
-	t->overtaken = stream && stream_parts(stream) != t->asked &&
-		       process_input_is_overtaken(call, p);
+	t->overtaken = stream && process_input_is_overtaken(call, p);
 	if (!stream || t->overtaken)
 		return true;
 	if (process_input_is_judged(t, stream)) {
@@ -272,7 +288,43 @@ static bool process_input_begin_steps(struct input_task *t)
 		return false;
 	t->copy = stream_copy(stream);
 	t->parts = stream_parts(stream);
+	t->ruling = t->call->ruling;
+	t->ruling.tier = t->call->tier;
 	return true;
+}
+
+/* Ask the rules about the next step, which is judged then. False: there is nothing more to do. */
+static bool process_input_rule_step(struct input_task *t)
+{
+	struct judge_part part = { .tier = t->call->tier, .stream = t->copy,
+				   .bytes = t->len ? t->bytes + t->steps.at : t->bytes,
+				   .len = stream_step(t->copy, t->bytes, t->len, &t->steps) };
+	struct err ignored = ERR_INIT;
+	struct ruling ruling;
+
+	part.p = process_input_run(t->call, &ignored);
+	err_release(&ignored);
+	if (!part.p) { /* the start says so */
+		stream_free(t->copy);
+		t->copy = NULL;
+		return false;
+	}
+	judge_input(t->call->c, &part, &ruling);
+	ruling_join(&t->ruling, &ruling);
+	t->step_ruled = true;
+	return t->ruling.tier != TIER_DENY;
+}
+
+static bool process_input_step(struct input_task *t)
+{
+	bool more;
+
+	if (!t->step_ruled && rulebook_count(t->call->c->book))
+		return process_input_rule_step(t);
+	more = stream_judge_step(t->copy, t->bytes, t->len, t->close, &t->steps, &t->part);
+	t->step_ruled = false;
+	t->ruled = !more;
+	return more;
 }
 
 static bool process_input_work(void *task, int64_t until_us)
@@ -282,9 +334,13 @@ static bool process_input_work(void *task, int64_t until_us)
 	bool more = t->copy || process_input_begin_steps(t);
 
 	while (more) {
-		more = stream_judge_step(t->copy, t->bytes, t->len, t->close, &t->steps, &t->part);
+		more = process_input_step(t);
 		if (more && clock_mono_us() >= until_us)
 			return true;
+	}
+	if (t->copy) {
+		t->asked = t->parts;
+		cap_set_ruling(call, &t->ruling);
 	}
 	t->ready = true;
 	process_input_leave(t);

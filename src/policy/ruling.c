@@ -281,6 +281,24 @@ static void ruling_keep_also(struct ruling *out, const struct ruling_choice *cho
 		out->also_count = i + 1;
 }
 
+void ruling_join(struct ruling *out, const struct ruling *next)
+{
+	struct ruling_choice one = { next->tier, next->rule, next->pack };
+
+	if (next->tier > out->tier || (next->tier == out->tier && !out->rule))
+		*out = *next;
+	if (next->tier < out->tier)
+		return;
+	ruling_keep_also(out, &one);
+	for (unsigned i = 0; i < next->also_count && i < RULING_ALSO_MAX; i++) {
+		one.rule = next->also[i].rule;
+		one.pack = next->also[i].pack;
+		ruling_keep_also(out, &one);
+	}
+	if (next->also_count > RULING_ALSO_MAX)
+		out->also_count = RULING_ALSO_MAX + 1;
+}
+
 static void ruling_keep(struct ruling_state *s, const struct blocklist_run *run,
 			const struct ruling_choice *choice)
 {

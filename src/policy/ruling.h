@@ -67,6 +67,9 @@ struct ruling_request {
 void ruling_judge(const struct ruling_request *rq, const struct blocklist_input *in,
 		  struct blocklist_verdict *v, struct ruling *out);
 
+/* Make @out the ruling on two texts of one call: on its own and on the one that @next is for. */
+void ruling_join(struct ruling *out, const struct ruling *next);
+
 /* The words of @run as people read them, with ? for what is not known. Cut to @size. */
 void ruling_show(const struct blocklist_run *run, char *out, size_t size);
 

@@ -317,6 +317,64 @@ static void test_ruling_names_all_that_decide(void **state)
 	assert_string_equal(ruling.also[RULING_ALSO_MAX - 1].rule->id, "r8");
 }
 
+/* The ruling on two texts is the one on both together. */
+static void test_ruling_joins(void **state)
+{
+	static const struct {
+		const char *one, *two, *decision, *rule, *also;
+	} rows[] = {
+		{ "true", "true", "notify", NULL, NULL },
+		{ "true", "pa", "confirm", "a", NULL },
+		{ "pa", "true", "confirm", "a", NULL },
+		{ "pa", "pb", "confirm", "a", "b" },
+		{ "pa; pb", "pb; pa", "confirm", "a", "b" },
+		{ "pa", "pd", "deny", "d", NULL },
+		{ "pd", "pa", "deny", "d", NULL },
+		{ "true", "pn", "notify", "n", NULL },
+		{ "pn", "true", "notify", "n", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"a\",\"program\":\"pa\",\"decision\":\"confirm\"},"
+	     "{\"id\":\"b\",\"program\":\"pb\",\"decision\":\"confirm\"},"
+	     "{\"id\":\"n\",\"program\":\"pn\",\"decision\":\"notify\"},"
+	     "{\"id\":\"d\",\"program\":\"pd\",\"decision\":\"deny\"}]", "");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ruling one, two;
+
+		decide(&(struct question){ .tier = TIER_NOTIFY, .command = rows[i].one }, &one);
+		decide(&(struct question){ .tier = TIER_NOTIFY, .command = rows[i].two }, &two);
+		ruling_join(&one, &two);
+		assert_string_equal(rule_decision_name(one.tier), rows[i].decision);
+		assert_int_equal(!one.rule, !rows[i].rule);
+		if (one.rule)
+			assert_string_equal(one.rule->id, rows[i].rule);
+		assert_int_equal(one.also_count, rows[i].also ? 1 : 0);
+		if (rows[i].also)
+			assert_string_equal(one.also[0].rule->id, rows[i].also);
+	}
+}
+
+static void test_ruling_joins_as_many_as_are_named(void **state)
+{
+	struct ruling one = { .tier = TIER_CONFIRM }, two = one;
+	struct rule rules[2 * RULING_ALSO_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < RULING_ALSO_MAX; i++) {
+		one.also[i].rule = &rules[i];
+		two.also[i].rule = &rules[RULING_ALSO_MAX + i];
+	}
+	one.rule = &rules[2 * RULING_ALSO_MAX];
+	two.rule = &rules[2 * RULING_ALSO_MAX + 1];
+	one.also_count = RULING_ALSO_MAX;
+	two.also_count = RULING_ALSO_MAX + 1;
+	ruling_join(&one, &two);
+	assert_int_equal(one.also_count, RULING_ALSO_MAX + 1);
+	assert_ptr_equal(one.also[0].rule, &rules[0]);
+	assert_ptr_equal(one.also[RULING_ALSO_MAX - 1].rule, &rules[RULING_ALSO_MAX - 1]);
+}
+
 static void test_ruling_exception_covers_what_it_names(void **state)
 {
 	static const struct row rows[] = {
@@ -565,6 +623,8 @@ int main(void)
 		cmocka_unit_test(test_ruling_packs_do_not_guess),
 		cmocka_unit_test(test_ruling_order),
 		cmocka_unit_test(test_ruling_names_all_that_decide),
+		cmocka_unit_test(test_ruling_joins),
+		cmocka_unit_test(test_ruling_joins_as_many_as_are_named),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
 		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
