@@ -305,6 +305,10 @@ static int jsonw_dump_piece(const char *bytes, size_t len, void *out)
 
 void jsonw_json(struct jsonw *w, const char *key, const json_t *value)
 {
+	if (json_is_string(value) && !w->outline) { /* the most, and faster than jansson */
+		jsonw_strn(w, key, json_string_value(value), json_string_length(value));
+		return;
+	}
 	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
 	json_dump_callback(value, jsonw_dump_piece, w->out, JSON_COMPACT | JSON_ENCODE_ANY);
 	jsonw_end_value(w);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plain.h"
 
 #define UTF8_ESCAPE_SIZE 16
 
@@ -163,7 +164,14 @@ static size_t utf8_escape(uint32_t code, char text[UTF8_ESCAPE_SIZE])
 static size_t utf8_plain_len(const char *s, size_t len)
 {
 	size_t n = 0;
+	uint64_t v;
 
+	for (; len - n >= sizeof(v); n += sizeof(v)) {
+		memcpy(&v, s + n, sizeof(v)); /* any from 0x80 on, before the space, or 0x7f? */
+		if ((v | (v - PLAIN_EACH_BYTE(' ')) | (v + PLAIN_EACH_BYTE(1))) &
+		    PLAIN_EACH_BYTE(0x80))
+			break;
+	}
 	while (n < len && s[n] >= ' ' && s[n] <= '~')
 		n++;
 	return n;

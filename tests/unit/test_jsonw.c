@@ -270,13 +270,17 @@ static void test_jsonw_dumps_jansson_values(void **state)
 {
 	struct jsonw w = start();
 	json_t *value = json_pack("{s:[i,s]}", "k", 5, "\xc3\xa4\n");
+	json_t *text = json_stringn("\xc3\xa4\0\n\"", 5);
 
 	(void)state;
 	jsonw_object(&w, NULL);
 	jsonw_json(&w, "v", value);
+	jsonw_json(&w, "t", text);
 	jsonw_end_object(&w);
-	assert_string_equal(out.data, "{\"v\":{\"k\":[5,\"\xc3\xa4\\n\"]}}");
+	assert_string_equal(out.data, "{\"v\":{\"k\":[5,\"\xc3\xa4\\n\"]},"
+				      "\"t\":\"\xc3\xa4\\u0000\\n\\\"\"}");
 	json_decref(value);
+	json_decref(text);
 }
 
 static void test_jsonw_a_full_buffer_is_marked_and_cut(void **state)
