@@ -17,7 +17,7 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 
-#define LONG_BYTES 1024 /* of a string with its quotes */
+#define LONG_BYTES 32 /* of a string with its quotes; a text has at most JSON_VALUES_MAX cuts */
 #define ESCAPE_LEN 6    /* of \\uhhhh */
 #define FLAGS (JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY)
 

@@ -152,7 +152,7 @@ static const char *const pieces[] = {
 
 static void add_random_string(struct buf *text, uint64_t *seed)
 {
-	static const size_t sizes[] = { 0, 5, 100, 1000, 1020, 1024, 1030, 5000, 20000 };
+	static const size_t sizes[] = { 0, 5, 24, 28, 30, 31, 32, 33, 40, 100, 1024, 5000, 20000 };
 	size_t from = text->len, size = sizes[unit_random(seed) % COUNT_OF(sizes)];
 	bool bad = unit_random(seed) % 40 == 0;
 
