@@ -63,25 +63,19 @@ static bool input_wait_is_empty(const struct proc *p)
 	return !bytes && !feed_unread(&p->live->feed);
 }
 
-/* Can anybody write to its stdin? Then @st says which file that is. */
-static bool input_wait_is_open(const struct proc *p, struct stat *st)
+/* Our end of its stdin, where somebody can write; or -1. */
+static int input_wait_end(const struct proc *p)
 {
-	int fd;
+	bool runs = p->tree_alive && p->phase == PROC_RUNNING && p->live->tree.shim_pid > 0;
+	int fd = runs ? p->live->feed.io.fd : -1;
 
-	if (!p->tree_alive || p->phase != PROC_RUNNING)
-		return false;
-	fd = p->live->feed.io.fd;
-	if (fd >= 0 && p->live->terminal_fd >= 0)
-		fd = p->live->terminal_fd;
-	return fd >= 0 && !fstat(fd, st) && p->live->tree.shim_pid > 0;
+	return fd >= 0 && p->live->terminal_fd >= 0 ? p->live->terminal_fd : fd;
 }
 
 /* What it uses in less than a tick cannot be told from nothing: a look just now is good enough. */
 void input_wait_note(struct proc *p)
 {
-	struct stat st;
-
-	if (input_wait_is_open(p, &st) &&
+	if (input_wait_end(p) >= 0 &&
 	    clock_mono_ms() - p->live->quiet.looked_ms >= TICK_MS)
 		(void)input_wait_is_quiet(p, proc_usage(p)->cpu_ms);
 }
@@ -89,12 +83,13 @@ void input_wait_note(struct proc *p)
 enum input_wait input_wait_of(struct proc *p, const struct usage *now)
 {
 	enum input_wait quiet;
+	int fd = input_wait_end(p);
 	struct stat st;
 
-	if (!input_wait_is_open(p, &st))
+	if (fd < 0)
 		return INPUT_WAIT_NO;
 	quiet = input_wait_is_quiet(p, now->cpu_ms);
-	if (!input_wait_is_empty(p))
+	if (!input_wait_is_empty(p) || fstat(fd, &st))
 		return INPUT_WAIT_NO;
 	switch (input_wait_look_all(p, &st)) {
 	case READING_BLOCKS:
