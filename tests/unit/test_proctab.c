@@ -472,7 +472,9 @@ static void test_proctab_deadline_belongs_to_the_tree(void **state)
 	assert_int_equal(p->phase, PROC_ENDING);
 	assert_int_equal(p->state, PROC_STATE_RUNNING);
 	assert_true(proc_is_ending(p));
-	assert_int_equal(proc_usage(p)->alive, p->leftover);
+	/* The shell, and its sleep, which comes and goes between two looks. */
+	assert_in_range(p->leftover, 1, 2);
+	assert_in_range(proc_usage(p)->alive, 1, 2);
 	p = wait_empty(seq);
 	assert_false(proc_is_ending(p));
 	assert_false(p->forced);
