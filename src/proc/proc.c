@@ -117,6 +117,14 @@ static void proc_settle(struct proc *p)
 	proc_notify(p, PROC_EVENT_SETTLED);
 }
 
+/* The shim reports a command that lives on after SHIM_ANNOUNCE_MS. A shorter one wakes the server
+ * once, by its end, and not for the ends of its pipes before. */
+static void proc_let_pumps_go(struct proc *p)
+{
+	pump_let_go(&p->live->out);
+	pump_let_go(&p->live->err);
+}
+
 static bool proc_drain_pumps(struct proc *p)
 {
 	bool out_ended = pump_drain(&p->live->out), err_ended = pump_drain(&p->live->err);
@@ -255,6 +263,7 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 {
 	struct proc *p = ctx;
 
+	proc_let_pumps_go(p);
 	switch (report->event) {
 	case SHIM_STARTED:
 		proc_on_started(p, report->value);
@@ -307,7 +316,7 @@ void proc_take_terminal(struct proc *p, const struct proc_terminal *terminal, in
 	}
 	if (live->feed.awaits)
 		feed_connect(&live->feed, fcntl(ours, F_DUPFD_CLOEXEC, 0));
-	pump_start(&live->out, p->env->loop, ours, &p->out);
+	pump_start(&live->out, p->env->loop, ours, -1, &p->out);
 }
 
 /* The command's process has opened it. Its size may have been changed meanwhile. */
@@ -393,6 +402,7 @@ static void proc_on_tree_empty(void *ctx)
 	struct proc *p = ctx;
 
 	p->pid = 0;
+	proc_let_pumps_go(p); /* there may have been no report */
 	proc_note_never_began(p);
 	if (p->rare->failure) {
 		proc_notify(p, PROC_EVENT_FAILED); /* frees p */
@@ -494,6 +504,7 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 		p->started_mono_us / 1000;
 	live->err.is_err = true;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
+	live->out.held = live->err.held = -1;
 	live->feed.rest_fd = live->terminal_fd = -1;
 	live->limits.oom.fd = -1;
 	live->tree.on_report = proc_on_report;

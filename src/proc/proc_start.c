@@ -281,11 +281,11 @@ static void proc_start_terminal(struct proc *p, const struct proc_spec *spec, st
 
 static void proc_start_pipes(struct proc *p, const struct proc_spec *spec, struct start *s)
 {
-	if (s->out_read >= 0)
-		pump_start(&p->live->out, p->env->loop, s->out_read, &p->out);
-	if (s->err_read >= 0)
-		pump_start(&p->live->err, p->env->loop, s->err_read, &p->err);
-	s->out_read = s->err_read = -1;
+	if (s->out_read >= 0) { /* not shared with us */
+		pump_start(&p->live->out, p->env->loop, s->out_read, s->out_write, &p->out);
+		pump_start(&p->live->err, p->env->loop, s->err_read, s->err_write, &p->err);
+		s->out_read = s->out_write = s->err_read = s->err_write = -1;
+	}
 	if (s->in_write >= 0)
 		proc_start_feed(p, spec, s);
 }

@@ -90,8 +90,9 @@ static void pump_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 	ev_io_start(loop, &p->io);
 }
 
-void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out)
+void pump_start(struct pump *p, struct ev_loop *loop, int fd, int held, struct output *out)
 {
+	p->held = held;
 	ev_timer_init(&p->retry, pump_on_retry, 0., 0.);
 	p->retry.data = p;
 	p->loop = loop;
@@ -99,6 +100,11 @@ void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out
 	ev_io_init(&p->io, pump_on_readable, fd, EV_READ);
 	p->io.data = p;
 	ev_io_start(loop, &p->io);
+}
+
+void pump_let_go(struct pump *p)
+{
+	mem_cleanup_close(&p->held);
 }
 
 bool pump_drain(struct pump *p)
@@ -151,6 +157,7 @@ bool pump_has_bytes(const struct pump *p)
 
 void pump_close(struct pump *p)
 {
+	pump_let_go(p);
 	if (!pump_open(p))
 		return;
 	loop_timer_stop(p->loop, &p->retry);

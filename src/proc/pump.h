@@ -20,6 +20,7 @@
 struct pump {
 	struct ev_loop *loop;
 	ev_io io;           /* fd -1: at end of file, or not started */
+	int held;           /* the pipe's other end, see pump_start(); -1: none */
 	struct output *out;
 	struct arrivals *arrivals; /* where to note what comes; or NULL */
 	int64_t start_ms;   /* of the run, clock_mono_ms() */
@@ -33,8 +34,10 @@ struct pump {
 };
 
 /* Watch @fd (non-blocking, which the pump now owns) and store its bytes in @out. is_terminal is set
- * before. */
-void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out);
+ * before. The pump also owns @held, the write end of the pipe or -1, and keeps it until
+ * pump_let_go() or pump_close(): until then there is no end of file that would wake the server. */
+void pump_start(struct pump *p, struct ev_loop *loop, int fd, int held, struct output *out);
+void pump_let_go(struct pump *p);
 
 /* Store the bytes that are in the pipe now. No callback. Returns true at end of file. */
 bool pump_drain(struct pump *p);

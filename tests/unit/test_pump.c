@@ -40,7 +40,7 @@ static void stream_open(struct stream *s, struct ev_loop *loop)
 	};
 	output_init(&s->out, &s->range);
 	s->pump.on_data = on_data;
-	pump_start(&s->pump, loop, fds[0], &s->out);
+	pump_start(&s->pump, loop, fds[0], -1, &s->out);
 }
 
 static void stream_close(struct stream *s)
@@ -128,6 +128,38 @@ static void test_pump_serves_the_quiet_at_once(void **state)
 	stream_close(&quiet);
 	for (size_t i = 0; i < PUMPS; i++)
 		stream_close(&streams[i]);
+	loop_free(loop);
+}
+
+static void on_end(void *ended, bool stored)
+{
+	assert_false(stored);
+	*(bool *)ended = true;
+}
+
+/* A held end keeps the command's end of the pipe from waking the loop, and delays no bytes. */
+static void test_pump_holds_the_end(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	struct stream s = { .in = -1 };
+	bool ended = false;
+
+	(void)state;
+	stream_open(&s, loop);
+	s.pump.held = fcntl(s.in, F_DUPFD_CLOEXEC, 0);
+	assert_int_equal(write(s.in, "x", 1), 1);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(s.out.total, 1);
+	s.pump.on_data = on_end;
+	s.pump.ctx = &ended;
+	mem_cleanup_close(&s.in);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_false(ended);
+	pump_let_go(&s.pump);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_true(ended);
+	assert_false(pump_open(&s.pump));
+	stream_close(&s);
 	loop_free(loop);
 }
 
@@ -255,6 +287,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pump_floods_take_turns),
 		cmocka_unit_test(test_pump_serves_the_quiet_at_once),
+		cmocka_unit_test(test_pump_holds_the_end),
 		cmocka_unit_test(test_feed_queues_what_does_not_fit),
 		cmocka_unit_test(test_feed_ends_behind_its_queue),
 		cmocka_unit_test(test_feed_sees_the_hang_up),
