@@ -1057,6 +1057,47 @@ def test_network_namespace_serves_again(place, options):
     server.stop()
 
 
+# A name in / that is new, replaced, or begins with a dot. In a root of its own.
+ROOT = """
+set -e
+mount -t tmpfs none "$0"
+cd "$0"
+mkdir upper work root
+mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root
+cd root
+for path in /*; do
+    case $path in /tmp|/var) ;; *) mountpoint -q "$path" || continue ;; esac
+    mount --rbind "$path" "${path#/}"
+done
+mkdir -p old .dots
+echo fine >.dots/file
+echo fine >replaced
+pivot_root . old
+umount -l /old
+exec "$@"
+"""
+
+
+@each_form
+def test_names_in_the_root(place, options):
+    """Commands read what lies in / directly, also what comes and changes after the server's start."""
+    before = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ROOT]
+    with tempfile.TemporaryDirectory() as top:
+        wrapper = before + [top]
+        if os.geteuid() or subprocess.run(wrapper + ["true"], capture_output=True, check=False).returncode:
+            raise Skip("no root of its own can be made here")
+        server = place.server(*options, before=wrapper)
+        root = "/proc/%d/root/" % server.pid
+        equal(server.run("cat /.dots/file /replaced")["stdout_summary"], "fine\nfine\n", "at the start")
+        for n in range(3):
+            os.makedirs(root + "new%d" % n)
+            write(root + "new%d/file" % n, "new\n")
+            write(root + "other", "other\n")
+            os.rename(root + "other", root + "replaced")
+            equal(server.run("cat /new%d/file /replaced" % n)["stdout_summary"], "new\nother\n", str(n))
+        server.stop()
+
+
 MANY_SOCKETS = """
 import threading
 from socket import *

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -293,6 +294,21 @@ static void confine_refresh_hidden(struct confine *c, bool strict)
 		confine_mounts_refresh(&c->mounts[1]);
 }
 
+/* Rulesets of Landlock name what is in /: after a change there make them anew, for new shims. */
+static void confine_refresh_rulesets(struct confine *c)
+{
+	struct stat st;
+
+	if (!(c->usable & BIT(CONFINE_LANDLOCK)) || stat("/", &st) ||
+	    (st.st_mtim.tv_sec == c->root_changed.tv_sec &&
+	     st.st_mtim.tv_nsec == c->root_changed.tv_nsec))
+		return;
+	c->root_changed = st.st_mtim;
+	mem_cleanup_close(&c->ruleset);
+	mem_cleanup_close(&c->spare_ruleset);
+	c->generation++;
+}
+
 int confine_enter(struct confine *c, const struct confine_request *request, uint64_t seq,
 		  struct shim_plan *plan, struct confine_run *run, struct err *e)
 {
@@ -308,6 +324,7 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 		confine_probe_network(c);
 	layers_choose(c, request, &run->applied);
 	confine_refresh_hidden(c, run->applied.profile == CONFINE_STRICT);
+	confine_refresh_rulesets(c);
 	run->generation = c->generation;
 	if (confine_check_required(c, request, &run->applied, e) ||
 	    confine_make_cgroup(&n, tasks, seq, e))

@@ -158,11 +158,13 @@ static int landlock_allow_entry(int ruleset, int at, const struct dirent *entry,
 
 	if (!is_directory && type != DT_REG)
 		return 0;
-	fd = openat(at, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC |
-				       (is_directory ? O_DIRECTORY : 0));
+	/* O_DIRECTORY would have an automount point mounted, and wait for that. */
+	fd = openat(at, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return err_is_shortage(errno) ? -1 : 0;
-	return landlock_add_rule(ruleset, fd, is_directory, rights);
+	if (!landlock_add_rule(ruleset, fd, is_directory, rights))
+		return 0;
+	return errno == EINVAL ? 0 : -1; /* a file has taken its place */
 }
 
 /*
@@ -179,7 +181,8 @@ static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 	if (!root)
 		return -1;
 	while (!result && (entry = readdir(root)))
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, "dev"))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    strcmp(entry->d_name, "dev"))
 			result = landlock_allow_entry(ruleset, dirfd(root), entry, rights);
 	closedir(root);
 	return result;

@@ -46,6 +46,8 @@ static void probe_drop_layer(struct confine *c, enum confine_layer layer, const 
 /* 0, or -1 for lack of memory or descriptors. */
 static int probe_landlock(struct confine *c, struct err *e)
 {
+	struct stat root;
+
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
 		probe_drop_layer(c, CONFINE_LANDLOCK,
@@ -56,6 +58,8 @@ static int probe_landlock(struct confine *c, struct err *e)
 				 err_sys_name(errno));
 		return 0;
 	}
+	if (!stat("/", &root))
+		c->root_changed = root.st_mtim;
 	c->spare_ruleset = layers_make_ruleset(c, e);
 	if (e->type && err_is_shortage(e->sys))
 		return -1;

@@ -34,7 +34,8 @@ struct confine {
 	char **writable_option, **hidden_option, **readonly_option, *record_option;
 	bool resolved;       /* writable_option holds canonical paths */
 	struct place *found; /* what was at each of them when the layers were built */
-	uint32_t generation; /* counts these times */
+	uint32_t generation; /* counts these times, and changes of / */
+	struct timespec root_changed; /* /, when the rulesets were begun: they name what is in it */
 	bool privileged; /* the effective uid is 0 */
 	uint32_t uid, gid;
 	struct tmpdir *tmpdir, *users_tmpdir;
