@@ -8,6 +8,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -18,9 +21,11 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -739,6 +744,69 @@ static int mode_headless(int argc, char **argv)
 	return 4;
 }
 
+/* A listener, or where there is no IP one end of a pair, with a name in the network namespace. */
+static int named_socket(void)
+{
+	const struct sockaddr_in port = { .sin_family = AF_INET, .sin_port = htons(8123),
+					  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0procpen-left" };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), pair[2];
+
+	if (fd >= 0)
+		return bind(fd, (const void *)&port, sizeof(port)) || listen(fd, 1) ? -1 : fd;
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	       bind(pair[0], (const void *)&name, sizeof(name)) ? -1 : pair[0];
+}
+
+/* Send @fd and one end of a pair to the other one: only the kernel's collector ends such a ring. */
+static int leave_in_queue(int fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .head = { CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	char byte = 'x';
+	struct iovec bytes = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	int pair[2], fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		return -1;
+	fds[0] = fd;
+	fds[1] = pair[1];
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	return (int)sendmsg(pair[0], &message, 0);
+}
+
+/* Let the kernel wait for @fd: it drops this reference after the exit. */
+static int leave_in_poll(int fd)
+{
+	static struct iocb wait = { .aio_lio_opcode = IOCB_CMD_POLL, .aio_buf = POLLIN };
+	struct iocb *list = &wait;
+	aio_context_t context = 0;
+
+	wait.aio_fildes = (unsigned)fd;
+	if (syscall(SYS_io_setup, 1, &context))
+		return -1;
+	return (int)syscall(SYS_io_submit, context, 1, &list);
+}
+
+/* leave queue|poll|none: exit with a socket that has a name in the network namespace, and that ends
+ * later or not at all. 1: the name is taken. */
+static int mode_leave(int argc, char **argv)
+{
+	int fd = named_socket();
+
+	(void)argc;
+	if (fd < 0 || (!strcmp(argv[0], "queue") && leave_in_queue(fd) < 0) ||
+	    (!strcmp(argv[0], "poll") && leave_in_poll(fd) < 0)) {
+		perror(argv[0]);
+		return 1;
+	}
+	_exit(0);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -751,6 +819,7 @@ static const struct {
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
 	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },
 	{ "headless", mode_headless, 1 }, { "births", mode_births, 0 },
+	{ "leave", mode_leave, 1 },
 };
 
 int main(int argc, char **argv)

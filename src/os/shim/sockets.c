@@ -4,6 +4,7 @@
 
 #include <asm/ioctl.h>
 #include <linux/audit.h>
+#include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/filter.h>
 #include <linux/poll.h>
@@ -26,44 +27,69 @@
 #define FAMILY_INET6 10
 #define FAMILY_NETLINK 16
 #define TYPE_STREAM 1
+#define TYPE_RAW 3
 #define TYPE_SEQPACKET 5
 #define TYPE_MASK 0xf
 
 /* Above the numbers that a command's descriptors take. */
 #define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX)
 
-#define DEVICES_SIZE 512 /* of /proc/net/dev: its two lines of headings, and the loopback device */
+#define TEXT_SIZE 512 /* of /proc/net/dev: its two lines of headings, and the loopback device */
 
 /* The command's process writes both, too, until its exec. */
 static volatile int listener = -1;
-static volatile int may_be_sent = 1; /* a socket of AF_UNIX may have been made */
+static volatile int may_be_sent = 1; /* a socket of AF_UNIX, or a raw one, may have been made */
 
-static int devices_fd = -1; /* /proc/net/dev of the namespace */
-static char devices[DEVICES_SIZE];
+/* What tells of traces, as it was when the namespace was new. */
+static struct sign {
+	const char *path;
+	int lines;    /* that count, 0: all; the rest of sockstat counts the whole system */
+	int may_lack; /* the kernel may have no IPv6 */
+	int fd;       /* -1: there is none */
+	char text[TEXT_SIZE];
+} signs[] = {
+	{ .path = "self/net/dev", .fd = -1 },
+	{ .path = "self/net/sockstat", .lines = 1, .fd = -1 },
+	{ .path = "self/net/ip6_flowlabel", .may_lack = 1, .fd = -1 },
+};
+#define SIGNS ((int)(sizeof(signs) / sizeof(*signs)))
 
-/* Copy the beginning of /proc/net/dev to @text. 0, or -1: it cannot be read. */
-static int sockets_read_devices(char text[DEVICES_SIZE])
+static int all_signs; /* sockets_begin() has found them */
+
+/* Copy what counts of @s to @text. 0, or -1: it cannot be read. */
+static int sockets_read_sign(const struct sign *s, char text[TEXT_SIZE])
 {
-	long n = sys4(__NR_pread64, devices_fd, text, DEVICES_SIZE, 0);
+	long n = sys4(__NR_pread64, s->fd, text, TEXT_SIZE, 0), size = n < 0 ? 0 : n;
 
-	for (long i = n < 0 ? 0 : n; i < DEVICES_SIZE; i++)
+	for (long i = 0, lines = s->lines; lines && i < size; i++)
+		if (text[i] == '\n' && !--lines)
+			size = i;
+	for (long i = size; i < TEXT_SIZE; i++)
 		text[i] = '\0';
 	return n > 0 ? 0 : -1;
 }
 
-void sockets_begin(void)
+/* Returns 0, or -1: it cannot be read. */
+static int sockets_begin_sign(struct sign *s)
 {
-	long fd = sys4(__NR_openat, AT_FDCWD, "self/net/dev", O_RDONLY | O_CLOEXEC, 0);
+	long fd = sys4(__NR_openat, AT_FDCWD, s->path, O_RDONLY | O_CLOEXEC, 0);
 
-	if (devices_fd >= 0)
-		sys1(__NR_close, devices_fd);
-	devices_fd = fd < 0 ? -1 : (int)sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, ABOVE);
+	if (s->fd >= 0)
+		sys1(__NR_close, s->fd);
+	s->fd = fd < 0 ? -1 : (int)sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, ABOVE);
 	if (fd >= 0)
 		sys1(__NR_close, fd);
-	if (sockets_read_devices(devices) && devices_fd >= 0) {
-		sys1(__NR_close, devices_fd);
-		devices_fd = -1;
-	}
+	if (fd == -ENOENT && s->may_lack)
+		return 0;
+	return s->fd < 0 ? -1 : sockets_read_sign(s, s->text);
+}
+
+void sockets_begin(void)
+{
+	all_signs = 1;
+	for (int i = 0; i < SIGNS; i++)
+		if (sockets_begin_sign(&signs[i]))
+			all_signs = 0;
 }
 
 void sockets_forget(void)
@@ -80,7 +106,7 @@ void sockets_forget(void)
  */
 static long sockets_install_filter(void)
 {
-	enum { TELL = 13, ALLOW = 14 }; /* their places below */
+	enum { IP = 13, TELL = 16, ALLOW = 17 }; /* their places below */
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 #define IF(here, value, yes, no) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - (here) - 1, (no) - (here) - 1)
@@ -95,9 +121,12 @@ static long sockets_install_filter(void)
 		[7] = IF(7, TYPE_STREAM, ALLOW, 8),
 		[8] = IF(8, TYPE_SEQPACKET, ALLOW, TELL),
 		[9] = LOAD(args[0]),
-		[10] = IF(10, FAMILY_INET, ALLOW, 11),
-		[11] = IF(11, FAMILY_INET6, ALLOW, 12),
+		[10] = IF(10, FAMILY_INET, IP, 11),
+		[11] = IF(11, FAMILY_INET6, IP, 12),
 		[12] = IF(12, FAMILY_NETLINK, ALLOW, TELL),
+		[IP] = LOAD(args[1]),
+		[14] = BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TYPE_MASK),
+		[15] = IF(15, TYPE_RAW, TELL, ALLOW),
 		[TELL] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		[ALLOW] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -113,7 +142,7 @@ static long sockets_install_filter(void)
 
 long sockets_watch(void)
 {
-	long fd = devices_fd < 0 ? -1 : sockets_install_filter();
+	long fd = all_signs ? sockets_install_filter() : -1;
 
 	if (fd >= 0) {
 		long moved = sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, ABOVE);
@@ -159,14 +188,25 @@ void sockets_serve(int revents)
 	sys3(__NR_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &go_on);
 }
 
-int sockets_left_traces(void)
+static int sockets_sign_differs(const struct sign *s)
 {
-	char now[DEVICES_SIZE];
+	char now[TEXT_SIZE];
 
-	if (may_be_sent || sockets_read_devices(now))
+	if (s->fd < 0)
+		return 0;
+	if (sockets_read_sign(s, now))
 		return 1;
-	for (int i = 0; i < DEVICES_SIZE; i++)
-		if (now[i] != devices[i])
+	for (int i = 0; i < TEXT_SIZE; i++)
+		if (now[i] != s->text[i])
 			return 1;
 	return 0;
+}
+
+int sockets_left_traces(void)
+{
+	int differs = may_be_sent || !all_signs;
+
+	for (int i = 0; i < SIGNS && !differs; i++)
+		differs = sockets_sign_differs(&signs[i]);
+	return differs;
 }

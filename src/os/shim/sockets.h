@@ -7,10 +7,14 @@
  * the shim, which holds its listener, has noted the call and lets it go on (seccomp_unotify(2)).
  * What the first filter refuses does not get here, because a refusal outranks a notification; it
  * must refuse all other ways to a socket (io_uring, the calls of other architectures). Other
- * sockets cannot leave the run, and end with it.
+ * sockets cannot leave the run.
  *
- * The other is what the kernel keeps of connections that are closed. Without CAP_NET_ADMIN that
- * begins with a packet, and all packets cross the loopback device, which counts them.
+ * The other is what the kernel keeps: a socket whose last reference it drops later (one in the
+ * queue of another, or one that io_submit(2) waits for), a connection that is closed, the labels of
+ * IPv6 flows. /proc/net counts the sockets and lists the labels. Without CAP_NET_ADMIN all else
+ * begins with a packet, and all packets cross the loopback device, which counts them; but a raw
+ * socket of IP, which takes CAP_NET_RAW, can set options of the namespace. So the shim is told of
+ * these, too.
  *
  * Order: sockets_begin() when the namespace is new; sockets_forget() before the command's process
  * is cloned, which shares the shim's memory and table of descriptors; that process calls
