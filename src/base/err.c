@@ -109,6 +109,9 @@ static const char *err_shortage_hint(int sys)
 		       "later; the operator can raise `ulimit -n`.";
 	case ENFILE:
 		return "The machine's open files ran out: retry later.";
+	case ETOOMANYREFS:
+		return "Programs of the user have sent too many descriptors that nobody has "
+		       "taken: end runs with process.kill, or retry later.";
 	case ENOSPC:
 		return "Space ran out: the disk is full, or so many objects of a kind exist "
 		       "(namespaces, watches, mounts): delete files that are not needed, or "
