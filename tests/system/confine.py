@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 
@@ -692,6 +693,29 @@ def test_devices(place, options):
             equal(is_open(found, "other"), {}, "open in %s" % sandbox)
         else:
             check("devices: all that" in gaps, "gaps %s" % gaps)
+
+
+@each_form
+def test_lent_directory_of_devices(place, options):
+    """A directory in /dev that the operator lends keeps its devices, and no other run has them."""
+    folders = [entry.path for entry in os.scandir("/dev") if entry.is_dir(follow_symlinks=False) and
+               os.stat(entry.path).st_dev == os.stat("/dev").st_dev]  # not /dev/pts, /dev/shm
+    found = [path for folder in sorted(folders) for path in sorted(glob.glob(folder + "/*"))
+             if stat.S_ISCHR(os.lstat(path).st_mode)]
+    script = "for f in %s; do (: <$f) 2>/dev/null && echo $f; done; true" % " ".join(found)
+    opened = {}
+    for kind, more in ("bare", NO_SANDBOX), ("usual", ()):
+        server = place.server(*(() if kind == "bare" else options), *more)
+        opened[kind] = server.run(script)["stdout_summary"].split()
+        server.stop()
+    if not opened["bare"]:
+        raise Skip("no device in a directory of /dev that this user may open")
+    equal(opened["usual"], [], "what nobody has lent")
+    lent = os.path.dirname(opened["bare"][0])
+    server = place.server(*options, "--set", "sandbox.writable=" + lent)
+    equal(server.run(script)["stdout_summary"].split(),
+          [path for path in opened["bare"] if path.startswith(lent + "/")], lent)
+    server.stop()
 
 
 @suite.test()
