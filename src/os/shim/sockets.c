@@ -34,7 +34,8 @@
 /* Above the numbers that a command's descriptors take. */
 #define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX)
 
-#define TEXT_SIZE 512 /* of /proc/net/dev: its two lines of headings, and the loopback device */
+#define READ_SIZE 512 /* of /proc/net/dev: its two headings, and the loopback device */
+#define TEXT_SIZE 96  /* of what is kept: the loopback device's counters of what came in */
 
 /* The command's process writes both, too, until its exec. */
 static volatile int listener = -1;
@@ -43,34 +44,40 @@ static volatile int may_be_sent = 1; /* a socket of AF_UNIX, or a raw one, may h
 /* What tells of traces, as it was when the namespace was new. */
 static struct sign {
 	const char *path;
-	int lines;    /* that count, 0: all; the rest of sockstat counts the whole system */
+	int skip;     /* lines of headings */
+	int lines;    /* that count then, 0: all; the rest of sockstat counts the whole system */
 	int may_lack; /* the kernel may have no IPv6 */
 	int fd;       /* -1: there is none */
-	char text[TEXT_SIZE];
 } signs[] = {
-	{ .path = "self/net/dev", .fd = -1 },
+	{ .path = "self/net/dev", .skip = 2, .fd = -1 },
 	{ .path = "self/net/sockstat", .lines = 1, .fd = -1 },
-	{ .path = "self/net/ip6_flowlabel", .may_lack = 1, .fd = -1 },
+	{ .path = "self/net/ip6_flowlabel", .skip = 1, .may_lack = 1, .fd = -1 },
 };
 #define SIGNS ((int)(sizeof(signs) / sizeof(*signs)))
 
+static char texts[SIGNS][TEXT_SIZE]; /* of each; short, because a shim holds few pages */
+
 static int all_signs; /* sockets_begin() has found them */
 
-/* Copy what counts of @s to @text. 0, or -1: it cannot be read. */
+/* Copy the beginning of what counts of @s to @text. 0, or -1: it cannot be read. */
 static int sockets_read_sign(const struct sign *s, char text[TEXT_SIZE])
 {
-	long n = sys4(__NR_pread64, s->fd, text, TEXT_SIZE, 0), size = n < 0 ? 0 : n;
+	char read[READ_SIZE];
+	long n = sys4(__NR_pread64, s->fd, read, READ_SIZE, 0);
+	int line = 0, at = 0;
 
-	for (long i = 0, lines = s->lines; lines && i < size; i++)
-		if (text[i] == '\n' && !--lines)
-			size = i;
-	for (long i = size; i < TEXT_SIZE; i++)
-		text[i] = '\0';
+	for (long i = 0; i < n && at < TEXT_SIZE; i++) {
+		if (line >= s->skip && (!s->lines || line < s->skip + s->lines))
+			text[at++] = read[i];
+		line += read[i] == '\n';
+	}
+	while (at < TEXT_SIZE)
+		text[at++] = '\0';
 	return n > 0 ? 0 : -1;
 }
 
 /* Returns 0, or -1: it cannot be read. */
-static int sockets_begin_sign(struct sign *s)
+static int sockets_begin_sign(struct sign *s, char text[TEXT_SIZE])
 {
 	long fd = sys4(__NR_openat, AT_FDCWD, s->path, O_RDONLY | O_CLOEXEC, 0);
 
@@ -81,14 +88,14 @@ static int sockets_begin_sign(struct sign *s)
 		sys1(__NR_close, fd);
 	if (fd == -ENOENT && s->may_lack)
 		return 0;
-	return s->fd < 0 ? -1 : sockets_read_sign(s, s->text);
+	return s->fd < 0 ? -1 : sockets_read_sign(s, text);
 }
 
 void sockets_begin(void)
 {
 	all_signs = 1;
 	for (int i = 0; i < SIGNS; i++)
-		if (sockets_begin_sign(&signs[i]))
+		if (sockets_begin_sign(&signs[i], texts[i]))
 			all_signs = 0;
 }
 
@@ -188,7 +195,7 @@ void sockets_serve(int revents)
 	sys3(__NR_ioctl, listener, SECCOMP_IOCTL_NOTIF_SEND, &go_on);
 }
 
-static int sockets_sign_differs(const struct sign *s)
+static int sockets_sign_differs(const struct sign *s, const char text[TEXT_SIZE])
 {
 	char now[TEXT_SIZE];
 
@@ -197,7 +204,7 @@ static int sockets_sign_differs(const struct sign *s)
 	if (sockets_read_sign(s, now))
 		return 1;
 	for (int i = 0; i < TEXT_SIZE; i++)
-		if (now[i] != s->text[i])
+		if (now[i] != text[i])
 			return 1;
 	return 0;
 }
@@ -207,6 +214,6 @@ int sockets_left_traces(void)
 	int differs = may_be_sent || !all_signs;
 
 	for (int i = 0; i < SIGNS && !differs; i++)
-		differs = sockets_sign_differs(&signs[i]);
+		differs = sockets_sign_differs(&signs[i], texts[i]);
 	return differs;
 }
