@@ -195,8 +195,8 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 			      "limits itself",
 	[FILTER_OWNERS] = "the kernel would send them a descriptor's signals",
 	[FILTER_SET_ID] = "a set-uid program that stays behind lends its owner to other users",
-	[FILTER_OPENING] = "the same; access mode 3 is for ioctl alone, and Landlock asks no right "
-			   "for it",
+	[FILTER_OPENING] = "a set-uid program that stays behind lends its owner to other users; "
+			   "access mode 3 is for ioctl alone, and Landlock asks no right for it",
 	[FILTER_PIDFDS] = "a descriptor of them is a way around all of this; tools fall back to "
 			  "kill",
 };
