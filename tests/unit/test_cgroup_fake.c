@@ -252,29 +252,34 @@ static void test_cgroup_v2_delegated(void **state)
 }
 
 static pid_t cleaner;
+static int cleaner_goes_on; /* closing it lets the cleaner remove the group */
 
 /* The group was made, and before we lock it, another server takes it for a dead one's: it locks it,
- * and removes what has its name a moment later. */
+ * and removes what has its name when it has the processor again. */
 static int make_before_cleaner(int dir, const char *name)
 {
-	int result = fake_make(dir, name), locked[2];
+	int result = fake_make(dir, name), locked[2], wait[2];
 	char byte;
 
 	if (result || cleaner)
 		return result;
 	assert_int_equal(pipe(locked), 0);
+	assert_int_equal(pipe(wait), 0);
 	cleaner = fork();
 	assert_true(cleaner >= 0);
 	if (!cleaner) {
 		int group = cgroup_open_locked(dir, name);
 
-		if (group >= 0 && write(locked[1], "", 1) == 1)
-			nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+		close(wait[1]);
+		if (group >= 0 && write(locked[1], "", 1) == 1 && read(wait[0], &byte, 1) != 0)
+			_exit(1);
 		_exit(group < 0 || fake_remove(dir, name));
 	}
 	assert_int_equal(read(locked[0], &byte, 1), 1);
 	close(locked[0]);
 	close(locked[1]);
+	close(wait[0]);
+	cleaner_goes_on = wait[1];
 	return 0;
 }
 
@@ -283,6 +288,7 @@ static void test_cgroup_cleaned_while_made(void **state)
 	const struct cgroup_limits limits = { .tasks = 32 };
 	struct cgroups *all = v2_alone("memory pids\n");
 	struct err e = ERR_INIT;
+	char path[CGROUP_NAME_SIZE + 16];
 	struct cgroup *g;
 	int status;
 
@@ -291,12 +297,15 @@ static void test_cgroup_cleaned_while_made(void **state)
 	fake.make = make_before_cleaner;
 	g = cgroup_new(all, 7, &limits, &e);
 	fake.make = fake_make;
-	assert_non_null(g);
+	close(cleaner_goes_on);
 	assert_int_equal(waitpid(cleaner, &status, 0), cleaner);
 	assert_int_equal(status, 0);
-	assert_true(there("top/own.scope/procpen-fake-7"));
+	assert_non_null(g);
+	snprintf(path, sizeof(path), "top/own.scope/%s", g->name);
+	assert_true(there(path));
 	assert_holds(g, "pids.max", "32");
 	cgroup_free(g);
+	assert_false(there(path));
 	assert_false(there("top/own.scope/procpen-fake-7"));
 	cgroups_free(all);
 }

@@ -4,15 +4,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
 /* Until we hold its lock, another server's cleanup takes a new group for a dead server's, locks it
- * and removes it, within a millisecond unless it has to wait for a processor. */
+ * and removes it. On a busy machine that can take long, so the next attempt has another name. */
 #define MAKE_ATTEMPTS 20
-#define MAKE_PAUSE_NS 500000
 #define RETIRED_MAX 8 /* retired groups that one sweep tries to remove */
 #define IDLE_MAX 16
 
@@ -32,6 +31,18 @@ struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const cha
 int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role)
 {
 	return g->roles & 1U << role ? g->dirs[g->all->role_place[role]] : -1;
+}
+
+static void group_close_fds(struct cgroup *g)
+{
+	mem_cleanup_close(&g->oom_fd);
+	mem_cleanup_close(&g->oom_source);
+	mem_cleanup_close(&g->forks_fd);
+	mem_cleanup_close(&g->events_fd);
+	for (int i = 0; i < CGROUP_PLACES_MAX; i++) {
+		mem_cleanup_close(&g->joins[i]);
+		mem_cleanup_close(&g->dirs[i]);
+	}
 }
 
 /* Remove a group that a server of the same name left behind. 1, or -1 with errno. */
@@ -63,31 +74,35 @@ static int group_make_once(struct cgroup *g, int place)
 	return errno == ENOENT || errno == ENODEV ? 1 : -1;
 }
 
-static int group_make_in(struct cgroup *g, int place)
+static int group_make_all(struct cgroup *g, const struct cgroup_place **failed)
 {
-	int result = 1;
+	int result = 0;
 
-	for (int i = 0; result > 0 && i < MAKE_ATTEMPTS; i++) {
-		if (i)
-			nanosleep(&(struct timespec){ .tv_nsec = MAKE_PAUSE_NS }, NULL);
-		mem_cleanup_close(&g->dirs[place]);
-		result = group_make_once(g, place);
-	}
-	return result ? -1 : 0;
-}
-
-int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed)
-{
-	for (int role = 0; role < CGROUP_ROLE_COUNT; role++) {
+	for (int role = 0; role < CGROUP_ROLE_COUNT && !result; role++) {
 		int place = g->all->role_place[role];
 
 		if (!(g->roles & 1U << role) || g->dirs[place] >= 0)
 			continue;
 		*failed = &g->all->places[place];
-		if (group_make_in(g, place))
-			return -1;
+		result = group_make_once(g, place);
 	}
-	return 0;
+	return result;
+}
+
+int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed)
+{
+	const size_t len = strlen(g->name);
+	int result = group_make_all(g, failed);
+
+	for (int i = 1; result > 0 && i < MAKE_ATTEMPTS; i++) {
+		for (int place = 0; place < CGROUP_PLACES_MAX; place++)
+			if (g->dirs[place] >= 0) /* ours: we have its lock */
+				cgroup_remove_tree(g->all->fs, g->all->places[place].dir, g->name);
+		group_close_fds(g);
+		snprintf(g->name + len, sizeof(g->name) - len, "-%d", i);
+		result = group_make_all(g, failed);
+	}
+	return result ? -1 : 0;
 }
 
 const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *limits)
@@ -166,18 +181,6 @@ bool cgroup_group_keep_idle(struct cgroup *g)
 	all->idle = g;
 	all->idle_count++;
 	return true;
-}
-
-static void group_close_fds(struct cgroup *g)
-{
-	mem_cleanup_close(&g->oom_fd);
-	mem_cleanup_close(&g->oom_source);
-	mem_cleanup_close(&g->forks_fd);
-	mem_cleanup_close(&g->events_fd);
-	for (int i = 0; i < CGROUP_PLACES_MAX; i++) {
-		mem_cleanup_close(&g->joins[i]);
-		mem_cleanup_close(&g->dirs[i]);
-	}
 }
 
 /* Remove the directories of @g in all places. False if one still holds processes: try later. */
