@@ -1,18 +1,21 @@
 /*
- * SIGCHLD wakes the loop, and reaper_collect() calls waitpid() until no dead child is
- * left. Watched pids live in a small chained hash. A sweep kills direct children only:
- * when an orphan dies its children become ours, and a direct child's pid cannot be
- * reused before we collect it.
+ * A signalfd(2) for SIGCHLD wakes the loop, and reaper_collect() calls waitpid() until no
+ * dead child is left. Watched pids live in a small chained hash. A sweep kills direct
+ * children only: when an orphan dies its children become ours, and a direct child's pid
+ * cannot be reused before we collect it.
  */
 #include "os/reaper.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "os/procfs.h"
 
@@ -37,7 +40,7 @@ struct sweep {
 
 struct reaper {
 	struct ev_loop *loop;
-	ev_signal signal;
+	ev_io signal; /* a signalfd(2) */
 	ev_timer timer;
 	struct reaper_entry *slots[REAPER_SLOTS];
 	struct sweep *sweeps;
@@ -75,11 +78,33 @@ static void reaper_collect(struct reaper *r)
 	r->childless = pid < 0 && errno == ECHILD;
 }
 
-static void reaper_on_sigchld(struct ev_loop *loop, ev_signal *w, int revents)
+/* One read takes all: a signal that is pending is not queued again. */
+static void reaper_on_sigchld(struct ev_loop *loop, ev_io *w, int revents)
 {
+	struct signalfd_siginfo info[2];
+
 	(void)loop;
 	(void)revents;
-	reaper_collect(w->data);
+	if (read(w->fd, info, sizeof(info)) > 0)
+		reaper_collect(w->data);
+}
+
+/* The default instead of what we may have inherited: the kernel keeps no status for a parent that
+ * ignores SIGCHLD. */
+static int reaper_open_signal(void)
+{
+	sigset_t child;
+	int fd;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	log_error("cannot watch for the ends of children: signalfd: %s", strerror(errno));
+	abort();
 }
 
 /* Is our child @pid part of a run that has lost its shim? */
@@ -203,11 +228,11 @@ struct reaper *reaper_new(struct ev_loop *loop)
 	struct reaper *r = mem_zalloc(sizeof(*r));
 
 	r->loop = loop;
-	ev_signal_init(&r->signal, reaper_on_sigchld, SIGCHLD);
+	ev_io_init(&r->signal, reaper_on_sigchld, reaper_open_signal(), EV_READ);
 	r->signal.data = r;
 	ev_timer_init(&r->timer, reaper_on_timer, 0., 0.);
 	r->timer.data = r;
-	ev_signal_start(loop, &r->signal);
+	ev_io_start(loop, &r->signal);
 	ev_unref(loop); /* this watcher alone must not keep the loop running */
 	reaper_watch_foreign(r);
 	return r;
@@ -218,7 +243,7 @@ void reaper_free(struct reaper *r)
 	if (!r)
 		return;
 	ev_ref(r->loop);
-	ev_signal_stop(r->loop, &r->signal);
+	loop_close(r->loop, &r->signal);
 	ev_timer_stop(r->loop, &r->timer);
 	for (size_t i = 0; i < REAPER_SLOTS; i++)
 		while (r->slots[i]) {

@@ -8,8 +8,10 @@
  * reaper_spare_privileged(), a process without no_new_privs, which no process of a run
  * is. A server that is init of a container adopts such processes.
  *
- * The reaper watches SIGCHLD on the server's loop. A child's pid stays taken until
- * waitpid() here collects it, so no signal can reach a recycled pid.
+ * The reaper watches SIGCHLD on the server's loop. It blocks the signal, for good: where one is
+ * pending and not blocked, some calls fail with EINTR whatever SA_RESTART says, among them poll(2),
+ * a memory limit of a control group, and all of some file systems in user space. A child's pid
+ * stays taken until waitpid() here collects it, so no signal can reach a recycled pid.
  */
 #ifndef PROCPEN_OS_REAPER_H
 #define PROCPEN_OS_REAPER_H

@@ -1,5 +1,7 @@
 #include "unit.h"
 
+#include <poll.h>
+
 #include "children.h"
 
 struct seen {
@@ -40,6 +42,27 @@ static pid_t fork_stubborn(void)
 	alarm(60);
 	for (;;)
 		pause();
+}
+
+/* poll(2) ends with EINTR, also with a timeout of 0, if a handler has to run; other calls do too,
+ * for instance the write of a memory limit. */
+static void test_reaper_interrupts_nothing(void **state)
+{
+	const pid_t here = getpid();
+	int interrupted = 0;
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		for (;;)
+			if (kill(here, SIGCHLD) || getppid() != here)
+				_exit(0);
+	assert_true(pid > 0);
+	for (int i = 0; i < 100000; i++)
+		interrupted += poll(NULL, 0, 0) < 0;
+	kill(pid, SIGKILL);
+	assert_true(children_wait(&all, children_none, NULL));
+	assert_int_equal(interrupted, 0);
 }
 
 static void test_reaper_tells_the_end(void **state)
@@ -225,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reaper_tells_the_end),
+		cmocka_unit_test(test_reaper_interrupts_nothing),
 		cmocka_unit_test(test_reaper_many),
 		cmocka_unit_test(test_reaper_unwatched_is_still_collected),
 		cmocka_unit_test(test_reaper_sweep_of_nothing),

@@ -38,11 +38,15 @@ static int fs_kernel_remove(int dir, const char *name)
 static int fs_kernel_write(int dir, const char *file, const char *text)
 {
 	AUTO_CLOSE int fd = openat(dir, file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	size_t len = strlen(text);
+	const size_t len = strlen(text);
+	ssize_t n = -1;
 
 	if (fd < 0)
 		return -1;
-	return write(fd, text, len) == (ssize_t)len ? 0 : -1;
+	do /* version 1 sets no memory limit while a signal is pending */
+		n = write(fd, text, len);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)len ? 0 : -1;
 }
 
 static bool fs_kernel_genuine(int dir, int version)
