@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 
 from client import STRESS, WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program
@@ -396,6 +397,32 @@ def hides(place, options):
     active = session(server)["active"]
     server.stop()
     return "mount_namespace" in active
+
+
+REPLACE = """
+import os, sys
+while os.getppid() == int(sys.argv[2]):
+    open(sys.argv[1] + ".new", "w").close()
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+@each_form
+def test_hidden_file_that_is_replaced(place, options):
+    """As programs do that write by rename(2): each run starts, also one that makes its mounts then."""
+    place.fill(place.path("secret", "replaced"))
+    key = place.path("secret", "replaced", "there")
+    if not hides(place, options):
+        return
+    server = place.server(*options, "--set", "sandbox.ahead=false", "--set", "sandbox.hide=" + key)
+    server.run("true")
+    with subprocess.Popen([sys.executable, "-c", REPLACE, key, str(os.getpid())]) as other:
+        try:
+            for _ in range(60):
+                equal(server.run("true")["exit_code"], 0, "exit code")
+        finally:
+            other.kill()
+    server.stop()
 
 
 @each_form

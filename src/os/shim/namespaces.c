@@ -41,6 +41,7 @@
 #define OPEN_DIRECTORY (OPEN_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define DESCRIPTORS_MAX 64
 #define NAME_SIZE 256 /* of a name in a directory, NUL included */
+#define REPLACED_MAX 64 /* attempts to cover a path whose file is replaced meanwhile */
 
 /* The clone of a tree that keeps what all others lose, and the place where it is attached. */
 struct kept {
@@ -252,7 +253,7 @@ static long namespaces_make_readonly(int place)
 
 /* Hide the entry's path below an empty directory or file, or mount it on itself, to pin it or
  * to make it read-only: a mount point cannot be renamed or removed (rename(2), EBUSY). */
-static long namespaces_cover_entry(const struct shim_mount *entry)
+static long namespaces_cover_found(const struct shim_mount *entry)
 {
 	char path[32];
 	long fd = namespaces_open_entry(entry), directory, result;
@@ -270,6 +271,17 @@ static long namespaces_cover_entry(const struct shim_mount *entry)
 	else
 		result = sys5(__NR_mount, "/dev/null", path, 0, MS_BIND, 0);
 	sys1(__NR_close, fd);
+	return result;
+}
+
+/* Nothing can be mounted on a file that was removed or replaced after it was opened (ENOENT), as
+ * programs do that write by rename(2): then cover the one that is there now. */
+static long namespaces_cover_entry(const struct shim_mount *entry)
+{
+	long result = -ENOENT;
+
+	for (int i = 0; i < REPLACED_MAX && result == -ENOENT; i++)
+		result = namespaces_cover_found(entry);
 	return result;
 }
 
