@@ -103,6 +103,7 @@ static const char *err_shortage_hint(int sys)
 		return "The limit of processes is reached, of this user, of the control group or "
 		       "of the machine: end something with process.kill, or retry later.";
 	case ENOMEM:
+	case ENOBUFS: /* of a socket */
 		return "Memory ran out: end something with process.kill, or retry later.";
 	case EMFILE:
 		return "The server's descriptors ran out: end runs with process.kill, or retry "

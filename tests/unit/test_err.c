@@ -145,8 +145,10 @@ static void test_err_shortage_says_what_ran_out(void **state)
 		int sys;
 		const char *what;
 	} shortages[] = {
-		{ EAGAIN, "limit of processes" }, { ENOMEM, "Memory" }, { EMFILE, "descriptors" },
-		{ ENFILE, "open files" },	  { ENOSPC, "disk" },	{ EDQUOT, "quota" },
+		{ EAGAIN, "limit of processes" }, { ENOMEM, "Memory" },
+		{ ENOBUFS, "Memory" },		  { EMFILE, "descriptors" },
+		{ ENFILE, "open files" },	  { ENOSPC, "disk" },
+		{ EDQUOT, "quota" },
 	};
 	struct err e = ERR_INIT;
 
