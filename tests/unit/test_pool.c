@@ -800,7 +800,9 @@ static void test_pool_late_requests(void **state)
 	(void)state;
 	start(s, j);
 	result = j->result;
-	assert_int_equal(children_report(result.control_fd, &ending.last), 0);
+	do
+		assert_int_equal(children_report(result.control_fd, &ending.last), 0);
+	while (ending.last.event == SHIM_STARTED); /* on a busy machine */
 	assert_true(ending.last.reusable);
 	for (size_t i = 0; i < COUNT_OF(late); i++)
 		assert_int_equal(send(result.control_fd, &late[i], sizeof(late[i]), 0),
