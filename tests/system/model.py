@@ -620,6 +620,8 @@ class Model:
         """Nothing is asked any more, and nothing runs."""
         self.settle()
         listed = self.server.call("process.list", {"state_filter": "running", "limit": 1000})
+        while self.server.notes:  # the events that came before the answer
+            self.take(self.server.notes.pop(0))
         for row in listed["processes"]:
             for run in self.runs:
                 run.killed |= run.process_id == row["process_id"]
