@@ -289,7 +289,7 @@ for n in range(int(sys.argv[2])):
 def test_clutter_is_gone_or_named(place, options):
     """However much a run leaves: at the end it is gone, or stderr names it, and the next server
     removes it. After a SIGKILL too."""
-    sizes = ["100000", "3000"] if STRESS else ["2000", "100"]
+    sizes = ["30000", "3000"] if STRESS else ["2000", "100"]
     for end in (Server.close_input, lambda server: server.signal(signal.SIGKILL)):
         server = place.server(*options)
         equal(server.run(PYTHON, ["-c", CLUTTER] + sizes, timeout=200)["exit_code"], 0, "the clutter")
@@ -416,10 +416,13 @@ def test_hidden_file_that_is_replaced(place, options):
         return
     server = place.server(*options, "--set", "sandbox.ahead=false", "--set", "sandbox.hide=" + key)
     server.run("true")
+    first = os.stat(key).st_ino
     with subprocess.Popen([sys.executable, "-c", REPLACE, key, str(os.getpid())]) as other:
         try:
+            eventually(lambda: os.stat(key).st_ino != first, WAIT, "nobody replaces the file")
             for _ in range(60):
                 equal(server.run("true")["exit_code"], 0, "exit code")
+            equal(other.poll(), None, "the program that replaces it has ended")
         finally:
             other.kill()
     server.stop()

@@ -275,10 +275,10 @@ static int make_before_cleaner(int dir, const char *name)
 			_exit(1);
 		_exit(group < 0 || fake_remove(dir, name));
 	}
-	assert_int_equal(read(locked[0], &byte, 1), 1);
-	close(locked[0]);
 	close(locked[1]);
 	close(wait[0]);
+	assert_int_equal(read(locked[0], &byte, 1), 1);
+	close(locked[0]);
 	cleaner_goes_on = wait[1];
 	return 0;
 }
@@ -659,6 +659,39 @@ static void test_cgroup_lost_to_a_cleaner(void **state)
 	cgroups_free(all);
 }
 
+static int made;
+
+static int make_and_lose_second(int dir, const char *name)
+{
+	if (fake_make(dir, name))
+		return -1;
+	return ++made == 2 ? fake_remove(dir, name) : 0;
+}
+
+/* A group has one name in all places: what was made under the first one is removed. */
+static void test_cgroup_lost_in_one_place(void **state)
+{
+	const struct cgroup_limits limits = { .memory_bytes = 1 << 26, .cpu_permille = 250 };
+	struct cgroups *all = v1();
+	struct err e = ERR_INIT;
+	struct cgroup *g;
+
+	(void)state;
+	assert_true(cgroups_prepare(all) & CGROUP_CPU);
+	fake.make = make_and_lose_second;
+	g = cgroup_new(all, 3, &limits, &e);
+	fake.make = fake_make;
+	assert_non_null(g);
+	assert_int_equal(made, 5); /* memory, cpu; memory, cpu, freezer */
+	assert_false(there("top/mem ory/a/b/procpen-fake-3"));
+	assert_true(there("top/mem ory/a/b/procpen-fake-3-1/tasks"));
+	assert_true(there("top/cpu,cpuacct/inner/procpen-fake-3-1/tasks"));
+	assert_true(there("top/freezer/procpen-fake-3-1/tasks"));
+	cgroup_free(g);
+	assert_false(there("top/mem ory/a/b/procpen-fake-3-1"));
+	cgroups_free(all);
+}
+
 static int make_no_more(int dir, const char *name)
 {
 	(void)dir;
@@ -769,6 +802,7 @@ int main(void)
 		fake_test(test_cgroup_link_is_not_followed),
 		fake_test(test_cgroup_texts),
 		fake_test(test_cgroup_lost_to_a_cleaner),
+		fake_test(test_cgroup_lost_in_one_place),
 		fake_test(test_cgroup_shortage_is_probed_again),
 		fake_test(test_cgroup_own_v1),
 		fake_test(test_cgroup_own_v2),

@@ -38,7 +38,8 @@ struct cgroup;  /* one run's group */
 
 #define CGROUP_JOIN_FDS_MAX 5
 
-/* @instance names our groups ("procpen-<instance>-<seq>"). Touches nothing. */
+/* @instance names our groups ("procpen-<instance>-<seq>", with "-<attempt>" where that is taken).
+ * Touches nothing. */
 struct cgroups *cgroups_new(const char *instance);
 
 /* Remove the empty groups and move the server out of its leaf. Free every group first. */

@@ -275,7 +275,8 @@ static long namespaces_cover_found(const struct shim_mount *entry)
 }
 
 /* Nothing can be mounted on a file that was removed or replaced after it was opened (ENOENT), as
- * programs do that write by rename(2): then cover the one that is there now. */
+ * programs do that write by rename(2): then cover the one that is there now. The next replacement
+ * uncovers the name all the same (docs/security.md, hidden paths). */
 static long namespaces_cover_entry(const struct shim_mount *entry)
 {
 	long result = -ENOENT;
