@@ -5,6 +5,7 @@ is part of the environment of every command, so the unique name of that director
 all processes of a run: survivors() finds them in /proc wherever they have moved to.
 """
 import collections
+import fcntl
 import json
 import multiprocessing.util
 import os
@@ -13,8 +14,11 @@ import selectors
 import shutil
 import signal
 import socket
+import stat
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -386,6 +390,18 @@ class Server:
         while self.pending and not self.write_failed:
             check(time.monotonic() < end, "the server does not take its input")
             self.pump(0.1)
+
+    def wait_read(self, timeout=WAIT):
+        """Until the server has read all that was sent to it. It handles what it has read before it
+        looks at what its runs do."""
+        if self.w is None:
+            return
+        end = time.monotonic() + timeout
+        unread = termios.TIOCOUTQ if stat.S_ISSOCK(os.fstat(self.w).st_mode) else termios.FIONREAD
+        self.flush(timeout)
+        while struct.unpack("i", fcntl.ioctl(self.w, unread, bytes(4)))[0]:
+            check(time.monotonic() < end, "the server does not read its input")
+            self.pump(0.001)
 
     def _write(self):
         try:

@@ -175,6 +175,7 @@ class Player:
         time.sleep(int(value) / 1000)
 
     def touch(self, value):
+        self.server.wait_read()
         with open(os.path.join(self.server.workspace, value), "w", encoding="utf-8"):
             pass
 

@@ -11,7 +11,7 @@
   <! JSON           no such message has come in this story
   ~ MS              nothing comes for so long
   pause MS          wait
-  touch NAME        make a file in the workspace
+  touch NAME        make a file in the workspace, when the server has read what was sent
   await NAME        wait until a command has made it
   ! TERM            send a signal to the server
   eof               close the server's input
