@@ -392,10 +392,12 @@ static void audit_redact_note_word(struct redact_command *c, const char *p)
 		c->subcommand = true;
 }
 
-/* Does a simple command end at @p? Separators in quotes are seldom followed by a blank. */
-static bool audit_redact_ends_command(const char *p)
+/* Does a simple command end at @p in @text? Separators in quotes are seldom followed by a blank. */
+static bool audit_redact_ends_command(const char *text, const char *p)
 {
-	return *p == '\n' || (strchr(";|&", *p) && strchr(" \t\n;|&", p[1]));
+	if (*p == '\n')
+		return p == text || p[-1] != '\\';
+	return strchr(";|&", *p) && strchr(" \t\n;|&", p[1]);
 }
 
 static size_t audit_redact_mask_any(struct buf *out, const char *p)
@@ -413,10 +415,10 @@ static size_t audit_redact_mask_any(struct buf *out, const char *p)
 
 static size_t audit_redact_mask_word(struct buf *out, const char *p, struct redact_command *c)
 {
-	size_t used = audit_redact_mask_any(out, p);
+	size_t used = audit_redact_mask_option(out, p, c); /* first: "-psecret" is no option's name */
 
 	if (used == 0)
-		used = audit_redact_mask_option(out, p, c);
+		used = audit_redact_mask_any(out, p);
 	if (used == 0)
 		audit_redact_note_word(c, p);
 	return used;
@@ -435,7 +437,7 @@ char *audit_redact(const char *text)
 			      (p == text || !audit_redact_is_name_char(p[-1]));
 		size_t used = starts ? audit_redact_mask_word(&out, p, &command) : 0;
 
-		if (audit_redact_ends_command(p))
+		if (audit_redact_ends_command(text, p))
 			command = (struct redact_command){ 0 };
 
 		if (used == 0)
