@@ -271,6 +271,57 @@ def test_temporary_directory_after_sigkill(place, options):
     equal(os.listdir(server.state + "/tmp"), [], "left after an orderly end")
 
 
+def move_away(place, path):
+    """And put another directory there."""
+    os.rename(path, path + ".old")
+    os.mkdir(path, 0o700)
+    if place.user:
+        os.chown(path, place.user, place.user)
+
+
+@each_form
+def test_temporary_directory_is_made_again(place, options):
+    """Removed or replaced, as often as that happens; without a sandbox a command can do it."""
+    for profile in ("default", "none"):
+        server = place.server("--set", "sandbox.profile=" + profile, *options)
+        for change in (lambda _, path: shutil.rmtree(path), move_away) * 2:
+            tmpdir = server.run("echo $TMPDIR")["stdout_summary"].strip()
+            change(place, tmpdir)
+            for _ in range(3):
+                result = server.run("echo kept >>$TMPDIR/b && cat $TMPDIR/b")
+                check(result["success"], "after a change: %s" % result)
+            equal(result["stdout_summary"], "kept\n" * 3, "in the new one")
+            shutil.rmtree(tmpdir + ".old", ignore_errors=True)
+        if profile == "none":
+            mode = os.stat(place.path("outside")).st_mode
+            for script in ("mkdir $TMPDIR; ln -s %s $TMPDIR/shm", "ln -s %s $TMPDIR", ": >$TMPDIR # %s"):
+                server.run("rm -r $TMPDIR; " + script % place.path("outside"))
+                equal(server.run("touch $TMPDIR/c")["exit_code"], 0, "after " + script)
+            equal((os.stat(place.path("outside")).st_mode, os.path.exists(place.path("outside", "c"))),
+                  (mode, False), "where the links lead")
+        server.stop()
+        equal(os.listdir(server.state + "/tmp"), [], "left after the end")
+
+
+@each_form
+def test_place_is_put_right(place, options):
+    """What was refused runs when the operator has corrected what the error names."""
+    server = place.server(*options)
+    folder = server.state + "/tmp"
+    os.makedirs(folder, mode=0o700)
+    place.own()
+    os.chmod(folder, 0o755)
+    for _ in range(2):
+        try:
+            server.run("true")
+            check(False, "it runs with the wrong mode")
+        except RpcError as e:
+            check(e.type == "SandboxUnavailable" and "0755" in str(e), "error %s" % e)
+    os.chmod(folder, 0o700)
+    equal(server.run("true")["exit_code"], 0, "with the right mode")
+    server.stop()
+
+
 # Arguments: how many files, how many levels of directories.
 CLUTTER = """
 import os, sys

@@ -1007,8 +1007,8 @@ static void test_confine_trial_leaves_no_process(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
-/* If the temporary directory cannot be created nothing runs, each time for the same reason. */
-static void test_confine_failure_stays(void **state)
+/* While the temporary directory cannot be created nothing runs, each time for the same reason. */
+static void test_confine_place_is_put_right(void **state)
 {
 	struct fixture *f = *state;
 	char bad[SCRATCH_PATH];
@@ -1023,6 +1023,8 @@ static void test_confine_failure_stays(void **state)
 		assert_non_null(strstr(f->e.message, "temporary directory"));
 		assert_non_null(strstr(err_hint_text(&f->e), "--state-dir"));
 	}
+	assert_int_equal(unlink(scratch_path(&f->tmp, "file")), 0);
+	assert_int_equal(enter(f, &nothing), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -1066,7 +1068,7 @@ int main(void)
 		TEST(test_confine_gap_of_what_is_not_hidden),
 		TEST(test_confine_trial),
 		TEST(test_confine_trial_leaves_no_process),
-		TEST(test_confine_failure_stays),
+		TEST(test_confine_place_is_put_right),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -472,6 +472,7 @@ static int probe_prepare(struct confine *c, struct err *e)
 	static const char switch_on[] = "give --set sandbox.namespaces=on";
 
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
+	c->tried = false;
 	if (probe_shim(e))
 		return -1;
 	c->own_ipc = access("/proc/self/ns/ipc", F_OK) == 0;
@@ -493,6 +494,7 @@ static int probe_prepare(struct confine *c, struct err *e)
 		probe_drop_layer(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
 	}
 	probe_ports(c);
+	c->tried = true;
 	if (probe_find_usable(c, e))
 		return -1;
 	probe_ports(c);
@@ -530,7 +532,8 @@ int confine_prepare(struct confine *c, struct err *e)
 		return 0;
 	*e = c->failure;
 	json_incref(e->details);
-	if (probe_is_transient(e->sys))
+	/* What a trial has shown stays; a place can be put right, and looking costs little. */
+	if (!c->tried || probe_is_transient(e->sys))
 		probe_reset(c);
 	return -1;
 }

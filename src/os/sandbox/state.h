@@ -41,7 +41,7 @@ struct confine {
 	struct tmpdir *tmpdir, *users_tmpdir;
 	struct cgroups *cgroups;
 
-	bool prepared;
+	bool prepared, tried; /* the layers are built; a trial has shown which work */
 	int64_t again_ms; /* clock_mono_ms() when a layer that a shortage has taken away is tried
 			   * again; 0: none was */
 	struct err failure;  /* of confine_prepare(); type 0: success */

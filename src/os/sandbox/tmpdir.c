@@ -423,24 +423,50 @@ static void tmpdir_cleaner_end(struct tmpdir *t, int64_t until_us)
 
 /* ---- the directory ---- */
 
+/* Returns the directory's descriptor, or -1 with errno. */
+static int tmpdir_make_or_open(int dir, const char *name)
+{
+	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(dir, name, OPEN_DIRECTORY);
+}
+
+/* Make @name in @dir, or take the directory of ours that has come there; a link or a file gives way.
+ * The user may have replaced the first one, and without a sandbox so may a command. Returns its
+ * descriptor, or -1 with errno. */
+static int tmpdir_make_in(int dir, const char *name, mode_t mode)
+{
+	struct stat st;
+	int fd = tmpdir_make_or_open(dir, name);
+
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR) && !unlinkat(dir, name, 0))
+		fd = tmpdir_make_or_open(dir, name);
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && st.st_uid != geteuid())
+		errno = EPERM;
+	else if (!fchmod(fd, mode)) /* mkdir() applies the umask */
+		return fd;
+	mem_cleanup_close(&fd);
+	return -1;
+}
+
 static int tmpdir_make_shared_memory(const struct tmpdir *t)
 {
+	AUTO_CLOSE int fd = -1;
+
 	if (t->for_users)
 		return 0;
-	if (mkdirat(t->fd, TMPDIR_SHARED_MEMORY, 0700) < 0)
-		return -1;
-	return fchmodat(t->fd, TMPDIR_SHARED_MEMORY, 01777, 0); /* mkdir() applies the umask */
+	fd = tmpdir_make_in(t->fd, TMPDIR_SHARED_MEMORY, 01777);
+	return fd < 0 ? -1 : 0;
 }
 
 static int tmpdir_make_directory(struct tmpdir *t)
 {
 	struct stat st;
 
-	if (mkdirat(t->place, tmpdir_instance_name(t), 0700) < 0)
-		return -1;
-	t->fd = openat(t->place, tmpdir_instance_name(t), OPEN_DIRECTORY);
-	if (t->fd >= 0 && !fchmod(t->fd, t->mode) && !fstat(t->fd, &st) &&
-	    !tmpdir_make_shared_memory(t)) {
+	t->fd = tmpdir_make_in(t->place, tmpdir_instance_name(t), t->mode);
+	if (t->fd >= 0 && !fstat(t->fd, &st) && !tmpdir_make_shared_memory(t)) {
 		t->dev = st.st_dev;
 		t->ino = st.st_ino;
 		return 0;
@@ -495,6 +521,7 @@ void tmpdir_forget(struct tmpdir *t)
 {
 	log_warn("the private temporary directory %.400s was removed or replaced: the next command "
 		 "gets a new one there", t->path);
+	tmpdir_unlink_lock(t, tmpdir_instance_name(t)); /* or it would look like one that is used */
 	mem_cleanup_close(&t->fd);
 	mem_cleanup_close(&t->lock);
 	mem_cleanup_close(&t->place);
