@@ -145,6 +145,13 @@ static int command_check_blank(const struct command *c, struct err *e)
 				   : "Give a command line, or a program and args.");
 }
 
+const char *command_usual_stdin(const json_t *params)
+{
+	bool fed = json_object_get(params, "stdin") && !json_get_bool(params, "background", false);
+
+	return json_get_bool(params, "tty", false) ? "pipe" : fed ? "data" : "null";
+}
+
 int command_resolve(struct command *c, const struct run_shell *shell, struct err *e)
 {
 	if (command_check_blank(c, e))

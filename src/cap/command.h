@@ -41,6 +41,10 @@ int command_read(struct command *c, const json_t *params, struct err *e);
 int command_decode(const json_t *params, const char *name, const char *encoding, char **bytes,
 		   size_t *len, struct err *e);
 
+/* The stdin_mode of a run whose request has none: a terminal stays open, a foreground run gets the
+ * bytes of stdin. */
+const char *command_usual_stdin(const json_t *params);
+
 /* Fill argv; a string is for @shell. 0, or -1 with InvalidParams (a string that cannot be split
  * into words) or InvalidCommand (no command in it). */
 int command_resolve(struct command *c, const struct run_shell *shell, struct err *e);

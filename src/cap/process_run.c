@@ -191,13 +191,9 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 			row->name);
 }
 
-/* Without a mode a foreground run gets the bytes of the request, and a background run none; a
- * terminal stays open. */
-static enum proc_stdin process_run_stdin_mode(const json_t *params, const struct run_task *t)
+static enum proc_stdin process_run_stdin_mode(const json_t *params)
 {
-	bool fed = t->command.stdin_bytes && !t->background;
-	const char *usual = t->terminal.start.cols ? "pipe" : fed ? "data" : "null";
-	const char *mode = json_get_str(params, "stdin_mode", usual);
+	const char *mode = json_get_str(params, "stdin_mode", command_usual_stdin(params));
 
 	if (!strcmp(mode, "pipe"))
 		return PROC_STDIN_PIPE;
@@ -276,7 +272,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	process_run_judge_typed(t, &call->judge);
 	call->event.command = t->command.shown;
-	t->stdin_mode = process_run_stdin_mode(params, t);
+	t->stdin_mode = process_run_stdin_mode(params);
 	process_run_hold_stdin(call);
 	t->result_options.stdin_ignored =
 		t->command.stdin_bytes && t->stdin_mode == PROC_STDIN_NULL;

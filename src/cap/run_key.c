@@ -8,6 +8,8 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "cap/command.h"
+#include "cap/run_limits.h"
 
 #define PARAMS_MAX (64u << 20) /* never reached: a message is shorter */
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: up to it every whole number has one spelling */
@@ -16,9 +18,9 @@
 static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
-	{ "environment", "{}" }, { "limits", "{}" }, { "log_mode", "\"append\"" },
-	{ "network", "true" },
-	{ "profile", "\"default\"" }, { "working_directory", "\".\"" },
+	{ "cols", "80" }, { "environment", "{}" }, { "limits", "{}" },
+	{ "log_mode", "\"append\"" }, { "network", "true" }, { "profile", "\"default\"" },
+	{ "rows", "24" }, { "working_directory", "\".\"" },
 };
 
 static void run_key_drop_default(json_t *params, const char *name, const char *json)
@@ -41,7 +43,8 @@ static void run_key_drop_number(json_t *params, const char *name, int64_t number
 /* As process.run takes them when they are left out, which depends on the call and the operator. */
 static void run_key_drop_defaults(json_t *params, const struct config *config, const struct req *r)
 {
-	bool fed = json_object_get(params, "stdin") && !json_get_bool(params, "background", false);
+	int64_t background = config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS);
+	int64_t background_most = config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS);
 	int64_t most = (int64_t)r->dialect->summary_bytes;
 	int64_t bytes = config_int(config, CONFIG_PROCESS_MAX_OUTPUT_BYTES);
 	int64_t lines = config_int(config, CONFIG_PROCESS_STDOUT_LINES);
@@ -52,7 +55,17 @@ static void run_key_drop_defaults(json_t *params, const struct config *config, c
 	run_key_drop_number(params, "max_output_bytes", bytes < most ? bytes : most);
 	run_key_drop_number(params, "stderr_lines", json_get_int(params, "stdout_lines", lines));
 	run_key_drop_number(params, "stdout_lines", lines);
-	run_key_drop_default(params, "stdin_mode", fed ? "\"data\"" : "\"null\"");
+	if (background_most && (!background || background > background_most))
+		background = background_most;
+	if (json_get_bool(params, "background", false) && background)
+		run_key_drop_number(params, "max_runtime", background);
+	if (!strcmp(json_get_str(params, "stdin_mode", ""), command_usual_stdin(params)))
+		json_object_del(params, "stdin_mode");
+	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
+		json_object_del(params, "network");
+	if (!strcmp(config_choice(config, CONFIG_SANDBOX_PROFILE), "strict"))
+		json_object_del(params, "profile");
+	run_limits_drop_usual(config, params);
 	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
 		run_key_drop_default(params, run_key_defaults[i].name, run_key_defaults[i].json);
 }

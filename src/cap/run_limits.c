@@ -117,6 +117,24 @@ static int run_limits_read_memory(const struct config *config, const json_t *par
 	return -1;
 }
 
+void run_limits_drop_usual(const struct config *config, json_t *params)
+{
+	struct confine_request asked = { 0 }, usual = { 0 };
+	struct err e = ERR_INIT;
+	json_t *none = json_object();
+
+	if (!run_limits_read_cpu(config, params, &asked, &e) &&
+	    !run_limits_read_cpu(config, none, &usual, &e) &&
+	    asked.cpu_permille == usual.cpu_permille)
+		json_object_del(params, "cpu_limit");
+	if (!run_limits_read_memory(config, params, &asked, &e) &&
+	    !run_limits_read_memory(config, none, &usual, &e) &&
+	    asked.memory_bytes == usual.memory_bytes)
+		json_object_del(params, "memory_limit");
+	json_decref(none);
+	err_release(&e);
+}
+
 /* ---- limits ---- */
 
 static int run_limits_bad(struct err *e, const char *name, const char *problem)

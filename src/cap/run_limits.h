@@ -30,6 +30,10 @@ struct run_limits {
 int run_limits_read(const struct config *config, const json_t *params, struct run_limits *l,
 		    struct confine_request *request, struct err *e);
 
+/* Remove what asks for the limits that a run gets anyway from @params, which run_limits_read() has
+ * checked. */
+void run_limits_drop_usual(const struct config *config, json_t *params);
+
 /* Write "allowances" of agent.session: the most that a request may ask for; null: no bound. */
 void run_limits_write(struct jsonw *w, const struct config *config);
 

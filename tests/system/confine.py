@@ -271,6 +271,17 @@ def test_temporary_directory_after_sigkill(place, options):
     equal(os.listdir(server.state + "/tmp"), [], "left after an orderly end")
 
 
+@each_form
+def test_repeat_names_the_profile(place, options):
+    """Where the operator has set strict, a call that asks for it is the same call."""
+    needs_strict(place, options)
+    server = place.server("--set", "sandbox.profile=strict", *options)
+    first = server.run("true", idempotency_key="k")
+    again = server.run("true", idempotency_key="k", profile="strict")
+    equal((again["process_id"], again["replayed"]), (first["process_id"], True), "with the profile")
+    server.stop()
+
+
 def move_away(place, path):
     """And put another directory there."""
     os.rename(path, path + ".old")

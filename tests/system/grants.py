@@ -97,6 +97,16 @@ def test_parameters():
         equal(tried(server, {**base, **change})[0], "asked", "with %s" % change)
     equal(tried(server, base)[0], "granted", "after refusals of others")
 
+    # On a terminal the keyboard is open unless the request closes it.
+    grant(server, {"command": "true", "tty": True, "stdin_mode": "null"})
+    for change in ({"stdin_mode": "data"}, {"stdin_mode": "pipe"}, {"stdin_mode": None}):
+        equal(tried(server, {"command": "true", "tty": True, "stdin_mode": "null", **change})[0], "asked",
+              "with %s" % change)
+    grant(server, {"command": "true", "tty": True})
+    for change in ({"stdin_mode": "pipe"}, {"cols": 80, "rows": 24}):
+        equal(tried(server, {"command": "true", "tty": True, **change})[0], "granted", "with %s" % change)
+    equal(tried(server, {"command": "true", "tty": True, "cols": 81})[0], "asked", "another width")
+
     # What is the same in words leads elsewhere.
     link = os.path.join(server.workspace, "link")
     os.symlink("sub", link)
