@@ -85,6 +85,7 @@ struct server {
 	bool pinged;        /* the first half has: the client is asked whether it is there */
 	uint64_t leased;    /* outq_progress() when the lease began */
 	int survivors;      /* processes of our runs that may still be alive */
+	struct audit_stop stop; /* what the record of the end says of it */
 };
 
 /* ---- closing ---- */
@@ -173,26 +174,32 @@ static void server_on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 	loop_timer_start(loop, w, FLUSH_MS);
 }
 
-/* Report on stderr and in the audit log the processes that could not be ended. The shims go on
- * killing them, but nothing will report the outcome. */
+/* Report on stderr the processes that could not be ended. The shims go on killing them, but nothing
+ * will report the outcome. */
 static void server_report_survivors(struct server *s)
 {
-	struct audit_stop stop = { 0 };
-	struct err e = ERR_INIT;
 	int bare;
 
 	s->survivors = proctab_alive(s->procs, &bare);
-	stop.survivors = (uint32_t)s->survivors;
-	stop.gap = bare ? "fork_chains" : NULL;
+	s->stop.survivors = (uint32_t)s->survivors;
+	s->stop.gap = bare ? "fork_chains" : NULL;
 	if (s->survivors)
 		log_error("%d process%s of this session may still be alive%s", s->survivors,
 			  s->survivors == 1 ? "" : "es",
 			  bare ? " (fork_chains: with neither a PID namespace nor a control group "
 				 "they can outrun the kill)" : "");
-	if (audit_stopped(s->context.audit, &stop, &e)) {
+}
+
+/* Record the end of the server. False, and with @last a warning: the log cannot be written. */
+static bool server_record_stop(struct server *s, bool last)
+{
+	struct err e = ERR_INIT;
+	bool done = !audit_stopped(s->context.audit, &s->stop, &e);
+
+	if (!done && last)
 		log_warn("%s", e.message);
-		err_release(&e);
-	}
+	err_release(&e);
+	return done;
 }
 
 /* The same signal again: leave only the time for the kills, none for slow readers. */
@@ -687,6 +694,7 @@ int server_main(struct context_options *options)
 {
 	struct server s = { .stdio = { { .fd = -1 }, { .fd = -1 } } };
 	struct err e = ERR_INIT;
+	bool recorded;
 	int status = 1;
 
 	server_block_others();
@@ -708,7 +716,10 @@ int server_main(struct context_options *options)
 		status = server_report_losses(&s);
 		server_report_survivors(&s);
 		status = s.survivors ? STATUS_SURVIVORS : status;
+		recorded = server_record_stop(&s, false);
 		server_tear_down(&s);
+		if (!recorded) /* the temporary files may have filled its disk, and are removed now */
+			server_record_stop(&s, true);
 	}
 	stdio_release(&s.stdio);
 	context_close(&s.context);

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from client import STRESS, WAIT, Skip, check, equal, eventually, is_alive, on_small_disk, server_path
+from client import STRESS, WAIT, RpcError, Skip, check, equal, eventually, is_alive, on_small_disk, server_path
 from followed import Server
 from suite import Suite
 
@@ -455,6 +455,32 @@ def test_full_disk_is_cleaned():
             equal(server.run("echo alive")["stdout_summary"], "alive\n", "on a full disk")
         equal(server.run("rm %s/big" % place)["exit_code"], 0, "cleaning")
     server.stop()
+
+
+@suite.test()
+def test_end_on_a_full_disk():
+    """What fills it are temporary files: when these are gone the end is recorded."""
+    server = on_small_disk(Server(start=False))
+    process_id = server.run("sleep 1000", background=True)["process_id"]
+    server.run("cat /dev/zero >$TMPDIR/big")
+    refused = False
+    for _ in range(5000):
+        try:
+            server.run("true")
+        except RpcError as e:
+            refused = "audit" in str(e)
+            break
+    check(refused, "the disk was not full")
+    folder = os.open("/proc/%d/root%s/audit" % (server.pid, server.state), os.O_RDONLY)
+    server.close_input()
+    equal(server.wait_exit(), 0, "exit status")
+    with open(os.open(os.listdir(folder)[0], os.O_RDONLY, dir_fd=folder), encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    os.close(folder)
+    equal(lines[-1]["event"], "server_stop", "the last line")
+    check([line for line in lines if line["event"] == "end" and line["process_id"] == process_id],
+          "no end of the run in the background")
+    equal(sorted(line["seq"] for line in lines), list(range(1, len(lines) + 1)), "seq")
 
 
 @suite.test()
