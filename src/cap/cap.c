@@ -718,7 +718,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 static void cap_record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
 	AUTO_FREE char *changes = git_config_changes(c->git_config, p->started_wall_ms,
-						     p->started_mono_us);
+						     p->ended_wall_ms, p->started_mono_us);
 	const struct audit_end end = {
 		.exit_code = proc_exit_code(p),
 		.signal = proc_signal_name(p),

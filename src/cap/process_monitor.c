@@ -7,6 +7,7 @@
 #include "cap/denied_calls.h"
 #include "cap/run_log.h"
 #include "cap/run_members.h"
+#include "cap/run_warnings.h"
 #include "cap/until.h"
 #include "proc/input_wait.h"
 
@@ -35,24 +36,29 @@ static int process_monitor_prepare(struct cap_call *call, struct err *e)
 	return t->until ? 0 : -1;
 }
 
-static void process_monitor_write_result(struct req *r, struct proc *p, enum until_found found)
+static void process_monitor_write_result(const struct cap *c, struct req *r, struct proc *p,
+					 enum until_found found)
 {
 	const struct monitor_task *t = r->task;
 	struct jsonw *w = req_result(r);
 
 	run_members_record(w, p, RUN_MEMBERS_COMMAND_MAX, proc_usage(p));
+	if (p->rare->stdin_unread)
+		jsonw_int(w, "stdin_unread", (int64_t)p->rare->stdin_unread);
 	run_log_members(w, p);
+	run_warnings_write_end(w, c, p);
 	jsonw_bool(w, "matched", found == UNTIL_MET);
 	until_write(t->until, p, w);
 	denied_calls_write(w, p);
 }
 
-static void process_monitor_answer(struct req *r, struct proc *p, enum until_found found)
+static void process_monitor_answer(const struct cap *c, struct req *r, struct proc *p,
+				   enum until_found found)
 {
 	const struct monitor_task *t = r->task;
 	struct err e = ERR_INIT;
 
-	process_monitor_write_result(r, p, found);
+	process_monitor_write_result(c, r, p, found);
 	if (found != UNTIL_STOPPED) {
 		req_ok(r);
 		return;
@@ -74,22 +80,21 @@ static enum until_found process_monitor_look(const struct req *r, const struct p
 }
 
 /* Look, and answer if it is decided. Returns whether to go on waiting. */
-static bool process_monitor_decide(struct req *r, struct proc *p)
+static bool process_monitor_decide(const struct cap *c, struct req *r, struct proc *p)
 {
 	enum until_found found = process_monitor_look(r, p);
 
 	if (found == UNTIL_OPEN)
 		return true;
-	process_monitor_answer(r, p, found);
+	process_monitor_answer(c, r, p, found);
 	return false;
 }
 
 static bool process_monitor_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
-	(void)c;
 	if (!(events & PROC_EVENT_FAILED))
-		return process_monitor_decide(r, p);
-	process_monitor_answer(r, p, UNTIL_UNMET); /* its record goes with this event */
+		return process_monitor_decide(c, r, p);
+	process_monitor_answer(c, r, p, UNTIL_UNMET); /* its record goes with this event */
 	return false;
 }
 
@@ -100,7 +105,7 @@ static void process_monitor_on_change(struct cap *c, struct req *r)
 	struct err e = ERR_INIT;
 
 	if (p) {
-		process_monitor_decide(r, p);
+		process_monitor_decide(c, r, p);
 		return;
 	}
 	err_set(&e, ERR_PROCESS_NOT_FOUND, "the run was forgotten while it was searched");
@@ -123,7 +128,7 @@ static void process_monitor_answer_now(void *ctx, struct req *r)
 	struct proc *p = proctab_get(c->procs, t->seq);
 
 	if (p)
-		process_monitor_answer(r, p, UNTIL_UNMET);
+		process_monitor_answer(c, r, p, UNTIL_UNMET);
 	else
 		process_monitor_on_change(c, r);
 }
@@ -143,7 +148,7 @@ static enum cap_outcome process_monitor_start(struct cap_call *call)
 	until_begin(t->until, c, r, p, process_monitor_on_change);
 	found = process_monitor_look(r, p);
 	if (found != UNTIL_OPEN) {
-		process_monitor_write_result(r, p, found);
+		process_monitor_write_result(c, r, p, found);
 		return CAP_DONE;
 	}
 	input_wait_note(p); /* the answer can compare with now */

@@ -48,6 +48,10 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 	if (v->max_runtime_ignored)
 		run_warnings_add(w, "max_runtime was ignored: it is for a background run; timeout "
 				    "bounds this one");
+}
+
+static void run_warnings_add_unread(struct jsonw *w, const struct proc *p)
+{
 	if (p->rare->stdin_unread)
 		run_warnings_add(w, "the command left %" PRIu64 " byte%s of its stdin unread",
 				 p->rare->stdin_unread, p->rare->stdin_unread == 1 ? "" : "s");
@@ -88,7 +92,7 @@ static void run_warnings_add_git_config(struct jsonw *w, const struct cap *c, co
 {
 	AUTO_FREE char *changes = p->phase == PROC_SETTLED
 					  ? git_config_changes(c->git_config, p->started_wall_ms,
-							       p->started_mono_us)
+							       p->ended_wall_ms, p->started_mono_us)
 					  : NULL;
 
 	if (!changes)
@@ -107,6 +111,27 @@ static void run_warnings_add_log_file(struct jsonw *w, const struct cap *c, cons
 		jsonw_str(w, NULL, text);
 }
 
+/* What is true of the run, whatever the request said. */
+static void run_warnings_add_run(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
+	run_warnings_add_unread(w, p);
+	run_warnings_add_tree(w, p);
+	run_warnings_add_memory(w, p);
+	run_warnings_add_git_config(w, c, p);
+	run_warnings_add_log_file(w, c, p);
+}
+
+void run_warnings_write_end(struct jsonw *w, const struct cap *c, struct proc *p)
+{
+	jsonw_array(w, "warnings");
+	if (p->phase == PROC_SETTLED) {
+		run_limits_warn(w, p);
+		run_warnings_add_run(w, c, p);
+		refused_write_warn(w, c, p);
+	}
+	jsonw_end_array(w);
+}
+
 void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 			const struct run_result_options *v)
 {
@@ -116,10 +141,7 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 				    "this command could do anything that the user can do");
 	run_limits_warn(w, p);
 	run_warnings_add_request(w, p, v);
-	run_warnings_add_tree(w, p);
-	run_warnings_add_memory(w, p);
-	run_warnings_add_git_config(w, c, p);
-	run_warnings_add_log_file(w, c, p);
+	run_warnings_add_run(w, c, p);
 	if (v->same_failures >= SAME_FAILURES)
 		run_warnings_add(w, "this command has failed the same way %u times in a row, and "
 				    "no other command ran in between", v->same_failures);

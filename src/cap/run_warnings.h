@@ -16,4 +16,8 @@
 void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 			const struct run_result_options *v);
 
+/* Likewise of a run that is over, for who asks later: without what hangs on the request that started
+ * it. Empty while it runs. */
+void run_warnings_write_end(struct jsonw *w, const struct cap *c, struct proc *p);
+
 #endif

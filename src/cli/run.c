@@ -241,7 +241,7 @@ static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 			p->survivors, p->state == PROC_STATE_TIMED_OUT, proc_duration_ms(p),
 			t->json ? NULL
 				: git_config_changes(t->cap.git_config, p->started_wall_ms,
-						     p->started_mono_us),
+						     p->ended_wall_ms, p->started_mono_us),
 		};
 		t->status = cli_run_status_of_run(p);
 		if (t->relay && p->state != PROC_STATE_COMPLETED)

@@ -399,21 +399,6 @@ static void text_run_add_running(struct text *t, const char *none)
 		 background ? "5000} reads its output" : "45000} waits for its end");
 }
 
-static void text_run_add_warnings(struct text *t)
-{
-	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
-
-	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v))) {
-		size_t kept;
-		const char *text = text_bytes(t, v, &kept);
-
-		text_end_line(t);
-		text_add(t, "warning: ");
-		text_put_named(t, text, kept);
-		text_add(t, "\n");
-	}
-}
-
 /* Bytes of text for the warnings. */
 static size_t text_run_warnings_size(const struct text *t)
 {
@@ -443,7 +428,7 @@ void text_run(struct text *t)
 		text_run_add_ended(t, none);
 	text_run_add_size(t, &out);
 	text_run_add_size(t, &err);
-	text_run_add_warnings(t);
+	text_add_warnings(t);
 	text_run_add_part(t, &out, run->err.total > 0);
 	text_run_add_part(t, &err, true);
 	text_run_release(&out);

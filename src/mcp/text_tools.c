@@ -151,6 +151,7 @@ void text_monitor(struct text *t)
 	text_add_one_line(t, text_member(t, NULL, "command"), COMMAND_MAX);
 	text_add(t, "\n");
 	text_tools_add_usage(t);
+	text_add_warnings(t);
 	text_tools_add_until(t);
 	if (!text_has(t, text_member(t, NULL, "match"), "stream"))
 		text_tools_add_output(t);
