@@ -10,6 +10,7 @@
 
 #define LEFTOVERS_NAMED 64 /* in an error */
 #define MEMORY_SHARE 4 /* part of the server's memory limit that the log may take */
+#define LARGE_SHARE 16 /* the kernel hardly picks a process below this part of it */
 #define LOGS_FROM (1ULL << 40) /* their control groups have other numbers than those of runs */
 #define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
 
@@ -27,6 +28,7 @@ struct proctab {
 	uint64_t kept_bytes;
 	uint64_t unread_from; /* proctab_usage() has not read runs up to this number */
 	int64_t oom_kills; /* cgroup_own_oom_kills() at the last look */
+	int64_t large_bytes; /* the memory of a run that may be killed for the server's own limit */
 	bool closing;
 	proctab_hook hook;
 	void *hook_ctx;
@@ -134,12 +136,16 @@ static void proctab_limit_spools(struct proctab *t, struct proc *p)
 		proctab_drop_oldest(t);
 }
 
-/* A run has failed: is it because the server's own memory limit is reached? The kept output counts
- * against that limit, and without room every later command would be killed too. */
+/* A run is over: did the kernel kill a process because the server's own memory limit is reached? The
+ * kept output counts against that limit, and without room every later command would be killed too.
+ * Looking costs a read, so not after each small run that went well. */
 static void proctab_check_memory(struct proctab *t, struct proc *p)
 {
-	int64_t kills = t->options.own ? cgroup_own_oom_kills(t->options.own) : -1;
+	int64_t kills;
 
+	if (!t->options.own || (!proc_exit_code(p) && p->usage.memory_peak_bytes < t->large_bytes))
+		return;
+	kills = cgroup_own_oom_kills(t->options.own);
 	if (kills <= t->oom_kills)
 		return;
 	t->oom_kills = kills;
@@ -155,7 +161,7 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 	proctab_count_kept(t, p);
 	if (t->kept_bytes > t->options.budget_bytes)
 		proctab_keep_budget(t, p);
-	if (events & PROC_EVENT_SETTLED && proc_exit_code(p) != 0)
+	if (events & PROC_EVENT_SETTLED)
 		proctab_check_memory(t, p);
 	if (events & (PROC_EVENT_EMPTY | PROC_EVENT_FAILED))
 		t->trees--;
@@ -242,15 +248,16 @@ static void proctab_fail_full(const struct proctab *t, struct err *e)
  * kept in memory that counts against the server's own limit, and commands need the rest. */
 static void proctab_read_limits(struct proctab *t)
 {
-	int64_t share;
+	int64_t limit;
 
 	t->oom_kills = -1;
 	if (!t->options.own)
 		return;
 	t->oom_kills = cgroup_own_oom_kills(t->options.own);
-	share = cgroup_own_memory_limit(t->options.own) / MEMORY_SHARE;
-	if ((uint64_t)share < t->options.budget_bytes)
-		t->options.budget_bytes = (uint64_t)share;
+	limit = cgroup_own_memory_limit(t->options.own);
+	t->large_bytes = limit / LARGE_SHARE;
+	if ((uint64_t)limit / MEMORY_SHARE < t->options.budget_bytes)
+		t->options.budget_bytes = (uint64_t)limit / MEMORY_SHARE;
 }
 
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)

@@ -467,6 +467,20 @@ def test_output_is_dropped_when_memory_runs_out(server):
     check("memory limit" in server.stderr_text(), "nothing on stderr")
 
 
+@in_container(100)
+def test_a_kill_for_memory_is_told_of_its_run(server):
+    """Although the command ends well, or is answered before; a later run is not blamed."""
+    hog = server.hostile_path("hog") + " memory private 150 keep"
+    answer = server.run(hog + "; true")
+    equal(answer["exit_code"], 0, "a shell that goes on")
+    check([w for w in answer["warnings"] if "memory limit" in w], answer["warnings"])
+    equal(server.run("exit 3")["warnings"], [], "a later failure")
+    late = server.run(hog, background=True)["process_id"]
+    answer = server.call("process.monitor", {"process_id": late, "wait_ms": 60000})
+    equal(answer["state"], "killed", "in the background")
+    check([w for w in answer["warnings"] if "memory limit" in w], answer["warnings"])
+
+
 # --------------------------------------------------------------------- usage
 
 @with_limited()
