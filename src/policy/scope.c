@@ -211,18 +211,32 @@ static bool scope_may_leave(const char *rest)
 
 /* Has @s's workspace been removed? What has its name by now is no directory, or a link leads to
  * it, or scope_renew() has not been called yet. */
-static bool scope_is_gone(const struct scope *s)
+/* What follows the directory @name in the absolute @path; NULL: it does not lie there. */
+static const char *scope_rest_of(const char *name, const char *path)
+{
+	size_t len = strcmp(name, "/") ? strlen(name) : 0;
+
+	return strncmp(path, name, len) || (path[len] && path[len] != '/') ? NULL : path + len;
+}
+
+static bool scope_dir_is_gone(const struct scope_dir *dir)
 {
 	struct stat st;
 
-	return !fstat(s->dirs[0].fd, &st) && !st.st_nlink;
+	return !fstat(dir->fd, &st) && !st.st_nlink;
 }
 
-static int scope_fail_gone(const struct scope *s, struct err *e)
+static bool scope_is_gone(const struct scope *s)
 {
-	err_set(e, ERR_BAD_DIRECTORY,
-		"the workspace \"%.256s\" was removed after the server's start", s->names[0]);
-	return err_hint(e, "Commands can run again as soon as there is a directory at that path.");
+	return scope_dir_is_gone(&s->dirs[0]);
+}
+
+static int scope_fail_gone(const struct scope *s, size_t i, struct err *e)
+{
+	err_set(e, ERR_BAD_DIRECTORY, "the %s \"%.256s\" was removed after the server's start",
+		i ? "accessible directory" : "workspace", s->names[i]);
+	return err_hint(e, "Commands can run %sagain as soon as there is a directory at that path.",
+			i ? "there " : "");
 }
 
 /* What is wrong with the entry @name of the directory @dir, which does not open as a directory;
@@ -275,7 +289,10 @@ static int scope_fail_open(const struct scope *s, const char *path, int sys, str
 	if (sys == EMFILE || sys == ENFILE)
 		return err_sys(e, ERR_LIMIT_REACHED, sys, "working_directory cannot be opened now");
 	if (scope_is_gone(s))
-		return scope_fail_gone(s, e);
+		return scope_fail_gone(s, 0, e);
+	for (size_t i = 1; i < s->count; i++)
+		if (scope_rest_of(s->names[i], path) && scope_dir_is_gone(&s->dirs[i]))
+			return scope_fail_gone(s, i, e);
 	fault = scope_find_fault(s, at);
 	if (fault)
 		return err_set(e, ERR_BAD_DIRECTORY, "working_directory \"%.256s\": %.256s %s",
@@ -303,7 +320,7 @@ static int scope_open_workspace(const struct scope *s, int *fd, char **name, str
 	int copy;
 
 	if (!in_place && scope_is_gone(s))
-		return scope_fail_gone(s, e);
+		return scope_fail_gone(s, 0, e);
 	copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
 		return scope_fail_open(s, ".", errno, e);
@@ -317,7 +334,7 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	if (!path || path[0] == '\0')
 		return scope_open_workspace(s, fd, name, e);
 	if (path[0] != '/' && scope_is_gone(s))
-		return scope_fail_gone(s, e);
+		return scope_fail_gone(s, 0, e);
 	int opened = dir_open(s->dirs[0].fd, path);
 
 	if (opened < 0)
@@ -334,14 +351,6 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	*name = dir_name(opened, requested);
 	*fd = opened;
 	return 0;
-}
-
-/* What follows the directory @name in the absolute @path; NULL: it does not lie there. */
-static const char *scope_rest_of(const char *name, const char *path)
-{
-	size_t len = strcmp(name, "/") ? strlen(name) : 0;
-
-	return strncmp(path, name, len) || (path[len] && path[len] != '/') ? NULL : path + len;
 }
 
 int scope_beneath(const struct scope *s, const char *path, int *fd, const char **dir,

@@ -401,6 +401,29 @@ def test_workspace_is_made_again():
 
 
 @suite.test()
+def test_accessible_directory_is_made_again():
+    """While it is removed, commands there are BadDirectory; others run."""
+    server = Server(start=False)
+    other = server.base + "/other"
+    os.makedirs(other + "/in")
+    server.args += ["--allow-dir", other]
+    server.start()
+    equal(server.run("true", working_directory=other)["exit_code"], 0, "before")
+    shutil.rmtree(other)
+    for path in (other, other + "/in"):
+        try:
+            server.run("true", working_directory=path)
+            check(False, "it runs in " + path)
+        except RpcError as e:
+            equal(e.type, "BadDirectory", "type for " + path)
+            check("was removed" in str(e), "message %s" % e)
+    equal(server.run("true")["exit_code"], 0, "in the workspace")
+    os.mkdir(other)
+    equal(server.run("touch new", working_directory=other)["exit_code"], 0, "made again")
+    server.stop()
+
+
+@suite.test()
 def test_link_in_the_place_of_a_directory():
     """What a command puts at the path of a writable directory opens nothing else."""
     server = Server(start=False)
