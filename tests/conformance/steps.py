@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import re
+import socket
 
 PROJECT = {
     "main.c": '#include <stdio.h>\nint add(int a, int b) { return a + b }\n'
@@ -21,6 +22,14 @@ PROJECT = {
 }
 CASES = ["test case_%d ... %s" % (i, "FAILED: expected 3, got 4" if i == 2500 else "ok")
          for i in range(1, 5001)]
+
+# The port of a server that the model starts. Bound here, it is given to nobody who asks for any
+# free one; not listened on here, it is still free for a server that sets SO_REUSEADDR, as
+# http.server does.
+HELD = socket.socket()
+HELD.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+HELD.bind(("127.0.0.1", 0))
+PORT = HELD.getsockname()[1]
 
 TIME = r"\d[\d.]* (ms|s|min)( \d+ s)?"  # for TIME in what must be said; WORK is the project
 
@@ -64,6 +73,29 @@ STEPS = (
          r"^p\S+ exit 1 in TIME: sh tests\.sh$"),
     step("kill", "process_kill", {"process_id": "background server"},
          r"ended by SIGTERM in TIME \[p\S+\]\Z"),
+    step("a prompt", "process_run", {"command": "rm -iv app", "tty": True, "background": True},
+         r"started in background(, no output yet)? \[p\S+\]; process_logs \{"),
+    step("wait for a prompt", "process_monitor",
+         {"process_id": "a prompt", "until": "pattern", "pattern": r"\? $", "wait_ms": 45000},
+         r"running for TIME(, waits for input)? \[p\S+\]: rm -iv app\n",
+         r"^matched line 1 of stdout: rm: remove regular file 'app'\? $"),
+    step("answer it", "process_input", {"process_id": "a prompt", "data": "y\n"},
+         r"took 2 bytes \[p\S+\]; process_logs \{.*\} shows what it answers\.\Z"),
+    step("what it answers", "process_logs", None, r"", r"^removed 'app'$", until=r"removed"),
+    # Only the port tells that it is up: Python holds back what it prints to a pipe. It comes late,
+    # so whoever answers without a wait is wrong.
+    step("server on a port", "process_run",
+         {"command": "sleep 1; exec python3 -m http.server --bind 127.0.0.1 %d" % PORT,
+          "background": True}, r"started in background, no output yet \[p\S+\]; process_logs \{"),
+    step("wait for a port", "process_monitor",
+         {"process_id": "server on a port", "until": "port", "port": PORT, "wait_ms": 45000},
+         r"running for (?!\d+ ms)TIME \[p\S+\]: sleep 1; exec python3 -m http\.server",
+         r"^it listens on port %d$" % PORT),
+    step("end it", "process_kill", {"process_id": "server on a port"},
+         r"ended by SIGTERM in TIME \[p\S+\]\Z"),
+    # Refused as long as any process of it lives.
+    step("forget it", "process_delete", {"process_id": "server on a port"},
+         r"1 record deleted, \d+ bytes of output freed\Z"),
     step("ask before", "is_blocked", {"command": "mkfs.ext4 /dev/does-not-exist"}, r"blocked: "),
     step("blocked command", "process_run", {"command": "mkfs.ext4 /dev/does-not-exist"},
          r"CommandBlocked: ", r"erases its target", r"No client can override it", is_error=True),
