@@ -717,8 +717,6 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 
 static void cap_record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
-	AUTO_FREE char *changes = git_config_changes(c->git_config, p->started_wall_ms,
-						     p->ended_wall_ms, p->started_mono_us);
 	const struct audit_end end = {
 		.exit_code = proc_exit_code(p),
 		.signal = proc_signal_name(p),
@@ -728,7 +726,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.stderr_size = c->passes_output ? -1 : (int64_t)p->err.total,
 		.leftover = p->leftover_unknown ? -1 : (int64_t)p->leftover,
 		.survivors = p->survivors,
-		.git_config = changes,
+		.git_config = p->rare->git_changes,
 	};
 	const struct audit_event event = {
 		.event = "end",
@@ -752,6 +750,13 @@ static void cap_name_outcome(const struct proc *p, char *text, size_t size)
 		snprintf(text, size, "%s/%s", names_state(p->state), names_reason(p->reason));
 }
 
+static void cap_note_git_changes(struct cap *c, struct proc *p)
+{
+	git_config_look(c->git_config);
+	p->rare->git_changes = git_config_changes(c->git_config, p->started_wall_ms,
+						  p->started_mono_us);
+}
+
 void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 {
 	struct cap *c = cap;
@@ -762,7 +767,7 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 			 "process, and the output of %u finished runs was dropped",
 			 p->rare->dropped_logs);
 	if (events & PROC_EVENT_SETTLED)
-		git_config_look(c->git_config);
+		cap_note_git_changes(c, p);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
 	metrics_on_run(&c->metrics, p, events);
 	if (events & (PROC_EVENT_REMOVED | PROC_EVENT_FAILED))

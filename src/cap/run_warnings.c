@@ -11,7 +11,6 @@
 #include "cap/refused_write.h"
 #include "cap/run_limits.h"
 #include "cap/run_log.h"
-#include "policy/git_config.h"
 
 #define GIT_CONFIG_CHANGED "while this command ran, git settings changed that name what git " \
 	"executes, outside of the sandbox too; look at them before you use git there: "
@@ -57,7 +56,7 @@ static void run_warnings_add_unread(struct jsonw *w, const struct proc *p)
 				 p->rare->stdin_unread, p->rare->stdin_unread == 1 ? "" : "s");
 }
 
-static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
+static void run_warnings_add_leftover(struct jsonw *w, const struct proc *p)
 {
 	if (p->phase == PROC_SETTLED && p->tree_alive && p->leftover)
 		run_warnings_add(w, "the command has ended, but %u process%s of it still run%s%s; "
@@ -66,6 +65,10 @@ static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
 				 p->leftover == 1 ? "s" : "",
 				 proc_output_open(p) ? " and can still write to its output" : "",
 				 p->leftover == 1 ? "it" : "them");
+}
+
+static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
+{
 	if (p->survivors)
 		run_warnings_add(w, "%u process%s could not be killed", p->survivors,
 				 p->survivors == 1 ? "" : "es");
@@ -88,12 +91,9 @@ static void run_warnings_add_memory(struct jsonw *w, const struct proc *p)
 }
 
 /* Not only by this command: others may have run at the time. */
-static void run_warnings_add_git_config(struct jsonw *w, const struct cap *c, const struct proc *p)
+static void run_warnings_add_git_config(struct jsonw *w, const struct proc *p)
 {
-	AUTO_FREE char *changes = p->phase == PROC_SETTLED
-					  ? git_config_changes(c->git_config, p->started_wall_ms,
-							       p->ended_wall_ms, p->started_mono_us)
-					  : NULL;
+	const char *changes = p->rare->git_changes;
 
 	if (!changes)
 		return;
@@ -117,7 +117,7 @@ static void run_warnings_add_run(struct jsonw *w, const struct cap *c, const str
 	run_warnings_add_unread(w, p);
 	run_warnings_add_tree(w, p);
 	run_warnings_add_memory(w, p);
-	run_warnings_add_git_config(w, c, p);
+	run_warnings_add_git_config(w, p);
 	run_warnings_add_log_file(w, c, p);
 }
 
@@ -141,6 +141,7 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 				    "this command could do anything that the user can do");
 	run_limits_warn(w, p);
 	run_warnings_add_request(w, p, v);
+	run_warnings_add_leftover(w, p);
 	run_warnings_add_run(w, c, p);
 	if (v->same_failures >= SAME_FAILURES)
 		run_warnings_add(w, "this command has failed the same way %u times in a row, and "

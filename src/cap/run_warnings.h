@@ -16,8 +16,9 @@
 void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 			const struct run_result_options *v);
 
-/* Likewise of a run that is over, for who asks later: without what hangs on the request that started
- * it. Empty while it runs. */
+/* Likewise of a run that is over, for who asks later: without what hangs on the request that
+ * started it, and without the leftovers of its end, whose present number is `alive`. Empty while
+ * it runs. */
 void run_warnings_write_end(struct jsonw *w, const struct cap *c, struct proc *p);
 
 #endif

@@ -17,7 +17,6 @@
 #include "cli/run_args.h"
 #include "cli/say.h"
 #include "os/stdio.h"
-#include "policy/git_config.h"
 #include "rpc/plain.h"
 #include "rpc/rpc.h"
 #include "server/context.h"
@@ -239,9 +238,7 @@ static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 	if (events & PROC_EVENT_EMPTY) {
 		t->end = (struct cli_run_end){
 			p->survivors, p->state == PROC_STATE_TIMED_OUT, proc_duration_ms(p),
-			t->json ? NULL
-				: git_config_changes(t->cap.git_config, p->started_wall_ms,
-						     p->ended_wall_ms, p->started_mono_us),
+			t->json || !p->rare->git_changes ? NULL : mem_strdup(p->rare->git_changes),
 		};
 		t->status = cli_run_status_of_run(p);
 		if (t->relay && p->state != PROC_STATE_COMPLETED)

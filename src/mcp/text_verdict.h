@@ -1,4 +1,4 @@
-/* text_verdict - how a run ended, or for how long it has run, "exit 2 in 47 ms", and what was odd. */
+/* text_verdict - how a run ended, or for how long it has run: "exit 2 in 47 ms"; and warnings. */
 #ifndef PROCPEN_MCP_TEXT_VERDICT_H
 #define PROCPEN_MCP_TEXT_VERDICT_H
 

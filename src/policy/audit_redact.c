@@ -339,6 +339,22 @@ static const struct secret_option *audit_redact_find_program(const char *word, s
 	return NULL;
 }
 
+/* Bytes up to the end of a shell word, its quoted parts included. */
+static size_t audit_redact_word_len(const char *p)
+{
+	size_t n = 0, part;
+
+	do {
+		part = audit_redact_plain_len(p + n);
+		if (!part && audit_redact_is_quote(p[n])) {
+			part = 1 + (size_t)(strchrnul(p + n + 1, p[n]) - (p + n + 1));
+			part += p[n + part] != '\0';
+		}
+		n += part;
+	} while (part);
+	return n;
+}
+
 /* The value of @row's option at @p, which is not the start of the text, or NULL. */
 static const char *audit_redact_option_value(const struct secret_option *row, const char *p)
 {
@@ -361,22 +377,49 @@ static const char *audit_redact_option_value(const struct secret_option *row, co
 	return *value ? value : NULL;
 }
 
-static size_t audit_redact_mask_option(struct buf *out, const char *p, struct redact_command *c)
+/* The row of an option or word of @c at @p whose value, *@value, is a secret, or NULL. */
+static const struct secret_option *audit_redact_find_option(const struct redact_command *c,
+							    const char *p, const char **value)
 {
 	const struct secret_option *row = c->first;
 	const struct secret_option *end = secret_options + COUNT_OF(secret_options);
 
 	for (; row && row < end && !strcmp(row->program, c->first->program); row++) {
-		const char *value = !row->subcommand || c->subcommand
-					    ? audit_redact_option_value(row, p)
-					    : NULL;
-
-		if (!value)
-			continue;
-		c->subcommand &= !(row->places & SECRET_WORD);
-		return audit_redact_mask_value(out, p, value);
+		*value = !row->subcommand || c->subcommand ? audit_redact_option_value(row, p)
+							    : NULL;
+		if (*value)
+			return row;
 	}
-	return 0;
+	return NULL;
+}
+
+static size_t audit_redact_mask_option(struct buf *out, const char *p, struct redact_command *c)
+{
+	const char *value;
+	const struct secret_option *row = audit_redact_find_option(c, p, &value);
+
+	if (!row)
+		return 0;
+	c->subcommand &= !(row->places & SECRET_WORD);
+	return audit_redact_mask_value(out, p, value);
+}
+
+/* -pVALUE, also where it looks like an option's name: -pmy-secret. What is called -password may be
+ * one, so then the next word goes too. */
+static size_t audit_redact_mask_attached(struct buf *out, const char *p,
+					 const struct redact_command *c)
+{
+	const char *value;
+	const struct secret_option *row = audit_redact_find_option(c, p, &value);
+	size_t used, gap;
+
+	if (!row || !(row->places & SECRET_ATTACHED) || value != p + strlen(row->option))
+		return 0;
+	used = audit_redact_mask(out, p, (size_t)(value - p), audit_redact_word_len(value));
+	gap = strspn(p + used, " \t");
+	if (strncmp(p, "-pass", 5) != 0 || !gap || p[used + gap] == '-')
+		return used;
+	return used + audit_redact_mask_value(out, p + used, p + used + gap);
 }
 
 /* Note the word at @p, which is no secret: a program, or a subcommand. */
@@ -395,8 +438,8 @@ static void audit_redact_note_word(struct redact_command *c, const char *p)
 /* Does a simple command end at @p in @text? Separators in quotes are seldom followed by a blank. */
 static bool audit_redact_ends_command(const char *text, const char *p)
 {
-	if (*p == '\n')
-		return p == text || p[-1] != '\\';
+	if (*p == '\n') /* behind a backslash it ends nothing, unless that is one of two */
+		return p == text || p[-1] != '\\' || (p - text > 1 && p[-2] == '\\');
 	return strchr(";|&", *p) && strchr(" \t\n;|&", p[1]);
 }
 
@@ -415,10 +458,12 @@ static size_t audit_redact_mask_any(struct buf *out, const char *p)
 
 static size_t audit_redact_mask_word(struct buf *out, const char *p, struct redact_command *c)
 {
-	size_t used = audit_redact_mask_option(out, p, c); /* first: "-psecret" is no option's name */
+	size_t used = audit_redact_mask_attached(out, p, c);
 
 	if (used == 0)
 		used = audit_redact_mask_any(out, p);
+	if (used == 0)
+		used = audit_redact_mask_option(out, p, c);
 	if (used == 0)
 		audit_redact_note_word(c, p);
 	return used;

@@ -440,15 +440,13 @@ void git_config_look(struct git_config *g)
 	g->looked_ms = clock_mono_ms();
 }
 
-char *git_config_changes(const struct git_config *g, int64_t wall_ms, int64_t end_ms,
-			 int64_t start_us)
+char *git_config_changes(const struct git_config *g, int64_t wall_ms, int64_t start_us)
 {
 	struct buf text;
 
 	buf_init(&text, SIZE_MAX / 2);
 	for (const struct watched *w = g->files; w < g->files + g->count; w++)
-		if (w->changed_ms && w->changed_ms + CLOCK_MS >= wall_ms && w->found_us > start_us &&
-		    (!end_ms || w->changed_ms <= end_ms + CLOCK_MS))
+		if (w->changed_ms && w->changed_ms + CLOCK_MS >= wall_ms && w->found_us > start_us)
 			buf_addf(&text, "%s%s: %s", text.len ? "; " : "", w->path, w->keys);
 	if (text.len)
 		return buf_steal(&text);

@@ -209,8 +209,6 @@ static bool scope_may_leave(const char *rest)
 	return false;
 }
 
-/* Has @s's workspace been removed? What has its name by now is no directory, or a link leads to
- * it, or scope_renew() has not been called yet. */
 /* What follows the directory @name in the absolute @path; NULL: it does not lie there. */
 static const char *scope_rest_of(const char *name, const char *path)
 {
@@ -226,6 +224,8 @@ static bool scope_dir_is_gone(const struct scope_dir *dir)
 	return !fstat(dir->fd, &st) && !st.st_nlink;
 }
 
+/* Has @s's workspace been removed? What has its name by now is no directory, or a link leads to
+ * it, or scope_renew() has not been called yet. */
 static bool scope_is_gone(const struct scope *s)
 {
 	return scope_dir_is_gone(&s->dirs[0]);

@@ -530,6 +530,7 @@ static void proc_rare_free(struct proc_rare *r)
 	if (r->failure)
 		err_release(r->failure);
 	free(r->failure);
+	free(r->git_changes);
 	free(r);
 }
 
@@ -539,9 +540,10 @@ static bool proc_has_rare(const struct proc *p)
 	uint64_t from, to;
 
 	return r->spool.fd >= 0 || r->stdin_unread || r->dropped_logs || r->notify ||
-	       r->log_file || r->failure || r->proof.struck != PROC_REASON_RUNNING ||
-	       r->proof.oom_kills || r->proof.tasks_refused ||
-	       output_evicted(&p->out, &from, &to) || output_evicted(&p->err, &from, &to);
+	       r->log_file || r->failure || r->git_changes ||
+	       r->proof.struck != PROC_REASON_RUNNING || r->proof.oom_kills ||
+	       r->proof.tasks_refused || output_evicted(&p->out, &from, &to) ||
+	       output_evicted(&p->err, &from, &to);
 }
 
 void proc_shrink(struct proc *p)

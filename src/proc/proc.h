@@ -187,6 +187,9 @@ struct proc_rare {
 					 * listener */
 	struct log_file *log_file;    /* or NULL */
 	struct err *failure;          /* why it never started, or NULL */
+	char *git_changes;            /* set by the hook when it settled: what of git's settings had
+				       * changed meanwhile, for the answer and for later ones; NULL:
+				       * nothing */
 };
 
 /* A thousand are kept: no hole between members. */

@@ -136,9 +136,9 @@ static void proctab_limit_spools(struct proctab *t, struct proc *p)
 		proctab_drop_oldest(t);
 }
 
-/* A run is over: did the kernel kill a process because the server's own memory limit is reached? The
- * kept output counts against that limit, and without room every later command would be killed too.
- * Looking costs a read, so not after each small run that went well. */
+/* A run is over: did the kernel kill a process because the server's own memory limit is reached?
+ * The kept output counts against that limit, and without room every later command would be killed
+ * too. Looking costs a read, so not after each small run that went well. */
 static void proctab_check_memory(struct proctab *t, struct proc *p)
 {
 	int64_t kills;

@@ -718,7 +718,7 @@ int server_main(struct context_options *options)
 		status = s.survivors ? STATUS_SURVIVORS : status;
 		recorded = server_record_stop(&s, false);
 		server_tear_down(&s);
-		if (!recorded) /* the temporary files may have filled its disk, and are removed now */
+		if (!recorded) /* temporary files may have filled its disk, and are removed now */
 			server_record_stop(&s, true);
 	}
 	stdio_release(&s.stdio);

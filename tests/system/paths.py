@@ -220,7 +220,7 @@ def test_git_settings():
         def told(command, **params):
             result = server.run(command, **params)
             if result["state"] == "running":
-                server.call("process.monitor", {"process_id": result["process_id"], "wait_ms": 20000})
+                result = server.call("process.monitor", {"process_id": result["process_id"], "wait_ms": 20000})
             record = eventually(lambda: [line for line in audit_lines(server) if line["event"] == "end" and
                                          line["process_id"] == result["process_id"]], WAIT, "no record")[0]
             return [text.split("config: ")[1] for text in result["warnings"] if "git settings" in text], \
@@ -230,8 +230,20 @@ def test_git_settings():
         equal(told("git config core.hooksPath h"), (["core.hookspath"], "core.hookspath"), "hooksPath")
         equal(told("git status"), ([], ""), "the next run")
         equal(told("git config alias.x '!y'; exit 1"), (["alias.x"], "alias.x"), "a run that failed")
-        equal(told("sleep 0.2; git config filter.f.clean z", background=True), ([], "filter.f.clean"),
-              "in the background")
+        equal(told("sleep 0.2; git config filter.f.clean z", background=True),
+              (["filter.f.clean"], "filter.f.clean"), "in the background")
+        equal(told("(sleep 0.02; git config alias.st '!x'; sleep 1) & exit 0"), (["alias.st"], "alias.st"),
+              "after the command itself")
+
+        def later(result):
+            return [text.split("config: ")[1] for text in
+                    server.call("process.monitor", {"process_id": result["process_id"]})["warnings"]]
+
+        innocent = server.run("true")
+        first = server.run("git config core.hooksPath h2", background=True)
+        server.call("process.monitor", {"process_id": first["process_id"], "wait_ms": 20000})
+        equal(told("git config alias.q '!r'"), (["alias.q"], "alias.q"), "another run")
+        equal((later(innocent), later(first)), ([], ["core.hookspath"]), "asked when others have changed it")
         subprocess.run(["git", "-C", place.top, "config", "core.fsmonitor", "f"], check=True)
         time.sleep(0.15)
         equal(told("git config user.name m"), ([], ""), "the user's own change, before the run")

@@ -178,7 +178,7 @@ def test_flood_of_runners():
     kill_chains(100, 15)
 
 
-@suite.test()
+@suite.test(limit=1200)
 def test_end_with_many_runs():
     """EOF with a thousand runs (in make stress again and again): the server ends in order."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

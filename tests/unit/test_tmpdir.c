@@ -166,11 +166,6 @@ static void test_tmpdir_that_cannot_be_made(void **state)
 	assert_int_equal(unlink(scratch_path(&f->s, "state")), 0);
 	make_place(f);
 	scratch_mkdir(&f->s, "elsewhere");
-	scratch_link(&f->s, "../../elsewhere", "state/tmp/" ONE); /* its own name is taken */
-	expect_refused(f, t, "state/tmp/" ONE, "EEXIST");
-	assert_true(is_there(f, "state/tmp/" ONE));
-	assert_false(is_there(f, "state/tmp/" ONE ".lock"));
-	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/" ONE)), 0);
 	scratch_link(&f->s, "../../elsewhere/file", "state/tmp/" ONE ".lock");
 	expect_refused(f, t, "state/tmp/" ONE, "EEXIST");
 	assert_true(is_there(f, "state/tmp/" ONE ".lock"));
@@ -179,6 +174,50 @@ static void test_tmpdir_that_cannot_be_made(void **state)
 	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
 	tmpdir_free(t);
 	assert_true(is_there(f, "elsewhere"));
+}
+
+static void move(struct fixture *f, const char *from, const char *to)
+{
+	char path[SCRATCH_PATH];
+
+	scratch_copy(&f->s, from, path);
+	assert_int_equal(rename(path, scratch_path(&f->s, to)), 0);
+}
+
+/* What has come in the place of the directory: a link gives way, a directory of ours is used. The
+ * lock is held all the time. */
+static void test_tmpdir_replaced(void **state)
+{
+	struct fixture *f = *state;
+	struct tmpdir *t = new(f, ONE);
+	struct err e = ERR_INIT;
+	struct stat before, after;
+
+	scratch_mkdir(&f->s, "elsewhere");
+	assert_int_equal(tmpdir_make(t, &e), 0);
+	assert_int_equal(stat(scratch_path(&f->s, "state/tmp/" ONE ".lock"), &before), 0);
+	move(f, "state/tmp/" ONE, "old");
+	scratch_link(&f->s, "../../elsewhere", "state/tmp/" ONE);
+	assert_true(tmpdir_is_gone(t));
+	tmpdir_forget(t);
+	assert_int_equal(tmpdir_make(t, &e), 0);
+	assert_false(tmpdir_is_gone(t));
+	assert_int_equal(mode_of(f, "state/tmp/" ONE), 0700);
+	assert_true(is_there(f, "elsewhere"));
+	assert_false(is_there(f, "elsewhere/" TMPDIR_SHARED_MEMORY));
+
+	move(f, "state/tmp/" ONE, "old2");
+	scratch_mkdir(&f->s, "state/tmp/" ONE);
+	scratch_file(&f->s, "state/tmp/" ONE "/kept", "", 0600);
+	assert_true(tmpdir_is_gone(t));
+	tmpdir_forget(t);
+	assert_int_equal(tmpdir_make(t, &e), 0);
+	assert_true(is_there(f, "state/tmp/" ONE "/kept"));
+	assert_int_equal(stat(scratch_path(&f->s, "state/tmp/" ONE ".lock"), &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	tmpdir_free(t);
+	assert_false(is_there(f, "state/tmp/" ONE));
+	assert_false(is_there(f, "state/tmp/" ONE ".lock"));
 }
 
 /* A place that exists and may be another user's is not used, and nothing in it is removed. */
@@ -612,6 +651,7 @@ int main(void)
 		TEST(test_tmpdir_is_made_late_and_private),
 		TEST(test_tmpdir_never_made_leaves_nothing),
 		TEST(test_tmpdir_that_cannot_be_made),
+		TEST(test_tmpdir_replaced),
 		TEST(test_tmpdir_place_must_be_ours),
 		TEST(test_tmpdir_place_that_we_began),
 		TEST(test_tmpdir_cleans_up_after_the_dead_only),

@@ -89,7 +89,7 @@ bool confine_can_write(const struct confine *c, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
 
-	if (!(c->usable & FILE_LAYERS) ||
+	if (!c->prepared || c->failure.type || !(c->usable & FILE_LAYERS) ||
 	    c->options.profile == CONFINE_NONE)
 		return true;
 	if (real && confine_is_readonly(c, real))

@@ -37,6 +37,7 @@
 #define LOCK_MODE 0200 /* any process that can open it could lock it */
 #define MAKING_S 10     /* longer than a server takes from the lock file to the directory */
 #define END_US 1000000  /* short, because the host waits for our exit */
+#define CLEAN_AGAIN_MS 10000 /* while commands are refused, each one would start a cleaner */
 #define CLEANER_NICE 10 /* low, but makes progress on a busy machine */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -51,6 +52,7 @@ struct tmpdir {
 	ino_t ino;
 	struct reaper *reaper;
 	pid_t cleaner; /* 0: none */
+	int64_t clean_again_ms;
 };
 
 static struct tmpdir *tmpdir_new_at(const char *parent, const char *instance, bool for_users,
@@ -225,7 +227,7 @@ static int tmpdir_lock_create(const struct tmpdir *t)
 	int fd = tmpdir_lock_open(t->place, tmpdir_instance_name(t), O_CREAT | O_EXCL),
 	    saved = errno;
 
-	if (fd < 0 && saved != EEXIST) {
+	if (fd < 0 && saved != EEXIST && saved != EAGAIN) { /* EAGAIN: somebody has locked it */
 		tmpdir_unlink_lock(t, tmpdir_instance_name(t));
 		errno = saved;
 	}
@@ -388,8 +390,10 @@ static void tmpdir_cleaner_start(struct tmpdir *t)
 	pid_t server = getpid(), pid;
 	sigset_t all, before;
 
-	if (!t->reaper || t->cleaner || !tmpdir_visit_locks(t, false))
+	if (!t->reaper || t->cleaner || clock_mono_ms() < t->clean_again_ms ||
+	    !tmpdir_visit_locks(t, false))
 		return;
+	t->clean_again_ms = clock_mono_ms() + CLEAN_AGAIN_MS;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before); /* for the child too: the handlers are the
 					        * server's */
@@ -431,20 +435,22 @@ static int tmpdir_make_or_open(int dir, const char *name)
 	return openat(dir, name, OPEN_DIRECTORY);
 }
 
-/* Make @name in @dir, or take the directory of ours that has come there; a link or a file gives way.
- * The user may have replaced the first one, and without a sandbox so may a command. Returns its
- * descriptor, or -1 with errno. */
+/* Make @name in @dir, or take the directory of ours that has come there; a link or a file gives
+ * way. The user may have replaced the first one, and without a sandbox so may a command. Returns
+ * its descriptor, or -1 with errno. */
 static int tmpdir_make_in(int dir, const char *name, mode_t mode)
 {
-	struct stat st;
+	struct stat st, above;
 	int fd = tmpdir_make_or_open(dir, name);
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR) && !unlinkat(dir, name, 0))
 		fd = tmpdir_make_or_open(dir, name);
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &st) && st.st_uid != geteuid())
+	if (fstat(fd, &st) < 0 || fstat(dir, &above) < 0 || st.st_uid != geteuid())
 		errno = EPERM;
+	else if (st.st_dev != above.st_dev)
+		errno = EXDEV; /* something is mounted there */
 	else if (!fchmod(fd, mode)) /* mkdir() applies the umask */
 		return fd;
 	mem_cleanup_close(&fd);
@@ -482,7 +488,8 @@ static int tmpdir_make_locked(struct tmpdir *t)
 {
 	int saved;
 
-	t->lock = tmpdir_lock_create(t);
+	if (t->lock < 0)
+		t->lock = tmpdir_lock_create(t);
 	if (t->lock < 0)
 		return -1;
 	if (!tmpdir_make_directory(t))
@@ -517,12 +524,27 @@ bool tmpdir_is_gone(const struct tmpdir *t)
 						  : st.st_dev != t->dev || st.st_ino != t->ino);
 }
 
+/* Is our lock file where the next server looks for it? */
+static bool tmpdir_lock_is_there(const struct tmpdir *t)
+{
+	char name[LOCK_NAME_SIZE];
+	struct stat place, named, lock;
+
+	tmpdir_lock_name(tmpdir_instance_name(t), name);
+	return !fstat(t->place, &place) && !lstat(t->place_path, &named) &&
+	       place.st_dev == named.st_dev && place.st_ino == named.st_ino &&
+	       !fstat(t->lock, &lock) && !fstatat(t->place, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       lock.st_dev == named.st_dev && lock.st_ino == named.st_ino;
+}
+
+/* The lock stays: a server that starts meanwhile would take what is there for a dead one's. */
 void tmpdir_forget(struct tmpdir *t)
 {
 	log_warn("the private temporary directory %.400s was removed or replaced: the next command "
 		 "gets a new one there", t->path);
-	tmpdir_unlink_lock(t, tmpdir_instance_name(t)); /* or it would look like one that is used */
 	mem_cleanup_close(&t->fd);
+	if (tmpdir_lock_is_there(t))
+		return;
 	mem_cleanup_close(&t->lock);
 	mem_cleanup_close(&t->place);
 }
