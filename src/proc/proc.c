@@ -605,7 +605,8 @@ static int proc_fail_closed(const struct proc *p, struct err *e)
 	if (live->stdin_mode != PROC_STDIN_PIPE) {
 		err_set(e, ERR_STDIN_CLOSED, "the stdin of %s takes nothing: the run was started "
 			"without stdin_mode \"pipe\"", p->id);
-		return err_hint(e, "Start the command again with stdin_mode \"pipe\".");
+		return err_hint(e, "Call process.monitor for the state of the run; to write to the "
+				"command, start it again with stdin_mode \"pipe\".");
 	}
 	return err_set(e, ERR_STDIN_CLOSED, live->feed.hung_up
 		       ? "the command of %s has closed its stdin"
