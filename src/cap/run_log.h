@@ -28,8 +28,9 @@ bool run_log_wanted(const json_t *params);
 /* Returns 0, or -1 with InvalidParams: there is a mode for no file. */
 int run_log_check(const json_t *params, struct err *e);
 
-/* Set *@name (free it) to the whole path of the file that @params want, if any, of a run in @cwd.
- * Returns 0, or -1 with PathOutOfScope. Touches no file. */
+/* Set *@name (free it) to the whole path of the file that @params want, if any, of a run in @cwd,
+ * without "." parts and doubled slashes; one with ".." is refused, not folded. Returns 0, or -1
+ * with PathOutOfScope. Touches no file. */
 int run_log_resolve(const struct cap *c, const json_t *params, const char *cwd, char **name,
 		    struct err *e);
 
