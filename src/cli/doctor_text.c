@@ -2,9 +2,11 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 static const char *cli_doctor_text_of(const json_t *object, const char *name)
 {
@@ -246,10 +248,36 @@ static void cli_doctor_print_gaps(const json_t *gaps)
 		puts("");
 }
 
-void cli_doctor_print_text(const json_t *found)
+/* ---- what may be shown ---- */
+
+static void cli_doctor_show_string(json_t *string)
+{
+	size_t len = json_string_length(string), size = 6 * len + 1;
+	char *shown = mem_zalloc(size);
+
+	json_string_setn(string, shown, utf8_show(shown, size, json_string_value(string), len));
+	free(shown);
+}
+
+/* Show hidden characters in all strings of @found by code: paths, and the reasons that quote them,
+ * are names that others gave to files. */
+static void cli_doctor_show(json_t *found)
+{
+	const char *name;
+	json_t *below;
+	size_t i;
+
+	if (json_is_string(found))
+		cli_doctor_show_string(found);
+	json_array_foreach(found, i, below)
+		cli_doctor_show(below);
+	json_object_foreach(found, name, below)
+		cli_doctor_show(below);
+}
+
+static void cli_doctor_print_found(const json_t *found)
 {
 	const json_t *machine = json_object_get(found, "machine");
-
 	const char *environment = cli_doctor_text_of(found, "environment");
 
 	printf("procpen %s on Linux %s (%s), uid %d%s%s\n\n", cli_doctor_text_of(found, "version"),
@@ -262,4 +290,13 @@ void cli_doctor_print_text(const json_t *found)
 	cli_doctor_print_active(found);
 	cli_doctor_print_missing(found);
 	cli_doctor_print_gaps(json_object_get(found, "gaps"));
+}
+
+void cli_doctor_print_text(const json_t *found)
+{
+	json_t *shown = json_deep_copy(found);
+
+	cli_doctor_show(shown);
+	cli_doctor_print_found(shown);
+	json_decref(shown);
 }

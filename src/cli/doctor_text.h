@@ -8,7 +8,7 @@
 #define CLI_DOCTOR_START "start"
 
 /* Print @found, the object of --json, on stdout: the verdict, the places, what works, what is
- * missing with the way to get it, and what stays open. */
+ * missing with the way to get it, and what stays open; hidden characters are shown by code. */
 void cli_doctor_print_text(const json_t *found);
 
 #endif

@@ -240,6 +240,20 @@ def test_doctor_without_a_reader():
 
 
 @suite.test()
+def test_doctor_shows_hidden_characters():
+    """A name that others gave moves no cursor and turns no text around; JSON keeps its value."""
+    with Place() as place:
+        place.workspace = os.path.join(place.base, "x\u202ey\x9b\x1b[2J\nz")
+        os.mkdir(place.workspace)
+        for options in ([], ["--allow-dir", place.workspace + "/none"]):
+            out = place.call("doctor", *options)[1]
+            check(not set("\u202e\x9b\x1b") & set(out) and "\nz" not in out, repr(out))
+            check("x\\u202ey\\u009b\\u001b[2J\\u000az" in out, repr(out))
+            check(not options or "\\u000az/none" in out, repr(out))
+        equal(examine(place)[1]["workspace"], place.workspace, "as JSON")
+
+
+@suite.test()
 def test_doctor_text():
     """The same findings for people: short, without words of the protocol."""
     with Place() as place:
