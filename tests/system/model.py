@@ -8,7 +8,7 @@ cancels and batches. Each answer is checked against the model when it comes, eac
 schemas. At the end of a round every id has one answer, nothing runs, the records of the audit log
 are chained, and the server has neither more descriptors nor more memory than after the first tenth.
 
-  MODEL_SECONDS=8    how long it lasts
+  MODEL_SECONDS=60   how long it lasts
   MODEL_SEED=N       the same requests again; the seed is printed with each failure
 """
 import base64
@@ -23,7 +23,7 @@ from suite import Suite
 
 suite = Suite()
 
-SECONDS = float(os.environ.get("MODEL_SECONDS") or (1200 if STRESS else 8))
+SECONDS = float(os.environ.get("MODEL_SECONDS") or (1200 if STRESS else 60))
 SEED = int(os.environ.get("MODEL_SEED") or random.SystemRandom().randrange(1 << 32))
 OUTSTANDING = 40         # requests that wait for their answers at a time
 RUNS = 24                # that live at a time, as the model sees it
