@@ -44,7 +44,7 @@ static const struct reader {
 	{ " tar gtar ", read_tar },
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
 	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
-	{ " pwsh powershell ", read_powershell },
+	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },
 	{ " curl wget ", read_download },
 	{ " sh bash ", read_startup_file },
 };
