@@ -2,7 +2,8 @@
  * The text is one buffer: what was written and may still matter, then what waits. Each verdict is
  * on a prefix of it. During a verdict the evaluation reports what changes its state
  * (blocklist_input.on_change), so lines without such a report can be dropped: a later verdict
- * would be the same with them. Only $_ sees the last line, which is therefore kept.
+ * would be the same with them. Only $_ sees the last line, which is therefore kept. Comments and
+ * empty lines are dropped behind any.
  */
 #include "blocklist/stream.h"
 
@@ -140,6 +141,7 @@ static void stream_read_lines(const struct stream *s, struct stream_lines *lines
 static void stream_lines_release(struct stream_lines *lines)
 {
 	free(lines->at.ends);
+	free(lines->at.idle);
 	free(lines->changes);
 }
 
@@ -172,20 +174,22 @@ static void stream_forget(struct stream *s, size_t bytes)
 	stream_lines_release(&lines);
 }
 
-/* Drop the written lines that change nothing, but not the last. */
+/* Drop the written lines that change nothing, but not the last, and the comments and empty lines
+ * behind each. */
 static void stream_drop_idle(struct stream *s, const struct stream_lines *lines)
 {
+	const struct shell_lines *at = &lines->at;
 	size_t to = 0, from = 0;
 	char *text = s->text.data;
 
-	for (size_t i = 0; i + 1 < lines->at.count && lines->at.ends[i + 1] <= s->written; i++) {
-		size_t end = lines->at.ends[i];
+	for (size_t i = 0; i < at->count && at->ends[i] <= s->written; i++) {
+		bool last = i + 1 == at->count || at->ends[i + 1] > s->written;
 
-		if (lines->changes[i]) {
-			memmove(text + to, text + from, end - from);
-			to += end - from;
+		if (lines->changes[i] || last) {
+			memmove(text + to, text + from, at->idle[i] - from);
+			to += at->idle[i] - from;
 		}
-		from = end;
+		from = at->ends[i];
 	}
 	memmove(text + to, text + from, s->text.len - from);
 	s->written -= from - to;

@@ -216,9 +216,14 @@ void lex_here_bodies(struct lex_reader *r)
 
 void lex_newlines(struct lex_reader *r)
 {
+	size_t first = 0;
+
 	for (lex_blank(r); lex_peek(r, 0) == '\n'; lex_blank(r)) {
 		r->pos++;
 		if (r->pending)
 			lex_here_bodies(r);
+		if (!first)
+			first = r->pos;
 	}
+	r->line_end = first;
 }

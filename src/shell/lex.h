@@ -37,6 +37,7 @@ struct lex_reader {
 	struct lex_here *pending, **pending_tail; /* here-documents whose bodies follow */
 	size_t peeked, peeked_end; /* where a reserved word was last looked for, and its end */
 	uint8_t peeked_word;	   /* enum lex_reserved found there */
+	size_t line_end; /* behind the first newline that lex_newlines() last took; 0: none */
 	bool inner; /* its text is closed by what follows it in another one */
 };
 

@@ -298,15 +298,20 @@ static bool parse_line_end(const char *text, size_t pos, size_t *end)
 	return pos && text[pos - 1] == '\n' && !parse_is_continued(text, pos);
 }
 
-static void parse_add_line(struct shell_lines *lines, size_t end)
+/* @idle: from where up to @end there are only comments and empty lines. */
+static void parse_add_line(struct shell_lines *lines, size_t idle, size_t end)
 {
-	size_t n = lines->count;
+	size_t n = lines->count, from = n ? lines->ends[n - 1] : 0, room = n ? 2 * n : 1;
 
-	if (n && lines->ends[n - 1] >= end)
+	if (n && from >= end)
 		return;
-	if (!(n & (n - 1)))
-		lines->ends = mem_realloc(lines->ends, (n ? 2 * n : 1) * sizeof(*lines->ends));
-	lines->ends[lines->count++] = (uint32_t)end;
+	if (!(n & (n - 1))) {
+		lines->ends = mem_realloc(lines->ends, room * sizeof(*lines->ends));
+		lines->idle = mem_realloc(lines->idle, room * sizeof(*lines->idle));
+	}
+	lines->ends[n] = (uint32_t)end;
+	lines->idle[n] = (uint32_t)(idle > from && idle < end ? idle : end);
+	lines->count++;
 }
 
 void shell_lines_read(const char *text, size_t len, struct shell_lines *lines)
@@ -328,7 +333,7 @@ void shell_lines_read(const char *text, size_t len, struct shell_lines *lines)
 
 		more = grammar_next(&r) && !lex_failed(&r);
 		if (!state.unfinished && !lex_failed(&r) && parse_line_end(text, r.pos, &end))
-			parse_add_line(lines, end);
+			parse_add_line(lines, r.line_end, end);
 		shell_arena_rewind(&tree, &mark);
 	}
 	shell_arena_release(&tree);

@@ -71,12 +71,14 @@ void shell_script_free(struct shell_script *script);
 /* Where a shell that reads @text from a pipe has nothing left to wait for. */
 struct shell_lines {
 	uint32_t *ends; /* behind the newlines after complete commands, ascending; heap */
+	uint32_t *idle; /* for each: where it ends but for comments and empty lines; heap */
 	size_t count;
 	bool open;      /* what follows the last of them waits for more: it ends inside a quote, a
 			 * here-document or a compound command, or in a backslash */
 };
 
-/* Read @text up to a syntax error. Runs and resolves nothing. Linear. The caller frees ends. */
+/* Read @text up to a syntax error. Runs and resolves nothing. Linear. The caller frees ends
+ * and idle. */
 void shell_lines_read(const char *text, size_t len, struct shell_lines *lines);
 
 #endif

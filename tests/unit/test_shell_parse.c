@@ -535,7 +535,8 @@ static void test_shell_parse_odd_texts(void **state)
 
 /* ---- lines ---- */
 
-/* The text with "|" at the end of each complete line; "..." at the end: more is awaited. */
+/* The text with "|" at the end of each complete line, and "!" where only comments and empty lines
+ * come before it; "..." at the end: more is awaited. */
 static void expect_lines(const char *text, const char *expected)
 {
 	struct shell_lines lines;
@@ -545,7 +546,10 @@ static void expect_lines(const char *text, const char *expected)
 	buf_init(&b, 4096);
 	shell_lines_read(text, strlen(text), &lines);
 	for (size_t i = 0; i < lines.count; i++) {
-		buf_add(&b, text + from, lines.ends[i] - from);
+		buf_add(&b, text + from, lines.idle[i] - from);
+		if (lines.idle[i] < lines.ends[i])
+			buf_addc(&b, '!');
+		buf_add(&b, text + lines.idle[i], lines.ends[i] - lines.idle[i]);
 		buf_addc(&b, '|');
 		from = lines.ends[i];
 	}
@@ -555,15 +559,23 @@ static void expect_lines(const char *text, const char *expected)
 	assert_string_equal(b.data, expected);
 	buf_release(&b);
 	free(lines.ends);
+	free(lines.idle);
 }
 
 static void test_shell_lines_end_where_the_shell_runs_them(void **state)
 {
 	(void)state;
 	expect_lines("", "");
-	expect_lines("\n\n", "\n\n|");
+	expect_lines("\n\n", "\n!\n|");
+	expect_lines("# a\n \n", "# a\n! \n|");
+	expect_lines("a\n# b", "a\n# b");
 	expect_lines("a\nb; c\n", "a\n|b; c\n|");
-	expect_lines("a\n  b # it's\n# don't\nc", "a\n|  b # it's\n# don't\n|c");
+	expect_lines("a\n  b # it's\n# don't\nc", "a\n|  b # it's\n!# don't\n|c");
+	expect_lines("a;\n# b \\\nc\n\n", "a;\n# b \\\nc\n!\n|");
+	expect_lines("a 'b\n# c'\n\t# d\n", "a 'b\n# c'\n!\t# d\n|");
+	expect_lines("cat <<E; b\n# c\nE\n# d\n", "cat <<E; b\n# c\nE\n!# d\n|");
+	expect_lines("{ a\n# b\n}\n\n  ", "{ a\n# b\n}\n!\n|  ");
+	expect_lines("a \\\n# b\n# c\n", "a \\\n# b\n!# c\n|");
 	expect_lines("if a; then\nb\nfi\nc\n", "if a; then\nb\nfi\n|c\n|");
 	expect_lines("f() {\na\n}\nf\n", "f() {\na\n}\n|f\n|");
 	expect_lines("a 'b\nc'\nd\n", "a 'b\nc'\n|d\n|");

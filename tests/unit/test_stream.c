@@ -344,6 +344,69 @@ static void test_stream_keeps_what_matters(void **state)
 	stream_free(s);
 }
 
+/* @count lines of 4 KiB that begin with @start and go on with @fill, in one part or each in its own. */
+static void say_long_lines(struct stream *s, const char *start, char fill, int count, bool at_once)
+{
+	AUTO_FREE char *text = mem_zalloc((size_t)count * 4 * KIB + 1);
+	struct stream_part part;
+
+	memset(text, fill, (size_t)count * 4 * KIB);
+	for (int i = 0; i < count; i++) {
+		memcpy(text + i * 4 * KIB, start, strlen(start));
+		text[(i + 1) * 4 * KIB - 1] = '\n';
+	}
+	for (int i = 0; i < (at_once ? 1 : count); i++) {
+		stream_judge(s, text + i * 4 * KIB, (at_once ? (size_t)count : 1) * 4 * KIB, false, &part);
+		assert_false(part.verdict.blocked);
+		assert_int_equal(part.waiting, 0);
+		stream_part_release(&part);
+	}
+}
+
+/* Comments and empty lines push nothing out, wherever they stand. */
+static void test_stream_keeps_no_comments(void **state)
+{
+	static const char *const starts[] = { "#", "  # it's", "", "\t" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * COUNT_OF(starts); i++) {
+		const char *start = starts[i / 2];
+		char fill = strchr(start, '#') ? 'x' : ' ';
+		struct stream *s = stream_of("bash");
+
+		say_long_lines(s, start, fill, 15, i % 2);
+		say(s, "X=/\n", false, "+4");
+		say_long_lines(s, start, fill, 15, i % 2);
+		say(s, "Y=/\n", false, "+4");
+		say_long_lines(s, start, fill, 15, i % 2);
+		say(s, "ls\n", false, "+3");
+		say_long_lines(s, start, fill, 15, i % 2);
+		say(s, "rm -rf $X\n", false, "+0 !files.remove_tree");
+		say(s, "rm -rf $Y\n", false, "+0 !files.remove_tree");
+		stream_free(s);
+	}
+}
+
+/* What looks like a comment is kept where it is none, and so is the last command before one. */
+static void test_stream_knows_comments(void **state)
+{
+	(void)state;
+	DIALOGUE("bash", { "ls /\n", "+5" }, { "# c\n", "+4" }, { "\n", "+1" },
+		 { "rm -rf $_\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "X='/\n# b'\n", "+10" }, { "# c\n", "+4" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf \"${X%????}\"\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "cat <<E >x.sh\nrm -rf \\\n# c\n\n/\nE\n# d\n", "+36" }, { "ls\n", "+3" },
+		 { "ls\n", "+3" }, { "sh x.sh\n", "+8" });
+	DIALOGUE("bash", { "cat <<E >x.sh\n# c\nrm -rf /\n# d\nE\n# e\n", "+37" }, { "ls\n", "+3" },
+		 { "ls\n", "+3" }, { "sh x.sh\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "f() {\n# c\nrm -rf \"$1\"\n# d\n}\n# e\n", "+32" }, { "ls\n", "+3" },
+		 { "f /\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "X=/ # c \\\n", "+0 ..10" }, { "# d \\\n", "+0 ..16" }, { "ls\n", "+19" },
+		 { "rm -rf $X\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "X=/\n# rm -rf", "+12" }, { " /\n", "+3" }, { "# a\n# b", "+7" },
+		 { "\nrm -rf $X\n", "+1 !files.remove_tree" });
+}
+
 /* However long a session was, it never makes a harmless line too complex, or expensive. */
 static void test_stream_work_is_bounded(void **state)
 {
@@ -630,6 +693,8 @@ int main(void)
 		cmocka_unit_test(test_stream_programs_in_the_shell_read_the_rest),
 		cmocka_unit_test(test_stream_takes_any_bytes),
 		cmocka_unit_test(test_stream_keeps_what_matters),
+		cmocka_unit_test(test_stream_keeps_no_comments),
+		cmocka_unit_test(test_stream_knows_comments),
 		cmocka_unit_test(test_stream_work_is_bounded),
 		cmocka_unit_test(test_stream_keeps_little_data),
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
