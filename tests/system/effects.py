@@ -36,19 +36,20 @@ def tracer(trace):
     return words + ["-e", "trace=" + ",".join("?" + n for n in STARTS + CHANGES + OPENS + TALK + READS)]
 
 
-def between(lines, request, answer):
-    """The calls of the trace between the read of @request and the write of @answer."""
-    found, inside = [], False
+def between(lines, request, answer, alone):
+    """The calls of the trace between the read of @request and the write of @answer; @alone: only those
+    of the server itself, not of its shims."""
+    found, inside, server = [], False, None
     for line in lines:
-        call = re.match(r"\d+ +(\w+)\((.*)", line)
+        call = re.match(r"(\d+) +(\w+)\((.*)", line)
         if not call:
             continue
-        name, rest = call.groups()
+        pid, name, rest = call.groups()
         if name in ("read", "recvfrom") and request in rest:
-            inside = True
+            inside, server = True, pid
         elif name in ("write", "sendto") and answer in rest:
             return found
-        elif inside:
+        elif inside and (not alone or pid == server):
             found.append((name, rest))
     check(inside, "the request is not in the trace: %s" % lines[-3:])
     check(False, "the answer is not in the trace: %s" % lines[-3:])
@@ -83,9 +84,9 @@ def made_for_audit(rest, audit):
     return path and (audit + "/").startswith(path[1].rstrip("/") + "/")
 
 
-def traced_calls(method, params, *options, before=None, follow=None):
-    """The answer to one call of a server with @options, the system calls until then, and where its
-    state is. @before, if any, makes the parameters from those given."""
+def traced_calls(method, params, *options, before=None, follow=None, alone=False):
+    """The answer to one call of a server with @options, the system calls until then, of the server
+    @alone, and where its state is. @before, if any, makes the parameters from those given."""
     with tempfile.TemporaryDirectory(prefix="procpen-effects-") as scratch:
         trace = os.path.join(scratch, "trace")
         server = Server(*options, wrapper=tracer(trace))
@@ -103,7 +104,7 @@ def traced_calls(method, params, *options, before=None, follow=None):
             lines = f.read().split("\n")
     if any(re.search(r" read\(\d+[^ ]*, 0x\w+, \d+\) += [1-9]", line) for line in lines):
         raise Skip("the server's memory is not dumpable: only root's strace can read it")
-    return message, between(lines, '\\"id\\": \\"marked-id\\"', '\\"id\\":\\"marked-id\\"'), state
+    return message, between(lines, '\\"id\\": \\"marked-id\\"', '\\"id\\":\\"marked-id\\"', alone), state
 
 
 def traced(method, params, *options, **more):
@@ -195,7 +196,7 @@ def test_a_record_reads_each_file_once():
                    WAIT, "cat does not wait")
         return params
 
-    message, calls, _ = traced_calls("process.monitor", {}, before=start)
+    message, calls, _ = traced_calls("process.monitor", {}, before=start, alone=True)
     equal(message["result"]["alive"], 1, "alive")
     equal([rest for name, rest in calls if name in OPENS and "/proc/" in rest], [], "opened again")
     looks = [re.search(r"<(/proc/[^>]*)>.*, 0\) +=", rest) for name, rest in calls if name in READS]
