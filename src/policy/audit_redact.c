@@ -339,19 +339,18 @@ static const struct secret_option *audit_redact_find_program(const char *word, s
 	return NULL;
 }
 
-/* Bytes up to the end of a shell word, its quoted parts included. */
+/* Bytes up to the end of a shell word. A quote opens a part of it at its start, behind "=" and
+ * behind another part; elsewhere it is rather the end of what the whole command stands in. */
 static size_t audit_redact_word_len(const char *p)
 {
-	size_t n = 0, part;
+	size_t n = audit_redact_plain_len(p);
 
-	do {
-		part = audit_redact_plain_len(p + n);
-		if (!part && audit_redact_is_quote(p[n])) {
-			part = 1 + (size_t)(strchrnul(p + n + 1, p[n]) - (p + n + 1));
-			part += p[n + part] != '\0';
-		}
-		n += part;
-	} while (part);
+	while (audit_redact_is_quote(p[n]) && (!n || strchr("='\"", p[n - 1]))) {
+		const char *end = strchrnul(p + n + 1, p[n]);
+
+		n = (size_t)(end - p) + (*end != '\0');
+		n += audit_redact_plain_len(p + n);
+	}
 	return n;
 }
 

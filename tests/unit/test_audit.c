@@ -673,6 +673,8 @@ static void test_audit_redact_masks_secrets(void **state)
 		{ "mysql -psecret=\"abc\" db", "mysql -p*** db" },
 		{ "mysql -p'a b'\"c d\"e db", "mysql -p*** db" },
 		{ "mysql -p\"open", "mysql -p***" },
+		{ "sh -c \"mysql -ppw\"; ls \"x y\"", "sh -c \"mysql -p***\"; ls \"x y\"" },
+		{ "sh -c 'sshpass -ppw ssh h'; ls", "sh -c 'sshpass -p*** ssh h'; ls" },
 		{ "docker login -password \"my secret\" h", "docker login -p*** \"***\" h" },
 		{ "unzip -Ppassword \"a b\"", "unzip -P*** \"a b\"" },
 		{ "vault login -method=userpass password='hunter2'",
