@@ -183,3 +183,18 @@ void text_put_ends(struct text *t, const struct outline_value *v, size_t max)
 	text_add(t, " bytes left out: ask for less at once ...]\n");
 	text_put(t, text + start, kept - start);
 }
+
+void text_add_warnings(struct text *t)
+{
+	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
+
+	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v))) {
+		size_t kept;
+		const char *text = text_bytes(t, v, &kept);
+
+		text_end_line(t);
+		text_add(t, "warning: ");
+		text_put_named(t, text, kept);
+		text_add(t, "\n");
+	}
+}

@@ -55,4 +55,7 @@ void text_open_call(struct text *t, const char *tool);
 /* A string of at most @max bytes, or both ends of a longer one and how much is left out. */
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max);
 
+/* A line for each of the result's warnings. */
+void text_add_warnings(struct text *t);
+
 #endif

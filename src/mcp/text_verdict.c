@@ -52,18 +52,3 @@ void text_add_verdict(struct text *t, const struct outline_value *of)
 	text_add(t, "%s", glue);
 	text_add_duration(t, text_number(t, of, "duration_ms"));
 }
-
-void text_add_warnings(struct text *t)
-{
-	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
-
-	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v))) {
-		size_t kept;
-		const char *text = text_bytes(t, v, &kept);
-
-		text_end_line(t);
-		text_add(t, "warning: ");
-		text_put_named(t, text, kept);
-		text_add(t, "\n");
-	}
-}

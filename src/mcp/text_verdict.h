@@ -1,4 +1,4 @@
-/* text_verdict - how a run ended, or for how long it has run: "exit 2 in 47 ms"; and warnings. */
+/* text_verdict - how a run ended, or for how long it has run: "exit 2 in 47 ms". */
 #ifndef PROCPEN_MCP_TEXT_VERDICT_H
 #define PROCPEN_MCP_TEXT_VERDICT_H
 
@@ -6,8 +6,5 @@
 
 /* @of: the object with state, reason, exit_code, signal and duration_ms of the run. */
 void text_add_verdict(struct text *t, const struct outline_value *of);
-
-/* A line for each of the result's warnings. */
-void text_add_warnings(struct text *t);
 
 #endif
