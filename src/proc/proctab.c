@@ -291,6 +291,12 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 	return p;
 }
 
+void proctab_make_ready(struct proctab *t, const struct confine_request *usual)
+{
+	if (t->env.pool && !t->last_seq && !t->closing)
+		start_make_ready(t->env.confine, usual, t->env.pool);
+}
+
 struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec *spec,
 				  struct err *e)
 {

@@ -46,6 +46,10 @@ void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx);
  */
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e);
 
+/* Make ready what the first run with @usual needs, if there was no run yet. Nothing depends on
+ * it. */
+void proctab_make_ready(struct proctab *t, const struct confine_request *usual);
+
 /* Start the writer of a log file for a run, to be given to proctab_start(); spec->seq is filled in
  * here. NULL with @e as log_file_new(). */
 struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec *spec,

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cap/run_ahead.h"
 #include "rpc/frame.h"
 #include "server/route.h"
 #include "server/workspace.h"
@@ -35,6 +36,7 @@
 #define READS_PER_TURN 4
 #define TURN_US 1000
 #define POLL_MS 100
+#define AHEAD_MS 100
 /* For a socket or terminal the kernel counts only whole blocks as read (stdio_unread()), so a slow
  * reader may seem to read nothing: 64 KiB within this time are 2 KiB a second. */
 #define READER_TIMEOUT_MS 30000
@@ -70,6 +72,7 @@ struct server {
 	int trees;         /* runs with a live process when it was set */
 
 	enum phase phase;
+	bool rested;        /* ... which it was */
 	bool eof;           /* no more will be read */
 	int64_t ended_ms;   /* when the input ended, clock_mono_ms(); 0: not yet */
 	uint64_t progress;  /* outq_progress() at the last poll ... */
@@ -81,6 +84,7 @@ struct server {
 	uint64_t written;   /* then: bytes written to the client at the last check */
 	int64_t closing_ms; /* since when it closes, clock_mono_ms() */
 	bool given_up;      /* the reader read nothing for too long */
+	ev_timer ahead;     /* fires when the client is silent after its first words */
 	ev_timer lease;     /* fires when half of server.lease_ms has gone by without input */
 	bool pinged;        /* the first half has: the client is asked whether it is there */
 	uint64_t leased;    /* outq_progress() when the lease began */
@@ -481,6 +485,18 @@ static void server_on_work(struct ev_loop *loop, ev_idle *w, int events)
 	server_take_turn(w->data);
 }
 
+/* Not before: a host may start a server only to ask what it offers, and end it. */
+static void server_on_ahead(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	s->rested = true;
+	if (s->phase == READING && !s->eof)
+		run_ahead(&s->cap);
+}
+
 static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct server *s = io->data;
@@ -502,6 +518,8 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 			break;
 	}
 	server_renew_lease(s);
+	if (!s->rested && !s->eof)
+		loop_timer_start(s->loop, &s->ahead, AHEAD_MS);
 	s->out.headed = s->frame.headed;
 	if (s->eof)
 		server_note_end(s);
@@ -632,9 +650,10 @@ static void server_watch(struct server *s)
 	ev_prepare_init(&s->turn, server_on_turn);
 	ev_timer_init(&s->poll, server_on_poll, 0.0, 0.0);
 	ev_timer_init(&s->deadline, server_on_deadline, 0.0, 0.0);
+	ev_timer_init(&s->ahead, server_on_ahead, 0.0, 0.0);
 	ev_timer_init(&s->lease, server_on_lease, 0.0, 0.0);
 	s->in_io.data = s->work.data = s->turn.data = s->poll.data = s->deadline.data = s;
-	s->lease.data = s;
+	s->ahead.data = s->lease.data = s;
 	server_watch_signal(s, &s->signals[0], SIGTERM);
 	server_watch_signal(s, &s->signals[1], SIGINT);
 	server_watch_signal(s, &s->signals[2], SIGQUIT);

@@ -20,6 +20,7 @@
 
 #define WINDOW_MAX 256
 #define LIFE_SECONDS 120
+#define SILENCE_US 500000 /* the server makes its first sandbox meanwhile */
 #define TICK_BYTES 24 /* of a line of `floor tick` */
 
 static const char run_true[] = "{\"command\":\"true\",\"args\":[]}";
@@ -141,6 +142,7 @@ static void memory_mode(char **args, char **server)
 
 	client_start(&c, server);
 	client_call(&c, "ping", "{}");
+	usleep(SILENCE_US);
 	rest = watch_status_kb(c.pid, "VmRSS");
 	rest_pss = watch_pss_kb(c.pid);
 	rest_own = watch_status_kb(c.pid, "RssAnon");
@@ -156,7 +158,7 @@ static void memory_mode(char **args, char **server)
 	client_stop(&c);
 }
 
-/* burst N: a ping behind N runs that find no idle shim */
+/* burst N: a ping behind the first N runs of a server, all but one of which find no idle shim */
 static void burst_mode(char **args, char **server)
 {
 	int n = atoi(args[0]), over = 0;
@@ -166,6 +168,7 @@ static void burst_mode(char **args, char **server)
 
 	client_start(&c, server);
 	client_call(&c, "ping", "{}");
+	usleep(SILENCE_US);
 	for (int i = 0; i < n; i++)
 		client_send(&c, "process.run", run_true);
 	begin = stats_now_us();

@@ -232,7 +232,7 @@ ROWS = [
     Row("  with 64 follows of them", "flood follow", "p99_us", "us", limit=5000),
     Row("ping while 4 children flood and 255 requests wait for a line: p99", "flood waits",
         "p99_us", "us", limit=5000),
-    Row("ping behind 60 runs, no shim idle", "burst", "ping_ms", "ms", limit=5),
+    Row("ping behind the first 60 runs", "burst", "ping_ms", "ms", limit=5),
     Row("a line into cat by process.input and back as an event", "input", "p50_us", "us",
         base="pipes", limit=2),
     Row("  beside a bare server", "input", "p50_us", "us", base="bare"),

@@ -343,6 +343,40 @@ def waiting_shims(server):
     return found
 
 
+def shims_at_rest(server):
+    """Those that wait, if they are still the same half a second later: no trial, and ready."""
+    found = waiting_shims(server)
+    time.sleep(0.5)
+    return found if found == waiting_shims(server) else []
+
+
+@suite.test()
+def test_shim_is_made_in_the_first_silence():
+    """It serves the first command. None is made where none would be used, and none before the client
+    is silent: a host may only ask what there is."""
+    for options in ([], ["--set", "sandbox.namespaces=false"], ["--set", "sandbox.profile=none"]):
+        server = Server(*options, start=False)
+        for folder in (server.state, server.state + "/audit"): # which is hidden, so it is there
+            os.mkdir(folder, 0o700)
+        server.start()
+        equal(waiting_shims(server), [], "before the first words")
+        server.call("process.list")
+        eventually(lambda: shims_at_rest(server), WAIT, "no shim waits with %s" % options)
+        ready = waiting_shims(server)
+        run = server.call("process.run", {"command": "sleep", "args": ["60"], "background": True})
+        check(ready[0] in waiting_shims(server), "it is gone")
+        equal(run["sandbox"], server.run("true")["sandbox"], "layers with %s" % options)
+        with open("/proc/%d/task/%d/children" % (ready[0], ready[0])) as f:
+            check(f.read(), "another shim has the command, with %s" % options)
+        server.stop()
+    for option in ("sandbox.ahead=false", "tier.process.run=deny"):
+        server = Server("--set", option)
+        server.call("process.list")
+        time.sleep(1)
+        equal(waiting_shims(server), [], option)
+        server.stop()
+
+
 @suite.test()
 def test_waiting_shim_dies():
     """A shim that is killed while it waits: the next command runs all the same, once. Where the kernel

@@ -12,7 +12,8 @@
  * layer is reported with its reason. If a run asks for it or the operator requires it,
  * the start fails (SandboxUnavailable): nothing runs half confined without saying so.
  *
- * All of it is lazy: a server that never runs a command tries nothing.
+ * All of it is lazy: nothing is tried before a command comes, or cap/run_ahead makes one's
+ * sandbox in the client's first silence.
  */
 #ifndef PROCPEN_OS_SANDBOX_CONFINE_H
 #define PROCPEN_OS_SANDBOX_CONFINE_H

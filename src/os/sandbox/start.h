@@ -22,6 +22,11 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 		  struct pool *pool, struct spawn_request *request, struct confine_run *run,
 		  struct spawn_result *spawned, struct err *e);
 
+/* Prepare the layers and have @pool make a shim for runs with @wanted ahead. What fails is left to
+ * the first run. */
+void start_make_ready(struct confine *confine, const struct confine_request *wanted,
+		      struct pool *pool);
+
 /*
  * Discard idle shims and control groups, which hold descriptors that a failed start may
  * need. Returns true if there were any: try once more.

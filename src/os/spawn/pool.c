@@ -551,6 +551,24 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 	return -1;
 }
 
+/* The pool for runs like @request, inside @s. */
+static struct pool *pool_choose(struct pool *s, const struct spawn_request *request)
+{
+	return !pool_may_reuse(request->plan) || request->plan->flags & RENEWED ? s->apart : s;
+}
+
+void pool_make_ready(struct pool *s, const struct spawn_request *request)
+{
+	if (s->plan || s->apart->plan)
+		return;
+	if (request->plan->group_fd >= 0)
+		request->plan->flags |= SHIM_GROUPED;
+	s = pool_choose(s, request);
+	pool_set_plan(s, request);
+	pool_check_stale(s, true);
+	pool_plan_refill(s, 0);
+}
+
 int pool_start(struct pool *s, const struct spawn_request *request, struct spawn_result *result,
 	       struct err *e)
 {
@@ -570,8 +588,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	len = pool_write_second(&second, request, reuse);
 	if (!len || len > s->message_max)
 		return spawn_start(request, result, e);
-	if (!reuse || request->plan->flags & RENEWED)
-		s = s->apart;
+	s = pool_choose(s, request);
 	other_plan = !pool_is_same_kind(s, request);
 	if (other_plan)
 		pool_set_plan(s, request);

@@ -35,6 +35,10 @@ void pool_free(struct pool *s);
 int pool_start(struct pool *s, const struct spawn_request *request, struct spawn_result *result,
 	       struct err *e);
 
+/* Make a shim for runs like @request in the next turn of the loop, if none was started yet. A run
+ * that finds none starts its own, so a failure is told by that one. */
+void pool_make_ready(struct pool *s, const struct spawn_request *request);
+
 /*
  * Return the shim of @started, which reported in @last that it is reusable. The pool now owns its
  * socket and its pid, so the caller must have stopped watching the pid. Discards it if @s is NULL

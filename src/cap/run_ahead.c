@@ -1,0 +1,21 @@
+#include "cap/run_ahead.h"
+
+#include "cap/run_limits.h"
+#include "cap/run_user.h"
+
+void run_ahead(struct cap *c)
+{
+	struct confine_request usual = { 0 };
+	struct run_limits limits;
+	struct user user = { .name = NULL };
+	struct err e = ERR_INIT;
+	json_t *none = json_object();
+
+	if (!c->no_workspace && cap_tier(c, cap_find(c, "process.run")) != TIER_DENY &&
+	    !run_limits_read(c->config, none, &limits, &usual, &e) &&
+	    !run_user_read(c->config, NULL, &user, &usual, &e))
+		proctab_make_ready(c->procs, &usual);
+	users_release(&user);
+	json_decref(none);
+	err_release(&e);
+}
