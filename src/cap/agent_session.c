@@ -1,11 +1,14 @@
 /* agent.session: the directories, limits and sandbox layers of this session. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/run_limits.h"
+
+#define AS_ROOT "root: commands run as root; with sandbox.user=NAME they run as that account"
 
 static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {
@@ -30,12 +33,17 @@ static void agent_session_write_limits(struct jsonw *w, const struct config *con
 	run_limits_write(w, config);
 }
 
-static void agent_session_write_tiers(struct jsonw *w, const struct cap *c)
+static void agent_session_write_capabilities(struct jsonw *w, const struct cap *c)
 {
-	jsonw_object(w, "tiers");
-	for (const struct cap_row *row = c->rows; row->name; row++)
-		jsonw_str(w, row->name, policy_tier_name(cap_tier(c, row)));
-	jsonw_end_object(w);
+	jsonw_array(w, "capabilities");
+	for (const struct cap_row *row = c->rows; row->name; row++) {
+		jsonw_object(w, NULL);
+		jsonw_str(w, "name", row->name);
+		jsonw_str(w, "version", row->version);
+		jsonw_str(w, "tier", policy_tier_name(cap_tier(c, row)));
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
 }
 
 /* The users that a request may run as. */
@@ -87,9 +95,11 @@ static void agent_session_write_files(struct jsonw *w, const struct ruleset *set
 }
 
 /* The rules in force: how many, from where, and the packs. */
-static void agent_session_write_policy(struct jsonw *w, const struct rulebook *book)
+static void agent_session_write_policy(struct jsonw *w, const struct config *config,
+				       const struct rulebook *book)
 {
 	jsonw_object(w, "policy");
+	jsonw_str(w, "blocklist", config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH));
 	jsonw_int(w, "rules", (int64_t)rulebook_count(book));
 	jsonw_int(w, "own_rules", book->own ? (int64_t)book->own->count : 0);
 	jsonw_int(w, "project_rules", book->project ? (int64_t)book->project->count : 0);
@@ -148,6 +158,8 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 	confine_each_missing(c->confine, agent_session_write_missing, w);
 	jsonw_end_array(w);
 	jsonw_array(w, "gaps");
+	if (!geteuid() && !config_names(c->config, CONFIG_SANDBOX_USER)[0])
+		jsonw_str(w, NULL, AS_ROOT);
 	confine_each_gap(c->confine, agent_session_write_text, w);
 	jsonw_end_array(w);
 	jsonw_end_object(w);
@@ -173,9 +185,9 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 	agent_session_write_directories(w, c->scope);
 	jsonw_str(w, "shell", c->shell->path);
 	agent_session_write_limits(w, c->config);
-	agent_session_write_tiers(w, c);
+	agent_session_write_capabilities(w, c);
 	agent_session_write_users(w, c->config);
-	agent_session_write_policy(w, c->book);
+	agent_session_write_policy(w, c->config, c->book);
 	agent_session_write_project(w, c->project);
 	agent_session_write_sandbox(w, c);
 	jsonw_object(w, "server");
