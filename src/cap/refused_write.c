@@ -62,12 +62,12 @@ static struct span refused_write_find_reason(struct span line, size_t *reason)
 	return (struct span){ NULL, NULL };
 }
 
-/* Does a path begin at @at: "/x", "../x" or ".x", as a word or in quotes? A URL is none. */
+/* Does a path begin at @at: "/x", "./x", "../x" or ".x", as a word or in quotes? A URL is none. */
 static bool refused_write_begins_path(struct span in, const char *at)
 {
 	size_t left = (size_t)(in.end - at), before = (size_t)(at - in.start);
 	bool path = (left > 1 && at[0] == '/' && at[1] != '/' && (unsigned char)at[1] > ' ') ||
-		    (left > 3 && !memcmp(at, "../", 3)) ||
+		    (left > 3 && !memcmp(at, "../", 3)) || (left > 2 && !memcmp(at, "./", 2)) ||
 		    (left > 1 && at[0] == '.' && at[1] >= 'a' && at[1] <= 'z');
 
 	if (!path || !before)
@@ -111,6 +111,22 @@ static struct span refused_write_find_path(struct span in, bool last)
 	return found;
 }
 
+/* Behind the name of a shell or script and its line, which is not what the error is about:
+ * "/bin/bash: line 1: ", "./x.sh: 12: ". */
+static const char *refused_write_skip_place(struct span line)
+{
+	const char *at = memchr(line.start, ':', (size_t)(line.end - line.start)), *digits;
+
+	if (!at || line.end - at < 4 || at[1] != ' ')
+		return line.start;
+	at += 2;
+	if (line.end - at > 5 && !memcmp(at, "line ", 5))
+		at += 5;
+	for (digits = at; at < line.end && *at >= '0' && *at <= '9'; at++)
+		;
+	return at > digits && at < line.end && *at == ':' ? at : line.start;
+}
+
 /*
  * The path that @reason in @line is about: before it ("open /x: permission denied"), else behind it
  * ("permission denied, mkdir '/x'"). @above: it may also stand in a line above ("Caused by:").
@@ -118,7 +134,8 @@ static struct span refused_write_find_path(struct span in, bool last)
 static struct span refused_write_path_of(struct span text, struct span line, struct span reason,
 					 bool above)
 {
-	struct span before = { line.start, reason.start }, behind = { reason.end, line.end };
+	struct span before = { refused_write_skip_place(line), reason.start };
+	struct span behind = { reason.end, line.end };
 	struct span path;
 
 	if (before.end - before.start > REACH)
