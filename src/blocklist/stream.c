@@ -534,8 +534,11 @@ size_t stream_waiting(const struct stream *s)
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part)
 {
+	size_t waited = stream_waiting(s);
+
 	s->parts++;
 	(s->terminal ? stream_judge_keys : stream_judge_part)(s, bytes, len, end, part);
+	part->dropped = part->verdict.blocked ? waited - part->earlier : 0;
 }
 
 /* ---- steps ---- */
@@ -585,6 +588,7 @@ static void stream_join(struct stream_part *part, struct stream_part *next, size
 	memcpy(part->bytes + part->len, next->bytes, next->len);
 	part->len += next->len;
 	part->earlier = part->len < waited ? part->len : waited;
+	part->dropped = next->verdict.blocked ? waited - part->earlier : 0;
 	part->waiting = next->waiting;
 	part->edited |= next->edited;
 	part->verdict = next->verdict;

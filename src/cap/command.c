@@ -222,8 +222,8 @@ void command_warn_waiting(struct jsonw *w, size_t waiting)
 	if (!waiting)
 		return;
 	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
-		 "quote, a here-document or a command that goes on; what completes it, or close, "
-		 "has it written", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "");
+		 "quote, a here-document or a command that goes on; what completes it has it "
+		 "written", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "");
 	jsonw_str(w, NULL, text);
 }
 

@@ -154,13 +154,37 @@ static void process_input_denied(const struct cap_call *call, struct err *e)
 	err_detail(e, "line_begun", json_integer((json_int_t)len));
 }
 
-static void process_input_set_blocked(const struct cap_call *call, size_t written, struct err *e)
+/* Put what became of the bytes before the hint: @written of this call, @dropped of earlier ones. */
+static void process_input_tell(size_t written, size_t dropped, struct err *e)
+{
+	char hint[sizeof(e->hint)];
+
+	if (written) {
+		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+		err_hint(e, "The first %zu byte%s of this call %s written: send only what follows. "
+			    "%s", written, written == 1 ? "" : "s", written == 1 ? "was" : "were",
+			 hint);
+	}
+	if (dropped) {
+		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+		err_hint(e, "%zu byte%s of earlier calls, which waited, %s dropped: send all of "
+			    "that text again. %s", dropped, dropped == 1 ? "" : "s",
+			 dropped == 1 ? "is" : "are", hint);
+	}
+}
+
+/* @written bytes of the call were written. @dropped: that wait no more. */
+static void process_input_set_blocked(const struct cap_call *call, size_t written, size_t dropped,
+				      struct err *e)
 {
 	const struct input_task *t = call->r->task;
 
 	command_fail_blocked(&t->part.verdict, e);
 	err_detail(e, "bytes_written", json_integer((json_int_t)written));
+	if (dropped)
+		err_detail(e, "bytes_dropped", json_integer((json_int_t)dropped));
 	process_input_denied(call, e);
+	process_input_tell(written, dropped, e);
 }
 
 /* ---- the judgement ---- */
@@ -234,7 +258,7 @@ static int process_input_try_judge(struct cap_call *call, struct err *e)
 	process_input_show_part(call, p);
 	if (!call->verdict->blocked)
 		return 0;
-	process_input_set_blocked(call, 0, e);
+	process_input_set_blocked(call, 0, 0, e);
 	return -1;
 }
 
@@ -401,7 +425,7 @@ static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
 {
 	const struct input_task *t = call->r->task;
 
-	process_input_set_blocked(call, t->part.len - t->part.earlier, call->e);
+	process_input_set_blocked(call, t->part.len - t->part.earlier, t->part.dropped, call->e);
 	return CAP_BLOCKED;
 }
 
