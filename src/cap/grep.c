@@ -279,6 +279,7 @@ void grep_limit_reached(struct err *e, const char *stream, uint64_t offset, cons
 		    "line by %s.", by);
 	err_detail(e, "stream", json_string(stream));
 	err_detail(e, "offset", json_integer((json_int_t)offset));
+	e->lasting = true;
 }
 
 static void grep_fail_limit(struct grep *g, const struct line *line, const struct proc *p)
