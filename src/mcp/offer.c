@@ -6,7 +6,7 @@
 
 static const char instructions[] =
 	"procpen runs commands in one workspace and keeps track of every process they start.\n"
-	"- process_run takes a command line for bash (or the shell that agent_session names), or a "
+	"- process_run takes a command line for the shell that its description names, or a "
 	"program and args without a shell. Read, search and edit files with your own file tools.\n"
 	"- Each answer begins with the verdict: exit code, signal or timeout, and the process id "
 	"in brackets. A non-zero exit is a normal result. At its timeout (seconds, default 300) a "

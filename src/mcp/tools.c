@@ -118,6 +118,24 @@ void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mc
 	jsonw_end_object(w);
 }
 
+/* Where a description has these words, a model reads the path: what a shell understands depends on
+ * which one it is. */
+#define SHELL_WORDS "the operator's shell"
+
+static void tools_write_description(struct jsonw *w, const struct mcp *m, const char *text)
+{
+	const char *words = strstr(text, SHELL_WORDS), *shell = m->cap->shell->path;
+
+	jsonw_open_str(w, "description");
+	if (words) {
+		jsonw_piece(w, text, (size_t)(words - text));
+		jsonw_piece(w, shell, strlen(shell));
+		text = words + strlen(SHELL_WORDS);
+	}
+	jsonw_piece(w, text, strlen(text));
+	jsonw_close_str(w);
+}
+
 static void tools_write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
 			     const struct cap_row *row)
 {
@@ -127,7 +145,7 @@ static void tools_write_tool(struct jsonw *w, const struct mcp *m, const struct 
 	jsonw_str(w, "name", row->tool_name);
 	if (shape->structured)
 		jsonw_str(w, "title", row->title);
-	jsonw_str(w, "description", row->description);
+	tools_write_description(w, m, row->description);
 	jsonw_raw(w, "inputSchema", input, strlen(input));
 	if (tools_is_structured(m, shape))
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));

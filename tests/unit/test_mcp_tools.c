@@ -14,7 +14,9 @@ static const struct mcp_shape full = { .name = "new", .annotations = true, .stru
 static const struct mcp_shape stateless = {
 	.name = "stateless", .annotations = true, .structured = true, .stateless = true,
 };
-static const struct mcp usual, structured = { .structured = true };
+static const struct run_shell shell = { .path = (char[]){ "/bin/zsh" } };
+static struct cap cap = { .shell = &shell };
+static const struct mcp usual = { .cap = &cap }, structured = { .cap = &cap, .structured = true };
 
 /* The tools/call result for the capability result @json. */
 static json_t *shaped(const char *json, const struct mcp *m, const struct mcp_shape *shape)
@@ -211,7 +213,7 @@ static void test_mcp_tools_list_by_revision(void **state)
 /* What every model pays for before it has done anything, whatever its host lists. */
 static void test_mcp_tools_list_is_short(void **state)
 {
-	const struct mcp all = { .all_parameters = true };
+	const struct mcp all = { .cap = &cap, .all_parameters = true };
 	struct buf out, whole;
 
 	(void)state;
