@@ -121,8 +121,12 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 		config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS),
 	};
 
-	return process_run_read_bound(t->background ? &max_runtime : &timeout, r->params,
-				      &t->timeout_ms, e);
+	if (process_run_read_bound(t->background ? &max_runtime : &timeout, r->params,
+				   &t->timeout_ms, e))
+		return -1;
+	t->result_options.timeout_most = timeout.most;
+	t->result_options.timeout_is_most = t->timeout_ms == timeout.most * 1000;
+	return 0;
 }
 
 static struct run_task *process_run_task_new(struct req *r)

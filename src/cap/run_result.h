@@ -17,6 +17,8 @@ struct run_result_options {
 	size_t stdin_waiting; /* bytes of it that wait in the server */
 	bool stdin_edited;  /* it was typed with keys that hide a line from the blocklist */
 	bool timeout_ignored; /* or a timeout */
+	int64_t timeout_most; /* seconds that a request may ask for; 0: no bound ... */
+	bool timeout_is_most; /* ... which this run has */
 	bool max_runtime_ignored; /* a foreground run that was given one */
 	bool keyed;         /* the request has an idempotency_key ... */
 	bool replayed;      /* ... and is not the first one with it */

@@ -94,8 +94,10 @@ static bool text_logs_evicted(const struct text *t, const struct stream *s, int6
 	return true;
 }
 
-/* The evicted part of a stream, unless the page begins behind it at @offset. */
-static void text_logs_add_evicted(struct text *t, const struct stream *s, int64_t offset)
+/* The evicted part of a stream, unless the page begins behind it at @offset. @so: what follows from
+ * that, or "". */
+static void text_logs_add_evicted(struct text *t, const struct stream *s, int64_t offset,
+				  const char *so)
 {
 	int64_t from, to;
 
@@ -106,7 +108,16 @@ static void text_logs_add_evicted(struct text *t, const struct stream *s, int64_
 	text_add_count(t, (uint64_t)from);
 	text_add(t, " to ");
 	text_add_count(t, (uint64_t)to);
-	text_add(t, " of %s are no longer kept ...]\n", s->name);
+	text_add(t, " of %s are no longer kept%s ...]\n", s->name, so);
+}
+
+static void text_logs_add_all_evicted(struct text *t, const char *so)
+{
+	int64_t offset = json_get_int(t->a->params, "offset", 0);
+
+	text_logs_add_evicted(t, &text_logs_out, offset, so);
+	text_logs_add_evicted(t, &text_logs_err,
+			      json_get_int(t->a->params, "stderr_offset", offset), so);
 }
 
 /* ,"stream":"stdout","offset":4000 */
@@ -149,6 +160,13 @@ static void text_logs_add_state(struct text *t, bool empty)
 		text_add(t, empty ? " yet, still running; " : "still running; ");
 }
 
+/* Does the next call read on in @s, of which @rest bytes are there? A running command can write to
+ * it meanwhile. */
+static bool text_logs_goes_on(const struct text *t, const struct stream *s, int64_t rest)
+{
+	return rest > 0 || (text_logs_wants(t, s->name) && text_is(t, NULL, "state", "running"));
+}
+
 /* How much follows the page, and the call that reads it. */
 static void text_logs_add_next(struct text *t, bool empty)
 {
@@ -170,8 +188,8 @@ static void text_logs_add_next(struct text *t, bool empty)
 	}
 	if (more || running) {
 		text_open_call(t, "process_logs");
-		text_logs_add_place(t, more ? out > 0 : text_logs_wants(t, "stdout"),
-				    more ? err > 0 : text_logs_wants(t, "stderr"),
+		text_logs_add_place(t, text_logs_goes_on(t, &text_logs_out, out),
+				    text_logs_goes_on(t, &text_logs_err, err),
 				    text_number(t, NULL, text_logs_out.next),
 				    text_number(t, NULL, text_logs_err.next));
 		text_logs_add_same(t);
@@ -184,7 +202,6 @@ static void text_logs_page(struct text *t)
 {
 	const struct outline_value *out = text_member(t, NULL, "stdout");
 	const struct outline_value *err = text_member(t, NULL, "stderr");
-	int64_t offset = json_get_int(t->a->params, "offset", 0);
 	bool both = out->text_len && err->text_len;
 	size_t room = t->left - MARKS_BYTES;
 	size_t half = both ? room / 2 : room;
@@ -195,9 +212,7 @@ static void text_logs_page(struct text *t)
 	if (err->text_len && (both || text_logs_wants(t, "stdout")))
 		text_logs_add_heading(t, "stderr");
 	text_put_ends(t, err, both && out->text_len < half ? room - out->text_len : half);
-	text_logs_add_evicted(t, &text_logs_out, offset);
-	text_logs_add_evicted(t, &text_logs_err,
-			      json_get_int(t->a->params, "stderr_offset", offset));
+	text_logs_add_all_evicted(t, "");
 	text_logs_add_next(t, !out->text_len && !err->text_len);
 }
 
@@ -246,7 +261,7 @@ static void text_logs_add_match(struct text *t, const struct outline_value *matc
 	text_logs_add_context(t, match, "before",
 			      line - text_logs_count(t, text_member(t, match, "before")));
 	text_logs_add_number(t, line, ':');
-	text_put_member(t, text_member(t, match, "text"));
+	text_put_match(t, match);
 	text_add(t, "\n");
 	text_logs_add_context(t, match, "after", line ? line + 1 : 0);
 }
@@ -270,10 +285,12 @@ static void text_logs_add_next_search(struct text *t, const struct outline_value
 	}
 	text_open_call(t, "process_logs");
 	text_logs_add_place(t,
-			    text_logs_wants(t, "stdout") &&
-				    out < text_number(t, NULL, "stdout_size"),
-			    text_logs_wants(t, "stderr") &&
-				    err < text_number(t, NULL, "stderr_size"),
+			    text_logs_goes_on(t, &text_logs_out,
+					      text_logs_wants(t, "stdout") *
+						      (text_number(t, NULL, "stdout_size") - out)),
+			    text_logs_goes_on(t, &text_logs_err,
+					      text_logs_wants(t, "stderr") *
+						      (text_number(t, NULL, "stderr_size") - err)),
 			    out, err);
 	whole = text_logs_add_parameter(t, "grep");
 	for (size_t i = 0; i < COUNT_OF(same); i++)
@@ -293,6 +310,7 @@ static void text_logs_matches(struct text *t)
 		text_logs_add_match(t, v);
 		shown++;
 	}
+	text_logs_add_all_evicted(t, ", and were not searched");
 	if (shown >= total)
 		return;
 	text_add(t, "[... %" PRId64 " of %" PRId64 " shown, the next: ", shown, total);
@@ -327,22 +345,36 @@ static void text_logs_add_next_entries(struct text *t, bool empty)
 	text_add(t, empty ? "]" : " ...]");
 }
 
+/* @s has no entry behind its evicted part: nothing of it is kept. */
+static void text_logs_add_dropped(struct text *t, const struct stream *s)
+{
+	int64_t from, to;
+
+	if (text_logs_evicted(t, s, &from, &to) && to == text_number(t, NULL, s->size))
+		text_logs_add_evicted(t, s, 0, "");
+}
+
 static void text_logs_entries(struct text *t)
 {
 	const struct outline_value *entries = text_member(t, NULL, "entries"), *v = NULL;
-	bool err = false, any = false;
+	const struct stream *s = NULL;
+	int64_t from, to;
 
 	while ((v = outline_next(&t->a->result->outline, entries, v))) {
-		if (!any || err != text_is(t, v, "stream", "stderr")) {
-			err = text_is(t, v, "stream", "stderr");
-			text_logs_add_heading(t, err ? "stderr" : "stdout");
+		bool err = text_is(t, v, "stream", "stderr");
+
+		if (!s || err != (s == &text_logs_err)) {
+			s = err ? &text_logs_err : &text_logs_out;
+			text_logs_add_heading(t, s->name);
 		}
+		/* The first entry behind the evicted part begins where that ends. */
+		if (text_logs_evicted(t, s, &from, &to) && text_number(t, v, "offset") == to)
+			text_logs_add_evicted(t, s, 0, "");
 		text_put_member(t, text_member(t, v, "data"));
-		any = true;
 	}
-	text_logs_add_evicted(t, &text_logs_out, 0);
-	text_logs_add_evicted(t, &text_logs_err, 0);
-	text_logs_add_next_entries(t, !any);
+	text_logs_add_dropped(t, &text_logs_out);
+	text_logs_add_dropped(t, &text_logs_err);
+	text_logs_add_next_entries(t, !s);
 }
 
 void text_logs(struct text *t)

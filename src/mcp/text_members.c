@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "mcp/tool_names.h"
+
 #define LINE_BYTES 240 /* longer strings come under a heading */
 #define VALUE_MAX 4000 /* bytes shown of a member on its line */
 
@@ -37,15 +39,18 @@ static bool text_members_is_container(const struct outline_value *v)
 	return v->kind == OUTLINE_ARRAY || v->kind == OUTLINE_OBJECT;
 }
 
+/* A value is data, but for one that is the name of a capability. */
 static void text_members_add_value(struct text *t, const struct outline_value *v)
 {
 	size_t kept;
 	const char *text = text_bytes(t, v, &kept);
 
-	if (v->kind == OUTLINE_TEXT)
+	if (v->kind != OUTLINE_TEXT)
+		text_add_json(t, v, VALUE_MAX);
+	else if (mcp_tool_names_is_one(text, kept))
 		text_put_named(t, text, kept);
 	else
-		text_add_json(t, v, VALUE_MAX);
+		text_put(t, text, kept);
 }
 
 /* "name: cpu_limit 2, memory_limit 1000": the members of the object @of, except containers; without

@@ -85,6 +85,13 @@ void text_put_member(struct text *t, const struct outline_value *v)
 	text_put(t, text, kept);
 }
 
+void text_put_match(struct text *t, const struct outline_value *match)
+{
+	text_put_member(t, text_member(t, match, "text"));
+	if (text_has(t, match, "cut"))
+		text_add(t, " [part of a longer line]");
+}
+
 void text_put_named(struct text *t, const char *bytes, size_t len)
 {
 	mcp_tool_names_write(t->w, bytes, len);

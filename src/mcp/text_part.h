@@ -37,6 +37,7 @@ void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf
 void text_put(struct text *t, const char *bytes, size_t len);
 void text_put_member(struct text *t, const struct outline_value *v); /* a whole string */
 void text_put_named(struct text *t, const char *bytes, size_t len);   /* see mcp/tool_names.h */
+void text_put_match(struct text *t, const struct outline_value *match); /* its line */
 void text_end_line(struct text *t);                 /* unless at the start of a line */
 void text_add_count(struct text *t, uint64_t count); /* 108,915 */
 void text_add_plural(struct text *t, int64_t count, const char *one, const char *many);

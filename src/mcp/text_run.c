@@ -250,6 +250,14 @@ static bool text_run_is_whole(const struct part *part)
 	return part->from == part->to;
 }
 
+/* Is anything of it shown? */
+static bool text_run_is_shown(const struct part *part)
+{
+	const struct output *o = part->o;
+
+	return o->total && !o->dropped && (text_run_is_whole(part) || part->to < o->total);
+}
+
 /* ---- writing ---- */
 
 /* "; stdout 108,915 bytes in 5,000 lines, both ends shown" */
@@ -339,9 +347,7 @@ static void text_run_add_tail(struct text *t, const struct part *part)
 
 static void text_run_add_part(struct text *t, const struct part *part, bool named)
 {
-	const struct output *o = part->o;
-
-	if (!o->total || o->dropped || (part->to == o->total && !text_run_is_whole(part)))
+	if (!text_run_is_shown(part))
 		return;
 	text_end_line(t);
 	text_add(t, "--- %s\n", part->name);
@@ -371,28 +377,52 @@ static void text_run_add_killed(struct text *t)
 	}
 }
 
+/* A repeat of a call with an idempotency_key. */
+static void text_run_add_replayed(struct text *t)
+{
+	if (text_flag(t, "replayed"))
+		text_add(t, "; the run of an earlier call with this idempotency_key: nothing new "
+			    "was started");
+}
+
 static void text_run_add_ended(struct text *t, const char *none)
 {
-	bool timeout = text_is(t, NULL, "reason", "timeout");
-
 	text_add_verdict(t, NULL);
 	text_run_add_killed(t);
 	text_add(t, "%s", none);
 	text_add_id(t, " ", NULL);
-	if (timeout)
-		text_add(t, "%s A larger timeout (max 3600) or background:true.",
-			 *none ? "." : "; output so far below.");
+	text_run_add_replayed(t);
+}
+
+/* What a run may do that has timed out. */
+static void text_run_add_remedy(struct text *t)
+{
+	const struct run_result_options *options = t->a->options;
+
+	if (!text_is(t, NULL, "reason", "timeout"))
+		return;
+	if (!options)
+		text_add(t, ". A larger timeout or background:true.");
+	else if (options->timeout_is_most)
+		text_add(t, ". %" PRId64 " s is the largest timeout; background:true has no such "
+			    "end.", options->timeout_most);
+	else
+		text_add(t, ". A larger timeout (max %" PRId64 ") or background:true.",
+			 options->timeout_most);
 }
 
 static void text_run_add_running(struct text *t, const char *none)
 {
-	bool background = t->a->run->background;
+	bool background = t->a->run->background, replayed = text_flag(t, "replayed");
 
-	text_add(t, background ? "started in background" : "still running after ");
+	text_add(t, !background ? "still running after "
+		    : replayed	? "running in background"
+				: "started in background");
 	if (!background)
 		text_add_duration(t, text_number(t, NULL, "duration_ms"));
 	text_add(t, "%s", none);
 	text_add_id(t, " ", NULL);
+	text_run_add_replayed(t);
 	text_add(t, "; ");
 	text_open_call(t, background ? "process_logs" : "process_monitor");
 	text_add(t, ",\"wait_ms\":%s, process_kill stops it.",
@@ -426,8 +456,12 @@ void text_run(struct text *t)
 		text_run_add_running(t, empty ? ", no output yet" : "");
 	else
 		text_run_add_ended(t, none);
+	if (text_is(t, NULL, "reason", "timeout") &&
+	    (text_run_is_shown(&out) || text_run_is_shown(&err)))
+		text_add(t, "; output so far below");
 	text_run_add_size(t, &out);
 	text_run_add_size(t, &err);
+	text_run_add_remedy(t);
 	text_add_warnings(t);
 	text_run_add_part(t, &out, run->err.total > 0);
 	text_run_add_part(t, &err, true);

@@ -72,6 +72,15 @@ static const struct {
 	{ "exit", "it has not ended yet", "" },
 };
 
+/* The same call would wait for more than there is by then, and miss what comes meanwhile. */
+static void text_tools_add_wait_for_output(struct text *t, const struct proc *run)
+{
+	text_add(t, "; ");
+	text_open_call(t, "process_logs");
+	text_add(t, ",\"offset\":%" PRIu64 ",\"stderr_offset\":%" PRIu64 ",\"wait_ms\":45000} "
+		    "waits on and shows it", run->out.total, run->err.total);
+}
+
 static void text_tools_add_unmet(struct text *t, const char *until)
 {
 	bool running = text_is(t, NULL, "state", "running");
@@ -85,10 +94,13 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 		text_add_plural(t, unsearched, "byte", "bytes");
 		text_add(t, " not searched");
 	}
-	text_add(t, "%s\n", !running ? ""
-			     : json_get_int(t->a->params, "wait_ms", 0)
-				     ? "; the same call waits on"
-				     : "; with wait_ms this call waits for it");
+	if (running && !json_get_int(t->a->params, "wait_ms", 0))
+		text_add(t, "; with wait_ms this call waits for it");
+	else if (running && !strcmp(until, "output") && t->a->run)
+		text_tools_add_wait_for_output(t, t->a->run);
+	else if (running)
+		text_add(t, "; the same call waits on");
+	text_add(t, "\n");
 }
 
 /* The line that matched, or where new output begins, and the call that reads on there. */
@@ -103,7 +115,7 @@ static void text_tools_add_match(struct text *t, const struct outline_value *mat
 		text_add(t, " of ");
 		text_put_member(t, text_member(t, match, "stream"));
 		text_add(t, ": ");
-		text_put_member(t, text_member(t, match, "text"));
+		text_put_match(t, match);
 		if (groups && outline_next(&t->a->result->outline, groups, NULL)) {
 			text_add(t, "\ngroups: ");
 			text_add_json(t, groups, GROUPS_BYTES);
@@ -159,14 +171,35 @@ void text_monitor(struct text *t)
 
 /* ---- process.list and process.wait ---- */
 
-/* A line for each run in the array @all, as long as there is room. Returns how many. */
-static int64_t text_tools_add_runs(struct text *t, const struct outline_value *all)
+static bool text_tools_any(const struct text *t, const struct outline_value *run)
+{
+	(void)t;
+	return run;
+}
+
+static bool text_tools_succeeded(const struct text *t, const struct outline_value *run)
+{
+	return text_has(t, run, "exit_code") && !text_number(t, run, "exit_code");
+}
+
+static bool text_tools_failed(const struct text *t, const struct outline_value *run)
+{
+	return !text_tools_succeeded(t, run);
+}
+
+/* A line for each run in the array @all of which @wanted is true, as long as there is room beside
+ * @kept bytes. Returns how many. */
+static int64_t text_tools_add_runs(struct text *t, const struct outline_value *all, size_t kept,
+				   bool (*wanted)(const struct text *t,
+						  const struct outline_value *run))
 {
 	const struct outline_value *v = NULL;
 	int64_t shown = 0;
 
 	while ((v = outline_next(&t->a->result->outline, all, v)) &&
-	       t->left > TEXT_MARK_BYTES + LIST_COMMAND_MAX) {
+	       t->left > TEXT_MARK_BYTES + LIST_COMMAND_MAX + kept) {
+		if (!wanted(t, v))
+			continue;
 		text_put_member(t, text_member(t, v, "process_id"));
 		text_add(t, " ");
 		text_add_verdict(t, v);
@@ -179,14 +212,24 @@ static int64_t text_tools_add_runs(struct text *t, const struct outline_value *a
 	return shown;
 }
 
+/* Elements of the array @key. */
+static int64_t text_tools_count(const struct text *t, const char *key)
+{
+	const struct outline_value *all = text_member(t, NULL, key), *v = NULL;
+	int64_t n = 0;
+
+	while (all && (v = outline_next(&t->a->result->outline, all, v)))
+		n++;
+	return n;
+}
+
 /* "still running: p1-72cc, p2-72cc" */
 static void text_tools_add_ids(struct text *t, const char *words, const char *key)
 {
 	const struct outline_value *all = text_member(t, NULL, key), *v = NULL;
 	const char *glue = words;
 
-	while (all && (v = outline_next(&t->a->result->outline, all, v)) &&
-	       t->left > TEXT_MARK_BYTES) {
+	while (all && (v = outline_next(&t->a->result->outline, all, v))) {
 		text_add(t, "%s", glue);
 		text_put_member(t, v);
 		glue = ", ";
@@ -195,11 +238,21 @@ static void text_tools_add_ids(struct text *t, const char *words, const char *ke
 		text_add(t, "\n");
 }
 
+/* Those that did not succeed first. The ids, of which a call has 256 at most, always fit. */
 void text_wait(struct text *t)
 {
-	text_tools_add_runs(t, text_member(t, NULL, "ended"));
+	const struct outline_value *ended = text_member(t, NULL, "ended");
+	int64_t shown, total = text_tools_count(t, "ended");
+	size_t kept = IDS_TEXT_SIZE * (size_t)(text_tools_count(t, "forgotten") +
+					       text_tools_count(t, "pending"));
+
+	shown = text_tools_add_runs(t, ended, kept, text_tools_failed);
+	shown += text_tools_add_runs(t, ended, kept, text_tools_succeeded);
 	text_tools_add_ids(t, "no longer known: ", "forgotten");
 	text_tools_add_ids(t, "still running: ", "pending");
+	if (shown < total)
+		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, failures first: ask for fewer "
+			    "at once ...]\n", shown, total);
 	if (!text_flag(t, "matched"))
 		text_add(t, json_get_int(t->a->params, "wait_ms", 0)
 				    ? "The same call waits on."
@@ -210,12 +263,15 @@ void text_list(struct text *t)
 {
 	int64_t total = text_number(t, NULL, "total"), shown;
 
-	shown = text_tools_add_runs(t, text_member(t, NULL, "processes"));
+	shown = text_tools_add_runs(t, text_member(t, NULL, "processes"), 0, text_tools_any);
 	if (!total)
 		text_add(t, "no processes");
 	else if (shown < total)
-		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, newest first: state_filter or "
-			    "limit picks others ...]", shown, total);
+		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, newest first: %s ...]", shown,
+			 total, shown < text_tools_count(t, "processes")
+					? "state_filter picks some, process_delete removes "
+					  "ended ones"
+					: "limit shows more");
 }
 
 /* ---- process.kill ---- */
@@ -245,16 +301,28 @@ static void text_tools_add_gone(struct text *t)
 	text_add_id(t, " ", NULL);
 }
 
+/* It had been sent a signal: how did it end, or did it not? */
+static void text_tools_add_not_killed(struct text *t)
+{
+	text_put_member(t, text_member(t, NULL, "signal_sent"));
+	if (text_is(t, NULL, "state", "running") && text_number(t, NULL, "waited_ms")) {
+		text_add(t, " sent, and it lives on");
+	} else if (text_is(t, NULL, "state", "running")) {
+		text_add(t, " sent, and it is not gone yet");
+	} else if (text_is(t, NULL, "state", "completed")) {
+		text_add(t, " sent; it ended by itself");
+	} else {
+		text_add(t, " sent; meanwhile ");
+		text_add_end(t, NULL);
+	}
+}
+
 static void text_tools_add_not_gone(struct text *t)
 {
-	bool running = text_is(t, NULL, "state", "running");
-
-	if (!text_has(t, NULL, "signal_sent")) {
+	if (text_has(t, NULL, "signal_sent"))
+		text_tools_add_not_killed(t);
+	else
 		text_add(t, "it had ended before the signal came");
-	} else {
-		text_put_member(t, text_member(t, NULL, "signal_sent"));
-		text_add(t, running ? " sent, and it lives on" : " sent; it ended by itself");
-	}
 	text_tools_add_alive_now(t);
 	text_add_id(t, " ", NULL);
 }
@@ -299,17 +367,13 @@ void text_delete(struct text *t)
 static void text_tools_add_queued(struct text *t)
 {
 	int64_t queued = text_number(t, NULL, "bytes_queued");
-	const struct outline_value *warning =
-		outline_next(&t->a->result->outline, text_member(t, NULL, "warnings"), NULL);
 
-	if (warning) {
-		text_add(t, "; ");
-		text_put_member(t, warning);
-	} else if (queued) {
-		text_add(t, "; ");
-		text_add_plural(t, queued, "byte waits", "bytes wait");
+	if (!queued)
+		return;
+	text_add(t, "; ");
+	text_add_plural(t, queued, "byte waits", "bytes wait");
+	if (!text_tools_count(t, "warnings"))
 		text_add(t, " until it reads");
-	}
 }
 
 /* The next call begins where the answer does; from the start it would return at once. */
@@ -326,6 +390,7 @@ void text_input(struct text *t)
 	text_add(t, ",\"offset\":%" PRId64 ",\"stderr_offset\":%" PRId64 ",\"wait_ms\":5000} "
 		    "shows what it answers.",
 		 text_number(t, NULL, "stdout_size"), text_number(t, NULL, "stderr_size"));
+	text_add_warnings(t);
 }
 
 /* ---- is_blocked ---- */

@@ -21,7 +21,7 @@ static const struct {
 	{ "supervisor_lost", "ended in an unknown way" },
 };
 
-static void text_verdict_add_end(struct text *t, const struct outline_value *of)
+void text_add_end(struct text *t, const struct outline_value *of)
 {
 	for (size_t i = 0; i < COUNT_OF(ends); i++)
 		if (text_is(t, of, "reason", ends[i].reason)) {
@@ -47,7 +47,7 @@ void text_add_verdict(struct text *t, const struct outline_value *of)
 		text_add(t, "exit %" PRId64, text_number(t, of, "exit_code"));
 		glue = " in ";
 	} else {
-		text_verdict_add_end(t, of);
+		text_add_end(t, of);
 	}
 	text_add(t, "%s", glue);
 	text_add_duration(t, text_number(t, of, "duration_ms"));

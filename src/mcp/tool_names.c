@@ -11,6 +11,14 @@ static bool tool_names_is_name_byte(char c)
 	return isalnum((unsigned char)c) || strchr("_./-", c);
 }
 
+/* Does a name end before @at? A dot may end a sentence, or go on with the name. */
+static bool tool_names_ends(const char *text, size_t len, size_t at)
+{
+	if (at < len && text[at] == '.')
+		return at + 1 == len || !isalnum((unsigned char)text[at + 1]);
+	return at == len || !tool_names_is_name_byte(text[at]);
+}
+
 /* The tool whose capability's name stands at @at in @text, as a word of its own; or NULL. */
 static const struct cap_row *tool_names_at(const char *text, size_t len, size_t at)
 {
@@ -19,14 +27,18 @@ static const struct cap_row *tool_names_at(const char *text, size_t len, size_t 
 	for (const struct cap_row *row = cap_rows; row->name; row++) {
 		size_t size = strlen(row->name);
 
-		if (row->flags & CAP_PLAIN)
-			continue;
-		if (len - at >= size && !memcmp(text + at, row->name, size) &&
-		    (at + size == len || !(isalnum((unsigned char)text[at + size]) ||
-					   strchr("_/-", text[at + size]))))
+		if (!(row->flags & CAP_PLAIN) && len - at >= size &&
+		    !memcmp(text + at, row->name, size) && tool_names_ends(text, len, at + size))
 			return row;
 	}
 	return NULL;
+}
+
+bool mcp_tool_names_is_one(const char *text, size_t len)
+{
+	const struct cap_row *row = tool_names_at(text, len, 0);
+
+	return row && strlen(row->name) == len;
 }
 
 /* The end of a quotation "like this" that begins at @at, or @at. */

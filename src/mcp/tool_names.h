@@ -6,6 +6,7 @@
 #ifndef PROCPEN_MCP_TOOL_NAMES_H
 #define PROCPEN_MCP_TOOL_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/jsonw.h"
@@ -16,5 +17,8 @@
  * so does what stands in double quotes, which repeats what a command or a client said.
  */
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len);
+
+/* Is @text the name of a capability that has a tool, and nothing else? */
+bool mcp_tool_names_is_one(const char *text, size_t len);
 
 #endif

@@ -95,10 +95,12 @@ static void check(const char *tool, const char *json, const char *wanted)
 }
 
 /* The text of a process.run with these streams. */
-static void check_run(const char *json, const char *out, const char *err, const char *wanted)
+static void check_run_with(const struct run_result_options *options, const char *json, const char *out,
+			   const char *err, const char *wanted)
 {
 	struct proc *p = run_new(out, err);
-	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .run = p };
+	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .run = p,
+				.options = options };
 	char *text;
 
 	p->background = strstr(wanted, "background,") || strstr(wanted, "background [");
@@ -106,6 +108,13 @@ static void check_run(const char *json, const char *out, const char *err, const 
 	assert_string_equal(text, wanted);
 	free(text);
 	run_free(p);
+}
+
+static void check_run(const char *json, const char *out, const char *err, const char *wanted)
+{
+	static const struct run_result_options usual = { .by_default = true, .timeout_most = 3600 };
+
+	check_run_with(&usual, json, out, err, wanted);
 }
 
 /* ---- process.run ---- */
@@ -144,6 +153,42 @@ static void test_mcp_text_of_runs(void **state)
 		  "\"exit_code\":null,\"signal\":\"SIGKILL\",\"duration_ms\":3725000,"
 		  "\"leftover\":2}", "", "",
 		  "cancelled after 1 h 2 min with 2 children, no output [p9]");
+}
+
+/* The remedy is one that the operator allows, and stands behind all that the verdict says. */
+static void test_mcp_text_of_timeouts(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p7\",\"state\":\"timed_out\",\"reason\":"
+				   "\"timeout\",\"exit_code\":null,\"duration_ms\":5000}";
+	const struct run_result_options most = { .by_default = true, .timeout_most = 5,
+						 .timeout_is_most = true };
+	const struct run_result_options none = { .timeout_most = 90 };
+
+	(void)state;
+	check_run_with(&most, json, "a\n", "",
+		       "timed out after 5 s, killed [p7]; output so far below. 5 s is the largest "
+		       "timeout; background:true has no such end.\n--- stdout\na\n");
+	check_run_with(&none, json, "out\n", "",
+		       "timed out after 5 s, killed [p7]; stdout 4 bytes in 1 line, not shown. A "
+		       "larger timeout (max 90) or background:true.");
+}
+
+/* A model that asks twice must see that nothing ran again. */
+static void test_mcp_text_of_repeats(void **state)
+{
+	(void)state;
+	check_run("{\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+		  "\"exit_code\":0,\"duration_ms\":4,\"replayed\":true}", "", "",
+		  "exit 0 in 4 ms, no output [p1]; the run of an earlier call with this "
+		  "idempotency_key: nothing new was started");
+	check_run("{\"process_id\":\"p1\",\"state\":\"running\",\"reason\":\"running\","
+		  "\"exit_code\":null,\"duration_ms\":4,\"replayed\":true}", "", "",
+		  "still running after 4 ms, no output yet [p1]; the run of an earlier call with "
+		  "this idempotency_key: nothing new was started; process_monitor {\"process_id\":"
+		  "\"p1\",\"wait_ms\":45000} waits for its end, process_kill stops it.");
+	check_run("{\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+		  "\"exit_code\":0,\"duration_ms\":4,\"replayed\":false}", "", "",
+		  "exit 0 in 4 ms, no output [p1]");
 }
 
 /* What a program writes stands under a heading, behind all that we say of it. */
@@ -275,6 +320,25 @@ static void test_mcp_text_of_pages(void **state)
 			 "\"stderr\":\"\"}", "[no output]");
 }
 
+/* A stream that has nothing more now may have later: the chain of calls keeps it while the command
+ * runs. */
+static void test_mcp_text_of_pages_while_it_runs(void **state)
+{
+	(void)state;
+	check_page("{}",
+		   "{\"process_id\":\"p1\",\"state\":\"running\",\"stdout\":\"a\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":9,\"stdout_next_offset\":2,"
+		   "\"stderr_size\":0,\"stderr_next_offset\":0,\"truncated\":true}",
+		   "a\n[... 7 more bytes: process_logs {\"process_id\":\"p1\",\"offset\":2,"
+		   "\"stderr_offset\":0} ...]");
+	check_page("{\"stream\":\"stdout\"}",
+		   "{\"process_id\":\"p1\",\"state\":\"running\",\"stdout\":\"a\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":9,\"stdout_next_offset\":2,"
+		   "\"stderr_size\":5,\"stderr_next_offset\":0,\"truncated\":true}",
+		   "a\n[... 7 more bytes: process_logs {\"process_id\":\"p1\",\"stream\":\"stdout\","
+		   "\"offset\":2} ...]");
+}
+
 /* A reader of the texts alone must know which newlines are output, and how much is still there. */
 static void test_mcp_text_of_pages_at_a_hole(void **state)
 {
@@ -325,6 +389,26 @@ static void test_mcp_text_of_matches(void **state)
 		   "0\n1:FAIL\n[... 2 of 7 shown, the next: process_logs {\"process_id\":\"p1\","
 		   "\"stream\":\"stderr\",\"offset\":40,\"grep\":\"FAIL\"} ...]");
 	check_page("{}", "{\"matches\":[],\"matches_total\":0}", "0 matches\n");
+	check_page("{\"grep\":\"E\"}", "{\"matches\":[],\"matches_total\":0,"
+					"\"stdout_evicted\":[5,90]}",
+		   "0 matches\n[... bytes 5 to 90 of stdout are no longer kept, and were not "
+		   "searched ...]\n");
+	check_page("{\"grep\":\"E\",\"stream\":\"stderr\"}",
+		   "{\"matches\":[{\"stream\":\"stderr\",\"offset\":0,\"line\":1,\"text\":\"E\","
+		   "\"cut\":true,\"before\":[],\"after\":[]}],\"matches_total\":1,"
+		   "\"stdout_evicted\":[5,90]}",
+		   "1 match\n-- stderr, offset 0\n1:E [part of a longer line]\n");
+	check_page("{\"stream\":\"combined\"}",
+		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stdout\",\"offset\":0,"
+		   "\"data\":\"10\"},{\"stream\":\"stdout\",\"offset\":90,\"data\":\"78\\n\"}],"
+		   "\"next_since\":3,\"stdout_size\":93,\"stdout_evicted\":[2,90]}",
+		   "--- stdout\n10\n[... no newline here; bytes 2 to 90 of stdout are no longer "
+		   "kept ...]\n78\n");
+	check_page("{\"stream\":\"combined\"}",
+		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stdout\",\"offset\":93,"
+		   "\"data\":\"x\\n\"}],\"next_since\":4,\"stdout_size\":95,"
+		   "\"stdout_evicted\":[2,90]}",
+		   "--- stdout\nx\n");
 	check_page("{\"stream\":\"combined\"}",
 		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stdout\",\"data\":\"a\\n\"},"
 		   "{\"stream\":\"stdout\",\"data\":\"b\"},{\"stream\":\"stderr\","
@@ -364,7 +448,7 @@ static void test_mcp_text_of_lists(void **state)
 	      "\"exit_code\":null,\"duration_ms\":2},{\"process_id\":\"p1\",\"command\":\"make\","
 	      "\"state\":\"timed_out\",\"exit_code\":null,\"duration_ms\":2000}],\"total\":3}",
 	      "p2 running for 2 ms: sleep 9\np1 timed out after 2 s: make\n[... 2 of 3 shown, newest "
-	      "first: state_filter or limit picks others ...]");
+	      "first: limit shows more ...]");
 	buf_init(&b, 1 << 20);
 	buf_adds(&b, "{\"processes\":[");
 	for (int i = 0; i < 1000; i++)
@@ -376,7 +460,8 @@ static void test_mcp_text_of_lists(void **state)
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;
 	assert_true(strlen(text) <= MCP_TEXT_MAX && lines > 50);
-	assert_non_null(strstr(text, " of 1000 shown"));
+	assert_non_null(strstr(text, " of 1000 shown, newest first: state_filter picks some, "
+				     "process_delete removes ended ones ...]"));
 	free(text);
 	buf_release(&b);
 }
@@ -397,8 +482,16 @@ static void test_mcp_text_of_kills(void **state)
 	      "{\"process_id\":\"p1\",\"wait_ms\":45000} waits for its end.");
 	check("process.kill",
 	      "{\"killed\":false,\"signal_sent\":\"SIGHUP\",\"process_id\":\"p1\","
-	      "\"state\":\"running\",\"survivors\":0,\"alive\":1}",
+	      "\"state\":\"running\",\"survivors\":0,\"alive\":1,\"waited_ms\":1000}",
 	      "SIGHUP sent, and it lives on, 1 process alive [p1]");
+	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGINT\",\"process_id\":\"p1\","
+	      "\"state\":\"running\",\"survivors\":0,\"alive\":1,\"waited_ms\":0}",
+	      "SIGINT sent, and it is not gone yet, 1 process alive [p1]");
+	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGKILL\",\"process_id\":\"p1\","
+	      "\"state\":\"timed_out\",\"reason\":\"timeout\",\"survivors\":0,\"alive\":0}",
+	      "SIGKILL sent; meanwhile timed out, 0 processes alive [p1]");
 	check("process.kill",
 	      "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"waited_ms\":5,\"process_id\":\"p1\","
 	      "\"state\":\"killed\",\"survivors\":1,\"alive\":1}",
@@ -423,9 +516,12 @@ static void test_mcp_text_of_members(void **state)
 	      "{\"a\":1,\"b\":null,\"c\":true,\"d\":\"x y\",\"e\":\"\",\"f\":false,\"g\":[],\"h\":{}}",
 	      "a: 1\nc: true\nd: x y\n");
 	check("agent.session",
-	      "{\"tiers\":{\"process.run\":\"notify\",\"is_blocked\":\"deny\"},"
+	      "{\"capabilities\":[{\"name\":\"process.run\",\"tier\":\"notify\"},"
+	      "{\"name\":\"server.metrics.stop\",\"tier\":\"deny\"}],"
+	      "\"workspace\":\"/w/my process.list\","
 	      "\"o\":{\"n\":1,\"l\":[\"x\",\"y z\"],\"m\":{\"p\":null,\"q\":2}},\"last\":-1.5}",
-	      "tiers: process_run notify, is_blocked deny\no: n 1\no.l: x; y z\no.m: q 2\n"
+	      "capabilities: name process_run, tier notify; name server.metrics.stop, tier "
+	      "deny\nworkspace: /w/my process.list\no: n 1\no.l: x; y z\no.m: q 2\n"
 	      "last: -1.5\n");
 	check("agent.session",
 	      "{\"packs\":[{\"name\":\"git\",\"decision\":\"deny\",\"rules\":9},{\"name\":\"db\"}]}",
@@ -462,10 +558,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mcp_text_of_runs),
+		cmocka_unit_test(test_mcp_text_of_timeouts),
+		cmocka_unit_test(test_mcp_text_of_repeats),
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_pages),
+		cmocka_unit_test(test_mcp_text_of_pages_while_it_runs),
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
 		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_monitors),
