@@ -506,6 +506,20 @@ static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t
 	return sendmsg(control_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len ? 0 : -1;
 }
 
+/* A new shim did not take its plan. It may have reported why, such as that it may make no process;
+ * else it was killed, which the next one need not be. */
+static void pool_fail_second(int control_fd, int sys, const char *path, struct err *e)
+{
+	struct shim_report report;
+
+	if ((sys == EPIPE || sys == ECONNRESET) &&
+	    recv(control_fd, &report, sizeof(report), MSG_DONTWAIT) == sizeof(report) &&
+	    report.event == SHIM_FAILED)
+		spawn_failed(report.value, report.error, path, e);
+	else
+		spawn_failed(SHIM_STAGE_PLAN, sys == EPIPE ? EAGAIN : sys, path, e);
+}
+
 /* ---- commands ---- */
 
 /* Use a shim only after its SHIM_READY: namespaces, mounts and filter are in place. */
@@ -607,7 +621,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	result->kind = s->kind;
 	if (!pool_send_second(result->control_fd, &second, len, request))
 		return 0;
-	spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
+	pool_fail_second(result->control_fd, errno, request->path, e);
 	mem_cleanup_close(&result->control_fd);
 	return -1;
 }
