@@ -303,8 +303,10 @@ static bool grep_next_line(struct grep *g, const struct proc *p, struct line *li
 
 		if (!g->range.wanted[g->stream])
 			continue;
-		if (!g->open)
+		if (!g->open) {
 			lines_begin(&g->lines, o, g->range.offset[g->stream]);
+			g->lines.grows = proc_output_open(p);
+		}
 		g->open = true;
 		if (lines_next(&g->lines, o, line))
 			return true;

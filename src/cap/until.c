@@ -238,6 +238,7 @@ static bool until_search_stream(struct until *u, const struct proc *p, int64_t u
 	if (!until_place(s, o, p->live ? &p->live->counted[u->current] : NULL, until_us))
 		return o->total < s->from;
 	lines_continue(&s->lines, o);
+	s->lines.grows = proc_output_open(p);
 	if (u->how != UNTIL_GO_ON)
 		s->lines.end = s->stop;
 	while (lines_next(&s->lines, o, &line)) {

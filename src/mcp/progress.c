@@ -45,6 +45,7 @@ static size_t mcp_progress_newest_line(const struct output *o, char text[LOOK_BA
 	size_t len, start;
 
 	start = got > 0 && at ? utf8_partial_head(text, (size_t)got) : 0;
+	got -= got > 0 ? (ssize_t)utf8_partial_tail(text, (size_t)got) : 0; /* the rest may come */
 	buf_init(&clean, 4 * LOOK_BACK);
 	term_clean(text + start, got > 0 ? (size_t)got - start : 0, &clean);
 	len = clean.len;

@@ -129,6 +129,7 @@ static enum more lines_read_more(struct lines *l, const struct output *o, uint64
 
 bool lines_next(struct lines *l, const struct output *o, struct line *line)
 {
+	size_t held = 0;
 	enum more more;
 	uint64_t at;
 
@@ -145,8 +146,10 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 			return true;
 		}
 		more = lines_read_more(l, o, &at);
-		if (more != MORE && l->len) {
-			lines_emit(l, l->len, false, line);
+		if (more == NO_MORE && l->grows)
+			held = utf8_partial_tail(l->bytes, l->len);
+		if (more != MORE && l->len > held) {
+			lines_emit(l, l->len - held, false, line);
 			line->open = more == NO_MORE;
 			return true;
 		}

@@ -31,6 +31,8 @@ struct lines {
 	uint64_t offset; /* of the next line */
 	uint64_t end;
 	uint64_t number;
+	bool grows;      /* set by the caller: more may be written. Then the bytes of a last
+			  * character that is not complete are left for later */
 	bool gap;        /* bytes are missing before the next line */
 	uint64_t lost;   /* bytes that were no longer kept when their turn came */
 	char *bytes;     /* LINES_MAX bytes; [from, len) are read and not returned yet */

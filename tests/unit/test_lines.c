@@ -137,6 +137,33 @@ static void test_lines_of_a_terminal(void **state)
 	stream_release(&s);
 }
 
+/* The first byte of a character is none of its own while the other can come. */
+static void test_lines_of_half_a_character(void **state)
+{
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 1000, 1000);
+	stream_add(&s, "caf\xc3", 4);
+	lines_begin(&l, &s.out, 0);
+	l.grows = true;
+	expect_line(&l, &s, 0, 1, false, "caf");
+	expect_end(&l, &s);
+	lines_begin(&l, &s.out, 3);
+	l.grows = true;
+	expect_end(&l, &s);
+	lines_begin(&l, &s.out, 0);
+	l.grows = false;
+	expect_line(&l, &s, 0, 1, false, "caf" UTF8_REPLACEMENT);
+	stream_add(&s, "\xa9", 1);
+	lines_begin(&l, &s.out, 0);
+	l.grows = true;
+	expect_line(&l, &s, 0, 1, false, "caf\xc3\xa9");
+	lines_end(&l);
+	stream_release(&s);
+}
+
 static void test_lines_around_the_hole(void **state)
 {
 	struct stream s;
@@ -288,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_lines_are_clean),
 		cmocka_unit_test(test_lines_from_a_counted_place),
 		cmocka_unit_test(test_lines_of_a_terminal),
+		cmocka_unit_test(test_lines_of_half_a_character),
 		cmocka_unit_test(test_lines_around_the_hole),
 		cmocka_unit_test(test_lines_too_long),
 		cmocka_unit_test(test_lines_go_on),
