@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "blocklist/stream.h"
 #include "cap/command.h"
 #include "cap/grant.h"
 #include "cap/judge.h"
@@ -757,6 +758,15 @@ static void cap_note_git_changes(struct cap *c, struct proc *p)
 						  p->started_mono_us);
 }
 
+/* What of its stdin waited to be judged when its text was complete, it has not read either. */
+static void cap_count_held_input(struct proc *p)
+{
+	const struct stream *stream = proc_attached(p);
+
+	if (stream)
+		p->rare->stdin_unread += stream_waiting(stream);
+}
+
 void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 {
 	struct cap *c = cap;
@@ -766,8 +776,10 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 		log_warn("the memory limit of this server was reached: the kernel has killed a "
 			 "process, and the output of %u finished runs was dropped",
 			 p->rare->dropped_logs);
-	if (events & PROC_EVENT_SETTLED)
+	if (events & PROC_EVENT_SETTLED) {
+		cap_count_held_input(p);
 		cap_note_git_changes(c, p);
+	}
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
 	metrics_on_run(&c->metrics, p, events);
 	if (events & (PROC_EVENT_REMOVED | PROC_EVENT_FAILED))

@@ -622,6 +622,10 @@ static int proc_fail_input_full(const struct proc *p, size_t len, struct err *e)
 		p->id, len, p->env->stdin_max);
 	err_detail(e, "limit", json_string("limits.stdin_bytes"));
 	err_detail(e, "bytes_queued", json_integer((json_int_t)queued));
+	if (len > p->env->stdin_max) {
+		e->lasting = true;
+		return err_hint(e, "Send at most %zu bytes in one call.", p->env->stdin_max);
+	}
 	return err_hint(e, "Wait until the command has read more, then send the rest.");
 }
 
@@ -663,7 +667,7 @@ int proc_input(struct proc *p, const void *bytes, size_t len, bool *close, struc
 	if (p->live->feed.is_terminal)
 		*close = proc_type(p, bytes, len, *close);
 	else
-		feed_add(&p->live->feed, bytes, len, *close);
+		feed_offer(&p->live->feed, bytes, len, *close);
 	return p->live->feed.hung_up ? proc_fail_closed(p, e) : 0;
 }
 

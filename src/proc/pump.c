@@ -187,9 +187,11 @@ static void pump_feed_stop(struct feed *f)
 /* The last reader is gone. */
 static void pump_feed_refuse(struct feed *f)
 {
+	size_t queued = feed_queued(f), offered = queued < f->offered ? queued : f->offered;
+
 	f->hung_up = true;
-	f->refused = feed_queued(f);
-	f->unread = feed_unread(f);
+	f->refused = queued > offered;
+	f->unread = feed_unread(f) - offered;
 	pump_feed_stop(f);
 }
 
@@ -303,6 +305,13 @@ void feed_add(struct feed *f, const void *bytes, size_t len, bool end)
 	f->ending = end;
 	if (!f->awaits)
 		pump_feed_write(f);
+}
+
+void feed_offer(struct feed *f, const void *bytes, size_t len, bool end)
+{
+	f->offered = len;
+	feed_add(f, bytes, len, end);
+	f->offered = 0;
 }
 
 size_t feed_queued(const struct feed *f)

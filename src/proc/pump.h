@@ -56,6 +56,7 @@ struct feed {
 	ev_timer retry;     /* watches again after the kernel refused to */
 	struct buf pending; /* its first @sent bytes are in the pipe */
 	size_t sent;
+	size_t offered;   /* bytes at the end of `pending` that feed_offer() can still refuse */
 	bool is_terminal; /* our end of one; set before the start. Closing it ends no file */
 	bool awaits;     /* feed_connect() */
 	bool ending;     /* nothing more comes: end of file when the queue is empty */
@@ -78,6 +79,10 @@ bool feed_open(const struct feed *f);
 /* Write @len bytes, and with @end close the pipe behind them: at once what fits, the rest as the
  * command reads. @f must be open. f->hung_up: the command has closed its stdin. */
 void feed_add(struct feed *f, const void *bytes, size_t len, bool end);
+
+/* The same for bytes that the caller refuses if f->hung_up is set by then: what of them was not
+ * written does not count as left unread. */
+void feed_offer(struct feed *f, const void *bytes, size_t len, bool end);
 void feed_close(struct feed *f);
 
 /* Did the command close its stdin before all was written? */

@@ -247,6 +247,32 @@ static void test_feed_ends_behind_its_queue(void **state)
 }
 
 /* A reader that goes away is noticed without a write. */
+/* Bytes that the caller refuses, because the command turns out to have closed its stdin, are none
+ * that it left. */
+static void test_feed_forgets_what_is_refused(void **state)
+{
+	struct ev_loop *loop = feed_open_pipe();
+	static char bytes[100 * KIB];
+
+	(void)state;
+	feed_offer(&end.feed, bytes, sizeof(bytes), false);
+	assert_int_equal(feed_unread(&end.feed), sizeof(bytes));
+	mem_cleanup_close(&end.out);
+	feed_offer(&end.feed, bytes, 5, false);
+	assert_true(end.feed.hung_up);
+	assert_int_equal(feed_unread(&end.feed), sizeof(bytes));
+	assert_true(feed_refused(&end.feed));
+	feed_finish(loop);
+
+	loop = feed_open_pipe();
+	mem_cleanup_close(&end.out);
+	feed_offer(&end.feed, bytes, 5, false);
+	assert_true(end.feed.hung_up);
+	assert_int_equal(feed_unread(&end.feed), 0);
+	assert_false(feed_refused(&end.feed));
+	feed_finish(loop);
+}
+
 static void test_feed_sees_the_hang_up(void **state)
 {
 	struct ev_loop *loop = feed_open_pipe();
@@ -290,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_pump_holds_the_end),
 		cmocka_unit_test(test_feed_queues_what_does_not_fit),
 		cmocka_unit_test(test_feed_ends_behind_its_queue),
+		cmocka_unit_test(test_feed_forgets_what_is_refused),
 		cmocka_unit_test(test_feed_sees_the_hang_up),
 		cmocka_unit_test(test_feed_sees_the_broken_pipe),
 	};
