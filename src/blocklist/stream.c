@@ -297,18 +297,26 @@ static void stream_accept(struct stream *s, size_t to, size_t waited,
 	stream_tidy(s, lines, part->verdict.work);
 }
 
+/* How much of the text is to be judged now; the rest waits. */
+static size_t stream_judged_end(const struct stream *s, const struct stream_lines *lines, bool end)
+{
+	size_t last = lines->at.count ? lines->at.ends[lines->at.count - 1] : 0;
+
+	if (!lines->at.open || end || s->text.len - s->written > WAITING_MAX)
+		return s->text.len;
+	return last > s->written ? last : s->written;
+}
+
 /* Judge all that does not have to wait. With @may_forget, false: less must be kept for that. */
 static bool stream_judge_text(struct stream *s, bool end, size_t waited, bool may_forget,
 			      struct stream_part *part)
 {
 	struct stream_lines lines;
-	size_t to = s->text.len, last;
 	bool overloaded;
+	size_t to;
 
 	stream_read_lines(s, &lines);
-	last = lines.at.count ? lines.at.ends[lines.at.count - 1] : 0;
-	if (lines.at.open && !end && to - s->written <= WAITING_MAX)
-		to = last > s->written ? last : s->written;
+	to = stream_judged_end(s, &lines, end);
 	if (to > s->written)
 		stream_judge_prefix(s, to, &lines, &part->verdict);
 	overloaded = may_forget && stream_is_overloaded(&part->verdict);
@@ -439,6 +447,24 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	if (terminal)
 		stream_open_line(s);
 	return s;
+}
+
+size_t stream_held(const struct blocklist_input *in, const void *bytes, size_t len)
+{
+	struct blocklist_input empty = *in;
+	struct stream_lines lines;
+	struct stream *s;
+	size_t held;
+
+	empty.stdin_bytes = NULL;
+	empty.stdin_len = 0;
+	s = stream_new(&empty, false);
+	buf_add(&s->text, bytes, len);
+	stream_read_lines(s, &lines);
+	held = len - stream_judged_end(s, &lines, false);
+	stream_lines_release(&lines);
+	stream_free(s);
+	return held;
 }
 
 static void stream_copy_buf(struct buf *to, const struct buf *from)

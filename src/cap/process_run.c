@@ -244,21 +244,13 @@ static void process_run_judge_typed(struct run_task *t, struct blocklist_input *
 static void process_run_hold_stdin(struct cap_call *call)
 {
 	struct run_task *t = call->r->task;
-	struct blocklist_input in = call->judge;
-	struct stream_part part;
-	struct stream *stream;
+	struct blocklist_input *in = &call->judge;
 
-	if (t->stdin_mode != PROC_STDIN_PIPE || !in.stdin_len || t->terminal.start.cols)
+	if (t->stdin_mode != PROC_STDIN_PIPE || !in->stdin_len || t->terminal.start.cols)
 		return;
-	in.stdin_bytes = NULL;
-	in.stdin_len = 0;
-	stream = stream_new(&in, false);
-	stream_judge(stream, call->judge.stdin_bytes, call->judge.stdin_len, false, &part);
-	call->stdin_held = part.verdict.blocked ? 0 : part.waiting;
-	call->judge.stdin_len -= call->stdin_held;
+	call->stdin_held = stream_held(in, in->stdin_bytes, in->stdin_len);
+	in->stdin_len -= call->stdin_held;
 	t->result_options.stdin_waiting = call->stdin_held;
-	stream_part_release(&part);
-	stream_free(stream);
 }
 
 static int process_run_prepare(struct cap_call *call, struct err *e)
