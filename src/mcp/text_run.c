@@ -260,6 +260,14 @@ static bool text_run_is_shown(const struct part *part)
 
 /* ---- writing ---- */
 
+/* Could its end not be stored? */
+static bool text_run_lacks_end(const struct output *o)
+{
+	uint64_t from, to;
+
+	return output_evicted(o, &from, &to) && to == o->total;
+}
+
 /* "; stdout 108,915 bytes in 5,000 lines, both ends shown" */
 static void text_run_add_size(struct text *t, const struct part *part)
 {
@@ -278,6 +286,7 @@ static void text_run_add_size(struct text *t, const struct part *part)
 	}
 	text_add(t, o->dropped		    ? ", no longer kept"
 		    : part->to == o->total  ? ", not shown"
+		    : text_run_lacks_end(o) ? ", start shown"
 		    : part->from	    ? ", both ends shown"
 					    : ", end shown");
 }

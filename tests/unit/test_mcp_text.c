@@ -277,6 +277,27 @@ static void test_mcp_text_shares_its_room(void **state)
 	free(ill);
 }
 
+/* The disk was full: what is not kept is not said to be shown. */
+static void test_mcp_text_of_a_lost_end(void **state)
+{
+	static const struct run_result_options usual = { .by_default = true };
+	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"exit_code\":0,"
+				   "\"duration_ms\":4}";
+	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .options = &usual };
+	char *bytes = malloc(400001), *text;
+
+	(void)state;
+	memset(bytes, 'x', 400000);
+	bytes[400000] = '\0';
+	a.run = run_new(bytes, "");
+	a.run->rare->out.tail_from = a.run->out.total;
+	text = text_of(a, json, MCP_TEXT_MAX);
+	assert_non_null(strstr(text, "[p1]; stdout 400,000 bytes, start shown\n--- stdout\nx"));
+	free(text);
+	run_free((struct proc *)(uintptr_t)a.run);
+	free(bytes);
+}
+
 /* ---- process.logs ---- */
 
 static void check_page(const char *params, const char *json, const char *wanted)
@@ -563,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
+		cmocka_unit_test(test_mcp_text_of_a_lost_end),
 		cmocka_unit_test(test_mcp_text_of_pages),
 		cmocka_unit_test(test_mcp_text_of_pages_while_it_runs),
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
