@@ -267,7 +267,8 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 
 	if (t->closing) {
 		err_set(e, ERR_LIMIT_REACHED, "the server is shutting down");
-		err_hint(e, "Start a new server");
+		err_hint(e, "Start a new server.");
+		e->lasting = true;
 		return NULL;
 	}
 	numbered.seq = t->last_seq + 1;

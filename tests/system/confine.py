@@ -491,6 +491,23 @@ def test_hidden_file_that_is_replaced(place, options):
 
 
 @each_form
+def test_hidden_working_directory(place, options):
+    """The error says why nothing can run there."""
+    if not hides(place, options):
+        return
+    secret = place.path("workspace", "secret")
+    os.mkdir(secret)
+    place.own()
+    server = place.server(*options, "--set", "sandbox.hide=" + secret)
+    try:
+        server.run("true", working_directory="secret")
+        check(False, "it runs there")
+    except RpcError as e:
+        equal((e.type, "sandbox.hide" in e.error["data"]["hint"]), ("BadDirectory", True), str(e))
+    server.stop()
+
+
+@each_form
 def test_hidden_paths(place, options):
     """Files, directories, what comes later, by links too; and the record always."""
     for name in ("dir", "link_target"):

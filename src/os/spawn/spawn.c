@@ -51,6 +51,9 @@ static const char *spawn_hint_for(int stage, int sys)
 	if (sys == E2BIG)
 		return "Command, arguments and environment together are too big, or one of them "
 		       "reaches 131,072 bytes: pass the data through stdin or a file";
+	if (stage == SHIM_STAGE_CHDIR && sys == ESTALE) /* see namespaces_open_same() */
+		return "Commands find another directory there: the operator hides it "
+		       "(sandbox.hide), or it was replaced just now";
 	if (stage == SHIM_STAGE_CHDIR && !err_is_shortage(sys))
 		return "The user that commands run as cannot enter the working directory: check "
 		       "its permissions, and those of the directories above it";
