@@ -44,6 +44,7 @@
 #define CLOSE_MORE_MS 1000 /* more, as long as further runs have died in the time before ... */
 #define CLOSE_MAX_MS 15000 /* ... up to here: a busy machine takes so long to end a thousand */
 #define HURRY_MS 300  /* the same, once a signal has arrived twice */
+#define CLOSE_READ_US 100000 /* for requests that were read, but not handled yet */
 #define FLUSH_MS 150  /* without progress */
 #define STATUS_SURVIVORS 3
 
@@ -94,12 +95,26 @@ struct server {
 
 /* ---- closing ---- */
 
+static bool server_take_message(struct server *s);
+
 static void server_kill_runs(struct server *s)
 {
 	if (s->cap.closing)
 		return;
 	s->cap.closing = true;
 	proctab_shutdown(s->procs);
+}
+
+/* What was read are requests, too: nothing starts any more, and the rest takes little time. */
+static void server_take_read(struct server *s)
+{
+	int64_t until = clock_mono_us() + CLOSE_READ_US;
+
+	while (!s->out.stopped && !s->out.dead && clock_mono_us() < until)
+		if (!server_take_message(s))
+			break;
+	while (rpc_more(&s->rpc))
+		; /* a batch that was begun is answered in full */
 }
 
 static void server_begin_closing(struct server *s)
@@ -112,9 +127,8 @@ static void server_begin_closing(struct server *s)
 	ev_idle_stop(s->loop, &s->work);
 	loop_timer_stop(s->loop, &s->poll);
 	loop_timer_stop(s->loop, &s->lease);
-	server_kill_runs(s); /* nothing starts any more ... */
-	while (rpc_more(&s->rpc))
-		; /* ... but a batch that was begun is answered in full */
+	server_kill_runs(s);
+	server_take_read(s);
 	starts_flush(&s->cap.starts);
 	ask_end(s->ask, "the server is shutting down");
 	route_closing(&s->route);

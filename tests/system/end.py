@@ -304,6 +304,23 @@ def test_a_signal_while_answers_wait():
 
 
 @suite.test()
+def test_a_signal_while_requests_wait():
+    """What the server has read is answered, whatever it is, and nothing starts any more."""
+    for stdio in BOTH:
+        server = Server(stdio=stdio)
+        server.run("true")
+        lines = [run_line(n, "touch ran-%d" % n) if n % 2 else line(n, "process.list", {"limit": 1})
+                 for n in range(1000, 1100)]
+        server.send_bytes(b"".join(lines))
+        server.wait_read()
+        server.signal(signal.SIGTERM)
+        equal(server.wait_exit(), 0, "exit status")
+        answered = collections.Counter(m["id"] for m in server.inbox if "id" in m)
+        answered += collections.Counter(m["id"] for m in server.notes if "id" in m)
+        equal([n for n in range(1000, 1100) if answered[n] != 1], [], "answers with %s" % stdio)
+
+
+@suite.test()
 def test_a_signal_that_comes_twice():
     """Processes that are being killed are not survivors because of a second signal."""
     for _ in range(20):
