@@ -573,7 +573,8 @@ static void server_warn(const struct context *ctx)
 {
 	const char *path = config_files_missing_in(&ctx->config_files, ctx->scope);
 
-	workspace_warn(ctx->scope, ctx->state_dir);
+	workspace_warn(ctx->scope, config_bool(&ctx->config, CONFIG_AUDIT_REQUIRED)
+					   ? audit_path(ctx->audit) : NULL);
 	if (path)
 		log_warn("commands can create %.400s, which a later start with another workspace "
 			 "would read; a narrower workspace, or --config FILE, avoids that", path);

@@ -197,29 +197,34 @@ int workspace_check(const struct scope *scope, struct err *e)
 	return 0;
 }
 
-/* Why nothing can be made at @dir, which need not exist: 0 or errno. */
-static int workspace_refusal_to_make(const char *dir)
+/* Why no file can be made at @file, whose directories need not exist: 0 or errno. @place becomes
+ * the directory that refuses; heap. */
+static int workspace_refusal_to_make(const char *file, char **place)
 {
-	AUTO_FREE char *path = mem_strdup(dir);
+	struct stat st;
 
-	while (access(path, W_OK | X_OK)) {
-		char *slash = strrchr(path, '/');
+	for (*place = mem_strdup(file);;) {
+		char *slash = strrchr(*place, '/');
 
-		if (errno != ENOENT || !slash || !path[1])
+		slash[slash == *place] = '\0';
+		if (!access(*place, W_OK | X_OK))
+			return 0;
+		if (errno == EACCES && !stat(*place, &st) && !S_ISDIR(st.st_mode))
+			errno = ENOTDIR;
+		if (errno != ENOENT || !(*place)[1])
 			return errno;
-		slash[slash == path] = '\0';
 	}
-	return 0;
 }
 
-void workspace_warn(const struct scope *scope, const char *state_dir)
+void workspace_warn(const struct scope *scope, const char *audit_path)
 {
-	int error = workspace_refusal_to_make(state_dir);
+	AUTO_FREE char *place = NULL;
+	int error = audit_path ? workspace_refusal_to_make(audit_path, &place) : 0;
 
 	if (error)
 		log_warn("no command will start while the audit log cannot be written: %.400s: %s "
 			 "(%s); repair it, or name another place with --state-dir DIR",
-			 state_dir, strerror(error), err_sys_name(error));
+			 place, strerror(error), err_sys_name(error));
 	for (const char *const *dir = scope_directories(scope); *dir; dir++)
 		if (access(*dir, W_OK))
 			log_warn("commands cannot write in %.400s: %s (%s); if they shall, change "

@@ -26,8 +26,9 @@ char *workspace_find_state_dir(const char *option, const struct scope *scope, st
 int workspace_check(const struct scope *scope, struct err *e);
 
 /* Name on stderr what will fail later: directories of @scope that cannot be written, which may be
- * wanted, and a state directory that cannot, which may be repaired. Creates nothing. */
-void workspace_warn(const struct scope *scope, const char *state_dir);
+ * wanted, and an audit log that cannot be made at @audit_path, which may be repaired (NULL: it is
+ * not required). Creates nothing. */
+void workspace_warn(const struct scope *scope, const char *audit_path);
 
 /* Could a command that may write in @scope change the audit log or the temporary directories below
  * @state_dir, which need not exist yet? */

@@ -316,8 +316,17 @@ def test_record_that_cannot_be_written():
         os.chmod(place.home, 0o555)
         status, out, err = place.start(wrapper=as_other())
         check(status == 0 and not ran(out), "%s %s" % (out, err))
-        for word in ("audit log", place.home + "/.local/state/procpen", "EACCES", "--state-dir DIR"):
+        for word in ("audit log", place.home + ": ", "EACCES", "--state-dir DIR"):
             check(word in err, "no %r in %r" % (word, err))
+        _, _, err = place.start("--set", "audit.required=false", wrapper=as_other())
+        check("audit log" not in err.splitlines()[0], "it is not required: %s" % err)
+    with Place() as place:
+        os.mkdir(place.state)
+        os.chmod(place.state, 0o777)
+        open(os.path.join(place.state, "audit"), "w").close()
+        status, out, err = place.start("--state-dir", place.state, wrapper=as_other())
+        check(status == 0 and not ran(out), "%s %s" % (out, err))
+        check("audit log cannot be written: %s/audit: " % place.state in err and "ENOTDIR" in err, err)
 
 
 @suite.test()
