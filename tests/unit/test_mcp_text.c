@@ -487,6 +487,41 @@ static void test_mcp_text_of_lists(void **state)
 	buf_release(&b);
 }
 
+/* However long the commands are: which runs failed, which go on, and how many are not shown. */
+static void test_mcp_text_of_waits(void **state)
+{
+	const struct mcp_answer a = { .row = cap_find(&rows, "process.wait") };
+	struct buf b;
+	char *text;
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	buf_adds(&b, "{\"ended\":[");
+	for (int i = 0; i < 120; i++)
+		buf_addf(&b, "%s{\"process_id\":\"p%d\",\"command\":\"%0200d\",\"state\":\"completed\","
+			     "\"exit_code\":%d,\"duration_ms\":1}", i ? "," : "", i, i, i == 111);
+	buf_adds(&b, "],\"pending\":[\"p200\",\"p201\"],\"forgotten\":[\"p7\"],\"matched\":true}");
+	text = text_of(a, b.data, MCP_TEXT_MAX);
+	assert_true(strlen(text) <= MCP_TEXT_MAX);
+	assert_ptr_equal(strstr(text, "p111 exit 1 in 1 ms: "), text);
+	assert_non_null(strstr(text, "\nno longer known: p7\nstill running: p200, p201\n[... "));
+	assert_non_null(strstr(text, " of 120 shown, failures first: ask for fewer at once ...]\n"));
+	free(text);
+	buf_release(&b);
+}
+
+/* Each warning of a call has its line. */
+static void test_mcp_text_of_inputs(void **state)
+{
+	(void)state;
+	check("process.input",
+	      "{\"process_id\":\"p1\",\"bytes_written\":2,\"bytes_queued\":9,\"closed\":false,"
+	      "\"stdout_size\":3,\"stderr_size\":4,\"warnings\":[\"one\",\"two\"]}",
+	      "took 2 bytes [p1]; 9 bytes wait; process_logs {\"process_id\":\"p1\",\"offset\":3,"
+	      "\"stderr_offset\":4,\"wait_ms\":5000} shows what it answers.\nwarning: one\n"
+	      "warning: two\n");
+}
+
 static void test_mcp_text_of_kills(void **state)
 {
 	(void)state;
@@ -591,6 +626,8 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_monitors),
 		cmocka_unit_test(test_mcp_text_of_lists),
+		cmocka_unit_test(test_mcp_text_of_waits),
+		cmocka_unit_test(test_mcp_text_of_inputs),
 		cmocka_unit_test(test_mcp_text_of_kills),
 		cmocka_unit_test(test_mcp_text_of_verdicts),
 		cmocka_unit_test(test_mcp_text_of_members),
