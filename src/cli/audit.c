@@ -34,6 +34,7 @@ enum { STATUS_OK = 0, STATUS_BAD = 1 };
 struct audit_view {
 	const struct cli_command *command;
 	bool json, follow;
+	bool waits; /* for a log, which is said */
 	const char *state_dir, *decision, *process, *rule;
 	char since[CLOCK_TEXT_SIZE], until[CLOCK_TEXT_SIZE]; /* prefixes of a time; or "" */
 	char *path; /* of the directory */
@@ -118,12 +119,12 @@ static int cli_audit_find_path(struct audit_view *v)
 	return 0;
 }
 
+/* Say that the log @name cannot be read, for errno. */
 static int cli_audit_fail(const struct audit_view *v, const char *name)
 {
 	struct err e = ERR_INIT;
 
-	err_sys(&e, ERR_PERMISSION_DENIED, errno, "cannot read \"%.256s%s%.96s\"", v->path,
-		*name ? "/" : "", name);
+	err_sys(&e, ERR_PERMISSION_DENIED, errno, "cannot read \"%.256s/%.96s\"", v->path, name);
 	err_hint(&e, "Name the state directory with --state-dir.");
 	say_error(v->command, &e);
 	err_release(&e);
@@ -264,14 +265,20 @@ static int cli_audit_read_file(struct audit_view *v, const char *name, off_t *of
 	return status < 0 ? -1 : 0;
 }
 
+/* Who follows may have come before the first record, and waits for it. */
 static int cli_audit_list(struct audit_view *v, struct audit_dir_names *list)
 {
-	AUTO_CLOSE int dir = open(v->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct err e = ERR_INIT;
+	AUTO_CLOSE int dir = audit_dir_open(v->path, list, &e);
+	bool waits = v->follow && e.type == ERR_BAD_DIRECTORY;
 
-	*list = (struct audit_dir_names){ 0 };
-	if (dir < 0 && errno == ENOENT)
-		return 0;
-	return dir < 0 || audit_dir_list(dir, list) ? cli_audit_fail(v, "") : 0;
+	if (waits && !v->waits)
+		err_hint(&e, "Waiting for its first record.");
+	if (dir < 0 && !(waits && v->waits))
+		say_error(v->command, &e);
+	v->waits = waits;
+	err_release(&e);
+	return dir < 0 && !waits ? STATUS_BAD : STATUS_OK;
 }
 
 static void cli_audit_show_line(struct audit_view *v, void *ctx, const struct audit_text *line)

@@ -84,6 +84,26 @@ void audit_dir_release(struct audit_dir_names *list)
 	*list = (struct audit_dir_names){ 0 };
 }
 
+int audit_dir_open(const char *path, struct audit_dir_names *list, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error;
+
+	*list = (struct audit_dir_names){ 0 };
+	error = fd < 0 || audit_dir_list(fd, list) ? errno : 0;
+	if (!error && list->count)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (error && error != ENOENT) {
+		err_sys(e, ERR_PERMISSION_DENIED, error, "cannot read the audit log \"%.256s\"",
+			path);
+		return err_hint(e, "Name the state directory with --state-dir.");
+	}
+	err_set(e, ERR_BAD_DIRECTORY, "there is no audit log in \"%.256s\"", path);
+	return err_hint(e, "Name the state directory with --state-dir. If it is this one, nothing "
+			   "was recorded yet, or the log was removed.");
+}
+
 /* ---- logs in use ---- */
 
 void audit_dir_hold(int fd)

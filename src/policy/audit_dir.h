@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 #define AUDIT_DIR_NAME_MAX 96 /* bytes of the name of a log, with its NUL; others are no logs */
 
 /* The name of a day's log of `procpen run` has this behind the day. */
@@ -26,6 +28,13 @@ struct audit_dir_names {
 /* List the logs in @dir, which stays open. 0, or -1 with errno. Release it in any case. */
 int audit_dir_list(int dir, struct audit_dir_names *list);
 void audit_dir_release(struct audit_dir_names *list);
+
+/*
+ * Open the directory @path to read its logs, and list them. A descriptor, or -1 with BadDirectory:
+ * there is no log, which procpen itself never leaves behind where it has recorded something; or
+ * with PermissionDenied: it cannot be read. Release @list in any case.
+ */
+int audit_dir_open(const char *path, struct audit_dir_names *list, struct err *e);
 
 /* As strcmp(), for names of logs: "a.jsonl" comes before "a-0002.jsonl"; and for bsearch(3). */
 int audit_dir_compare(const char *a, const char *b);

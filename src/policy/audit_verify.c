@@ -435,19 +435,18 @@ int audit_verify(const char *path, audit_verify_fn report, void *ctx,
 		 struct audit_verdict *verdict, struct err *e)
 {
 	struct verify v = { .verdict = verdict, .report = report, .ctx = ctx };
-	AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int dir = audit_dir_open(path, &v.list, e);
+	int status = dir < 0 ? -1 : 0;
 	struct stat st;
 
 	*verdict = (struct audit_verdict){ 0 };
-	if (dir < 0 && errno == ENOENT)
-		return 0;
-	if (dir < 0 || fstat(dir, &st) || audit_dir_list(dir, &v.list)) {
-		err_sys(e, ERR_PERMISSION_DENIED, errno, "cannot read the audit log \"%.256s\"",
-			path);
-		return err_hint(e, "Name the state directory with --state-dir.");
+	if (!status && fstat(dir, &st))
+		status = err_sys(e, ERR_PERMISSION_DENIED, errno, "cannot read the audit log "
+				 "\"%.256s\"", path);
+	if (!status) {
+		v.dir = dir;
+		audit_verify_all(&v, st.st_uid);
 	}
-	v.dir = dir;
-	audit_verify_all(&v, st.st_uid);
 	audit_dir_release(&v.list);
-	return 0;
+	return status;
 }

@@ -31,8 +31,8 @@ struct audit_verdict {
 typedef void (*audit_verify_fn)(void *ctx, const struct audit_problem *problem);
 
 /*
- * Read the logs in @path, and call @report for each problem. 0, or -1 with PermissionDenied: the
- * directory cannot be read. A directory that is missing holds no log.
+ * Read the logs in @path, and call @report for each problem. 0, or -1 as audit_dir_open(): there is
+ * none, or the directory cannot be read.
  */
 int audit_verify(const char *path, audit_verify_fn report, void *ctx,
 		 struct audit_verdict *verdict, struct err *e);

@@ -375,8 +375,37 @@ def test_verify_whole():
     equal(place.run()[0], 0, "status")
     status, out, _ = audit(place, "verify")
     equal((status, out), (0, "whole, 8 lines in 2 files, 0 in use\n"), "status, stdout")
-    empty = Place()
-    equal(audit(empty, "verify")[:2], (0, "whole, 0 lines in 0 files, 0 in use\n"), "without a log")
+
+
+@suite.test()
+def test_no_log_is_not_whole():
+    """A log that was removed, or a directory that was mistyped: status 1, and what to do."""
+    place = Place()
+    equal(place.run()[0], 0, "status")
+    for what in ("emptied", "removed", "mistyped"):
+        if what == "emptied":
+            os.unlink(place.path(place.names()[0]))
+        elif what == "removed":
+            shutil.rmtree(place.folder)
+        else:
+            place.state = "/nosuch"
+        for words in (["verify"], ["verify", "--json"], ["show"], ["tail"], ["show", "--rule", "x"]):
+            status, out, err = audit(place, *words)
+            equal((status, out), (1, ""), "%s, %s: status, stdout" % (what, words))
+            for part in ("there is no audit log in", place.state + "/audit", "--state-dir", "removed"):
+                check(part in err, "%s: no %s in %s" % (what, part, err))
+
+
+@suite.test()
+def test_tail_waits_for_a_log():
+    place = Place()
+    process = place.start("audit", "tail", "-f", "--json", "--state-dir", place.state)
+    said = process.stderr.readline()
+    check(b"there is no audit log" in said and b"Waiting" in said, said)
+    equal(place.run()[0], 0, "status")
+    equal([json.loads(process.stdout.readline())["event"] for _ in range(2)], ["attempt", "end"], "records")
+    process.kill()
+    equal(process.communicate(timeout=WAIT)[1], b"", "what else is said")
 
 
 @suite.test()
