@@ -711,6 +711,12 @@ def test_audit_mistakes():
         status, out, err = audit(place, *words)
         equal((status, out), (2, ""), "%s: status, stdout" % words)
         check("procpen audit" in err, err)
+    for when in ("2026-13-45", "2026-00-10", "2026-02-30", "2025-02-29", "2026-11-21T24:00",
+                 "2026-11-21T08:60", "2026-11-21T08:00:62", "2026-11"):
+        for option in ("--since", "--until"):
+            status, out, err = audit(place, "show", option, when)
+            equal((status, out), (2, ""), "%s %s: status, stdout" % (option, when))
+            check(when + " is no time. Write 2026-11-21" in err, err)
     os.makedirs(place.state)
     with open(place.folder, "w"):
         pass
