@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/quantity.h"
+#include "base/str.h"
 #include "cli/say.h"
 
 #define OPTIONS_MAX 32
@@ -109,6 +110,8 @@ static int cmdline_find_value(const struct cmdline *a, const struct cli_option *
 		return say_mistake(a->command, "%s needs a value: %s %s", option->name,
 				   option->name, option->value);
 	*at += !equals;
+	if (option->choices && !str_is_listed(value->text, option->choices))
+		return say_unknown(a->command, option->name, value->text, option->choices);
 	return cmdline_is_number(option) ? cmdline_read_number(a, option, value) : CMDLINE_GO_ON;
 }
 

@@ -3,7 +3,7 @@
  *
  * Values stand behind the option or after =. `--` ends the options; so does the first word that is
  * none, where the table says so, else words and options may be mixed. Times, sizes and numbers are
- * read here and keep the bounds of the table.
+ * read here and keep the bounds of the table, and choices are words of it.
  */
 #ifndef PROCPEN_CLI_CMDLINE_H
 #define PROCPEN_CLI_CMDLINE_H

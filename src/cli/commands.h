@@ -11,7 +11,7 @@
 
 #include "gen/cli.h" /* enum option_id: OPTION_... */
 
-/* What follows the option. Times, sizes and numbers are checked by the parser, all else is text. */
+/* What follows it. The parser checks times, sizes, numbers and choices; all else is text. */
 enum option_kind {
 	OPTION_IS_FLAG,
 	OPTION_IS_TEXT,
@@ -23,6 +23,7 @@ enum option_kind {
 	OPTION_IS_NUMBER,
 	OPTION_IS_DURATION,
 	OPTION_IS_SIZE,
+	OPTION_IS_CHOICE, /* one of a few words */
 };
 
 struct cli_option {
@@ -31,6 +32,7 @@ struct cli_option {
 	const char *name;       /* "--timeout"; NULL ends a list */
 	const char *short_name; /* "-h", or NULL */
 	const char *value;      /* "TIME", as help shows it; NULL for a flag */
+	const char *const *choices; /* NULL-terminated, of a choice; else NULL */
 	const char *parameter;  /* of process.run, whose bounds hold here too; or NULL */
 	const char *text;       /* with the bounds of its value */
 	const char *bounds;     /* "more than 0 and at most 1h", or NULL */

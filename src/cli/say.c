@@ -12,6 +12,7 @@
 
 #define NAMES_MAX 64
 #define SUGGESTIONS_MAX 3
+#define LISTED_MAX 6 /* so few names are all said where none is near */
 #define CONTAINED_MIN 3 /* shorter words are in too many names */
 #define TEXT_MAX 512
 #define SHOWN_MAX 8192
@@ -81,6 +82,16 @@ static void say_suggest(const char *name, const char *const *known, struct buf *
 		buf_addc(out, '?');
 }
 
+static void say_list(const char *const *known, struct buf *out)
+{
+	size_t count = 0;
+
+	while (known[count])
+		count++;
+	for (size_t i = 0; count <= LISTED_MAX && i < count; i++)
+		buf_addf(out, "%s%s", i ? ", " : "; there is ", known[i]);
+}
+
 int say_unknown(const struct cli_command *command, const char *what, const char *name,
 		const char *const *known)
 {
@@ -89,6 +100,8 @@ int say_unknown(const struct cli_command *command, const char *what, const char 
 
 	buf_init(&meant, TEXT_MAX);
 	say_suggest(name, known, &meant);
+	if (!meant.len)
+		say_list(known, &meant);
 	status = say_mistake(command, "unknown %s %s%s", what, name, meant.len ? meant.data : "");
 	buf_release(&meant);
 	return status;

@@ -17,7 +17,7 @@
 
 /* What an option takes, and an operand may be: completions offer what fits. */
 const char *const gen_cli_kinds[] = { "flag", "text", "dir", "file", "setting", "variable", "user",
-				      "number", "duration", "size", NULL };
+				      "number", "duration", "size", "choice", NULL };
 static const char *const operand_kinds[] = { "program", "method", "host", "command",
 					     "text",	"file",	  "choice", NULL };
 
@@ -50,10 +50,24 @@ static const json_t *gen_cli_parameter(const struct gen *g, const json_t *option
 	return NULL;
 }
 
+/* What may stand for an operand or an option that is a choice; completions offer it. */
+static void gen_cli_check_choices(const struct gen_at *at, const json_t *row)
+{
+	bool choice = !strcmp(gen_member(row, "kind"), "choice");
+	const json_t *choices = json_object_get(row, "choices");
+	json_t *one;
+	size_t i;
+
+	if (choice != (json_array_size(choices) > 0))
+		gen_fail(at, "a choice, and only it, has \"choices\"");
+	json_array_foreach(choices, i, one)
+		gen_check_word(at, json_string_value(one));
+}
+
 static void gen_cli_check_option(const struct gen *g, const struct gen_at *at, json_t *option)
 {
-	static const char *const known[] = { "name", "short",     "kind", "value",
-					     "text", "parameter", NULL };
+	static const char *const known[] = { "name", "short",	  "kind",    "value",
+					     "text", "parameter", "choices", NULL };
 	const char *kind = gen_str(at, option, "kind"), *name = gen_str(at, option, "name");
 	bool flag = !strcmp(kind, "flag");
 
@@ -69,6 +83,7 @@ static void gen_cli_check_option(const struct gen *g, const struct gen_at *at, j
 	if (gen_member(option, "parameter") && !gen_cli_parameter(g, option))
 		gen_fail(at, "process.run has no parameter \"%s\"",
 			 gen_member(option, "parameter"));
+	gen_cli_check_choices(at, option);
 }
 
 void gen_cli_each_option(const struct gen *g, const json_t *command,
@@ -126,20 +141,6 @@ static void gen_cli_check_pairs(const struct gen_at *at, const json_t *list, con
 	}
 }
 
-/* What may stand for an operand that is a choice; completions offer it. */
-static void gen_cli_check_choices(const struct gen_at *at, const json_t *operand)
-{
-	bool choice = !strcmp(gen_member(operand, "kind"), "choice");
-	const json_t *choices = json_object_get(operand, "choices");
-	json_t *one;
-	size_t i;
-
-	if (choice != (json_array_size(choices) > 0))
-		gen_fail(at, "a choice, and only it, has \"choices\"");
-	json_array_foreach(choices, i, one)
-		gen_check_word(at, json_string_value(one));
-}
-
 static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, json_t *command)
 {
 	static const char *const known[] = { "name",	 "summary", "usage",	"text",
@@ -165,17 +166,21 @@ static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, 
 	}
 }
 
-/* One name is one kind in all commands: completions look it up by name. */
-static void gen_cli_check_kind(const struct gen *g, json_t *option, void *kinds)
+/* One name is one kind, with the same choices, in all commands: completions look it up by name. */
+static void gen_cli_check_kind(const struct gen *g, json_t *option, void *seen)
 {
 	const char *name = gen_member(option, "name"), *kind = gen_member(option, "kind");
+	json_t *other = json_object_get(seen, name);
 	struct gen_at at = { .file = "cli.json" };
 
 	(void)g;
-	if (gen_member(kinds, name) && strcmp(gen_member(kinds, name), kind))
-		gen_fail(&at, "%s is a %s here and a %s there", name, gen_member(kinds, name),
+	if (other && strcmp(gen_member(other, "kind"), kind))
+		gen_fail(&at, "%s is a %s here and a %s there", name, gen_member(other, "kind"),
 			 kind);
-	json_object_set_new(kinds, name, json_string(kind));
+	if (other && !strcmp(kind, "choice") &&
+	    !json_equal(json_object_get(other, "choices"), json_object_get(option, "choices")))
+		gen_fail(&at, "%s has other choices there", name);
+	json_object_set(seen, name, option);
 }
 
 void gen_check_cli(const struct gen *g)
@@ -184,7 +189,7 @@ void gen_check_cli(const struct gen *g)
 					     "configuration", "environment", "files", "shared",
 					     "commands", NULL };
 	struct gen_at file = { .file = "cli.json" };
-	json_t *command, *kinds = json_object();
+	json_t *command, *seen = json_object();
 	size_t i;
 
 	gen_only(&file, g->cli, known);
@@ -200,9 +205,9 @@ void gen_check_cli(const struct gen *g)
 
 		gen_check_word(&at, gen_member(command, "name"));
 		gen_cli_check_command(g, &at, command);
-		gen_cli_each_option(g, command, gen_cli_check_kind, kinds);
+		gen_cli_each_option(g, command, gen_cli_check_kind, seen);
 	}
-	json_decref(kinds);
+	json_decref(seen);
 }
 
 /* ---- bounds ---- */
@@ -342,6 +347,20 @@ static void gen_cli_member(struct buf *out, const json_t *option, const char *me
 	gen_literal(out, gen_member(option, member), 2);
 }
 
+static void gen_cli_choices(struct buf *out, const json_t *option)
+{
+	const json_t *choices = json_object_get(option, "choices");
+	json_t *one;
+	size_t i;
+
+	if (!choices)
+		return;
+	buf_adds(out, ",\n\t  .choices = (const char *const[]){ ");
+	json_array_foreach(choices, i, one)
+		buf_addf(out, "\"%s\", ", json_string_value(one));
+	buf_adds(out, "NULL }");
+}
+
 static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
 {
 	const json_t *parameter = gen_cli_parameter(g, option);
@@ -361,6 +380,7 @@ static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
 	gen_cli_member(out, option, "parameter", "parameter");
 	buf_adds(out, ",\n\t  .text = ");
 	gen_literal(out, text, 2);
+	gen_cli_choices(out, option);
 	buf_init(&bounds, TEXT_MAX);
 	gen_cli_add_bounds(g, option, &bounds);
 	if (bounds.len)

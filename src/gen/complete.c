@@ -164,8 +164,21 @@ static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 	buf_adds(out, "\tesac\n}\n");
 }
 
+static void gen_complete_bash_choice(const struct gen *g, json_t *option, void *out)
+{
+	(void)g;
+	if (strcmp(gen_member(option, "kind"), "choice"))
+		return;
+	buf_addf(out, "\t%s) echo choice ", gen_member(option, "name"));
+	gen_complete_choices(option, out);
+	buf_adds(out, " ;;\n");
+}
+
 static void gen_complete_bash_kinds(const struct gen *g, struct buf *out)
 {
+	json_t *command;
+	size_t i;
+
 	buf_adds(out, "\n# What follows an option; nothing: it is a flag.\n"
 		      "_procpen_kind()\n{\n\tcase $1 in\n");
 	for (const char *const *kind = gen_cli_kinds; *kind; kind++) {
@@ -173,10 +186,12 @@ static void gen_complete_bash_kinds(const struct gen *g, struct buf *out)
 
 		buf_init(&names, TEXT_MAX);
 		gen_complete_options(g, *kind, " | ", &names);
-		if (names.len && strcmp(*kind, "flag"))
+		if (names.len && strcmp(*kind, "flag") && strcmp(*kind, "choice"))
 			buf_addf(out, "\t%s) echo %s ;;\n", names.data + strlen(" | "), *kind);
 		buf_release(&names);
 	}
+	json_array_foreach(gen_cli_commands(g), i, command)
+		gen_cli_each_option(g, command, gen_complete_bash_choice, out);
 	buf_adds(out, "\tesac\n}\n");
 }
 
@@ -244,6 +259,20 @@ static const char *gen_complete_zsh_action(const char *kind)
 	return " ";
 }
 
+/* What may stand for an option or an operand. */
+static void gen_complete_zsh_value(struct buf *out, const json_t *row)
+{
+	const char *kind = gen_member(row, "kind");
+
+	if (!strcmp(kind, "choice")) {
+		buf_adds(out, ":(");
+		gen_complete_choices(row, out);
+		buf_addc(out, ')');
+	} else {
+		buf_addf(out, ":%s", gen_complete_zsh_action(kind));
+	}
+}
+
 static void gen_complete_zsh_name(struct buf *out, const char *name, const json_t *option)
 {
 	const char *value = gen_member(option, "value"), *id = gen_member(option, "name");
@@ -256,7 +285,7 @@ static void gen_complete_zsh_name(struct buf *out, const char *name, const json_
 	if (value) {
 		buf_addc(out, ':');
 		gen_complete_brief(out, value, "\\:", ZSH_QUOTE);
-		buf_addf(out, ":%s", gen_complete_zsh_action(gen_member(option, "kind")));
+		gen_complete_zsh_value(out, option);
 	}
 	buf_addc(out, '\'');
 }
@@ -276,18 +305,15 @@ static void gen_complete_zsh_operands(const json_t *command, struct buf *out)
 	size_t i;
 
 	json_array_foreach(json_object_get(command, "operands"), i, operand) {
-		const char *kind = gen_member(operand, "kind");
+		bool text = !strcmp(gen_member(operand, "kind"), "text");
 
 		buf_addf(out, " \\\n\t\t\t'%s%zu:", ends ? "(-)" : "", i + 1);
 		gen_complete_brief(out, gen_member(operand, "name"), "\\:", ZSH_QUOTE);
-		if (!strcmp(kind, "choice")) {
-			buf_adds(out, ":(");
-			gen_complete_choices(operand, out);
-			buf_adds(out, ")'");
-			continue;
-		}
-		buf_addf(out, ":%s'",
-			 gen_complete_zsh_action(strcmp(kind, "text") ? kind : "word"));
+		if (text)
+			buf_addf(out, ":%s", gen_complete_zsh_action("word"));
+		else
+			gen_complete_zsh_value(out, operand);
+		buf_addc(out, '\'');
 	}
 	if (ends)
 		buf_adds(out, " \\\n\t\t\t'*::ARGUMENT:_normal'");
@@ -358,6 +384,20 @@ static const char *gen_complete_fish_action(const char *kind)
 	return "-x";
 }
 
+/* What may stand for an option or an operand, a blank before it. */
+static void gen_complete_fish_value(struct buf *out, const json_t *row)
+{
+	const char *kind = gen_member(row, "kind");
+
+	if (!strcmp(kind, "choice")) {
+		buf_adds(out, " -xa '");
+		gen_complete_choices(row, out);
+		buf_addc(out, '\'');
+	} else {
+		buf_addf(out, " %s", gen_complete_fish_action(kind));
+	}
+}
+
 struct gen_complete_fish {
 	struct buf *out;
 	const char *command;
@@ -373,7 +413,8 @@ static void gen_complete_fish_option(const struct gen *g, json_t *option, void *
 		 gen_member(option, "name") + strlen("--"));
 	if (short_name)
 		buf_addf(fish->out, " -s %s", short_name + strlen("-"));
-	buf_addf(fish->out, " %s -d '", gen_complete_fish_action(gen_member(option, "kind")));
+	gen_complete_fish_value(fish->out, option);
+	buf_adds(fish->out, " -d '");
 	gen_complete_brief(fish->out, gen_member(option, "text"), "\\", FISH_QUOTE);
 	buf_adds(fish->out, "'\n");
 }
@@ -424,20 +465,18 @@ static void gen_complete_fish_settings(const struct gen *g, struct buf *out)
 
 static void gen_complete_fish_command(const struct gen *g, const json_t *command, struct buf *out)
 {
-	const char *name = gen_member(command, "name"), *operand = gen_complete_operand(command);
+	const json_t *operand = json_array_get(json_object_get(command, "operands"), 0);
+	const char *name = gen_member(command, "name");
 	struct gen_complete_fish fish = { .out = out, .command = name };
 
 	gen_cli_each_option(g, command, gen_complete_fish_option, &fish);
-	if (operand && !strcmp(operand, "program")) {
+	if (operand && !strcmp(gen_member(operand, "kind"), "program")) {
 		buf_addf(out, "complete -c procpen -n '__procpen_starts %s' "
 			      "-xa '(__procpen_program)'\n", name);
-	} else if (operand && !strcmp(operand, "choice")) {
-		buf_addf(out, "complete -c procpen -n '__procpen_operand_of %s' -xa '", name);
-		gen_complete_choices(json_array_get(json_object_get(command, "operands"), 0), out);
-		buf_adds(out, "'\n");
 	} else if (operand) {
-		buf_addf(out, "complete -c procpen -n '__procpen_operand_of %s' %s\n", name,
-			 gen_complete_fish_action(operand));
+		buf_addf(out, "complete -c procpen -n '__procpen_operand_of %s'", name);
+		gen_complete_fish_value(out, operand);
+		buf_addc(out, '\n');
 	}
 }
 

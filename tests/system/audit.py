@@ -717,6 +717,11 @@ def test_audit_mistakes():
             status, out, err = audit(place, "show", option, when)
             equal((status, out), (2, ""), "%s %s: status, stdout" % (option, when))
             check(when + " is no time. Write 2026-11-21" in err, err)
+    for word, said in (("block", "did you mean blocked?"), ("deneid", "did you mean denied?"),
+                       ("foo", "allowed, asked, blocked, denied, failed")):
+        status, out, err = audit(place, "show", "--decision=" + word)
+        equal((status, out), (2, ""), "--decision=%s: status, stdout" % word)
+        check(said in err, err)
     os.makedirs(place.state)
     with open(place.folder, "w"):
         pass

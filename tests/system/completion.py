@@ -202,6 +202,8 @@ def check_values(shell):
                 ("call process.", sorted(m for m in METHODS if m.startswith("process."))),
                 ("setup claude-", ["claude-code", "claude-desktop"]),
                 ("config ", ["schema", "show", "validate"]), ("config va", ["validate"]),
+                ("audit ", ["show", "tail", "verify"]), ("audit show --decision b", ["blocked"]),
+                ("audit tail --decision=", ["allowed", "asked", "blocked", "denied", "failed"]),
                 ("help opt", ["options"]), ("help ru", ["run"]),
                 ("run --env A_VARIAB", ["A_VARIABLE"]),
                 ("run --user roo", ["root"]),
