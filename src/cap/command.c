@@ -161,7 +161,7 @@ int command_resolve(struct command *c, const struct run_shell *shell, struct err
 	else if (c->args)
 		command_set_argv(c, &c->text, 1);
 	else if (shell_words_split(c->text, &c->argv, e))
-		return -1;
+		return err_prefix(e, "command: ");
 	if (c->argv[0] && *c->argv[0])
 		return 0;
 	err_set(e, ERR_INVALID_COMMAND, "command names no program");

@@ -194,15 +194,16 @@ static int over_check_target(const struct over_preset *preset, char *const *targ
 			preset->kind, preset->kind);
 }
 
-/* The words of @text; none at all where it is empty, as srun's may be. */
+/* The words of @text, which may be none behind a kind: srun needs none. */
 static char **over_split(const struct over_preset *preset, const char *text, struct err *e)
 {
 	char **words = NULL;
 
-	if (!*text && preset->prefix == over_srun)
+	if (!*text && preset->kind)
 		return mem_zalloc(sizeof(*words));
 	if (!shell_words_split(text, &words, e))
 		return words;
+	err_prefix(e, "--over: ");
 	err_hint(e, "Write plain words for --over, and single quotes around what a shell would "
 		    "expand.");
 	return NULL;

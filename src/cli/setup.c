@@ -18,6 +18,7 @@
 #include "cli/setup/merge.h"
 
 #define TEXT_MAX (16u << 20)
+#define STATUS_FAILED 1
 
 struct setup {
 	const struct cli_command *command;
@@ -89,15 +90,18 @@ static int setup_take_option(void *setup, const struct cli_option *option,
 	return CMDLINE_GO_ON;
 }
 
-/* CMDLINE_GO_ON when there is a host to set up. Without one the hosts are shown. */
+/* CMDLINE_GO_ON when there is a host to set up. Without one the hosts are shown, unless an option
+ * says that one was meant: a script's variable may be empty. */
 static int setup_take_host(struct setup *s, char **words)
 {
+	if (!words[0] && (s->write || s->file_option || s->over || s->workspace_option))
+		return say_mistake(s->command, "no host is given: procpen setup HOST");
 	if (!words[0] && s->json)
 		setup_print_json(setup_hosts_as_json());
 	else if (!words[0])
 		cli_setup_list_hosts();
 	if (!words[0])
-		return say_flush(s->command) ? 1 : 0;
+		return say_flush(s->command) ? STATUS_FAILED : 0;
 	if (words[1])
 		return say_mistake(s->command, "one host at a time, not %s and %s", words[0],
 				   words[1]);
@@ -188,8 +192,20 @@ static int setup_snippet(const struct setup *s, struct buf *text, struct err *e)
 	return setup_host_snippet(s->host, s->argv, text, e);
 }
 
+static char *setup_note(const struct setup *s)
+{
+	const char *by = s->over || s->workspace_option ? NULL : s->host->named_by;
+	char *note;
+
+	if (asprintf(&note, "%s%s%s%s", by ? "It names the project by " : "", by ? by : "",
+		     by ? ". " : "", s->host->note) < 0)
+		abort();
+	return note;
+}
+
 static int setup_print_document(const struct setup *s, const char *path, struct err *e)
 {
+	AUTO_FREE char *note = setup_note(s);
 	struct buf text;
 	int failed;
 
@@ -198,10 +214,17 @@ static int setup_print_document(const struct setup *s, const char *path, struct 
 	if (!failed)
 		setup_print_json(json_pack("{s:s, s:s, s:s?, s:s%, s:s, s:b}", "host",
 					   s->host->name, "title", s->host->title, "file", path,
-					   "text", text.data, text.len, "note", s->host->note,
+					   "text", text.data, text.len, "note", note,
 					   "changed", s->changed));
 	buf_release(&text);
 	return failed;
+}
+
+static void setup_say_note(const struct setup *s)
+{
+	AUTO_FREE char *note = setup_note(s);
+
+	fprintf(stderr, "Note: %s\n", note);
 }
 
 static int setup_print(struct setup *s, struct err *e)
@@ -218,7 +241,7 @@ static int setup_print(struct setup *s, struct err *e)
 		fwrite(text.data, 1, text.len, stdout);
 		if (path)
 			fprintf(stderr, "For %s; put it into %s\n", s->host->title, path);
-		fprintf(stderr, "Note: %s\n", s->host->note);
+		setup_say_note(s);
 	}
 	buf_release(&text);
 	return failed;
@@ -267,7 +290,7 @@ static int setup_write_entry(struct setup *s, struct err *e)
 	if (!result && s->json)
 		result = setup_print_document(s, path, e);
 	else if (!result)
-		fprintf(stderr, "Note: %s\n", s->host->note);
+		setup_say_note(s);
 	setup_file_release(&file);
 	return result;
 }
@@ -294,20 +317,23 @@ static char **setup_local_command(const struct setup *s, struct err *e)
 	return argv;
 }
 
-/* 0, or 1 when it could not be done, which is reported. */
+/* The exit status, with all reported. What --over does not take is a mistake of usage. */
 static int setup_carry_out(struct setup *s)
 {
 	struct err e = ERR_INIT;
-	int failed;
+	int status = 0;
 
 	s->argv = s->over ? over_command(s->over, s->workspace_option, &e)
 			  : setup_local_command(s, &e);
-	failed = !s->argv || (s->write ? setup_write_entry(s, &e) : setup_print(s, &e));
-	if (failed)
+	if (!s->argv)
+		status = s->over ? SAY_STATUS_USAGE : STATUS_FAILED;
+	else if (s->write ? setup_write_entry(s, &e) : setup_print(s, &e))
+		status = STATUS_FAILED;
+	if (status)
 		say_error(s->command, &e);
 	err_release(&e);
 	mem_list_free(s->argv);
-	return failed || say_flush(s->command);
+	return say_flush(s->command) ? STATUS_FAILED : status;
 }
 
 int cli_setup(const struct cli_command *command, char **argv)

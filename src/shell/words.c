@@ -156,7 +156,7 @@ static int words_refuse(const struct words_reader *r, struct err *e)
 	int shown = (int)utf8_cut(at, r->lex.end - r->at, 16);
 
 	err_set(e, ERR_INVALID_PARAMS,
-		"command: cannot be split into words without a shell: %s at byte %zu (\"%.*s\")",
+		"cannot be split into words without a shell: %s at byte %zu (\"%.*s\")",
 		r->what, r->at, shown, at);
 	return err_hint(e, "Set shell to true, use single quotes for plain text, or give the words "
 			   "in args.");
@@ -200,7 +200,7 @@ int shell_words_split(const char *text, char ***words, struct err *e)
 	if (r.what)
 		status = words_refuse(&r, e);
 	else if (!count)
-		status = err_set(e, ERR_INVALID_PARAMS, "command: there is no word in it");
+		status = err_set(e, ERR_INVALID_PARAMS, "there is no word in it");
 	words_end(&r);
 	if (status == 0)
 		*words = list;

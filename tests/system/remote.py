@@ -182,11 +182,16 @@ def test_presets_by_a_stub():
 def test_refused_targets():
     for over, workspace, says in (("ssh:-oProxyCommand=x", "/w", "one name"),
                                   ("ssh:a b", "/w", "one name"), ("ssh:h", "w", "absolute"),
-                                  ("podman:i", "/a:b", "colon"), ("x $(y)", "/w", "--over")):
-        out = subprocess.run([server_path(), "setup", "codex", "--over", over, "--workspace",
-                              workspace], capture_output=True, text=True, timeout=WAIT)
-        equal((out.returncode, out.stdout), (1, ""), over)
-        check(says in out.stderr, out.stderr)
+                                  ("podman:i", "/a:b", "colon"), ("x $(y)", "/w", "--over"),
+                                  ("ssh:", "/w", "--over ssh: takes one name"), ("docker:", "/w", "one name"),
+                                  ("", "/w", "--over: there is no word"),
+                                  ("ssh:build1", None, "--workspace DIR"),
+                                  ("srun:", None, "--over needs the workspace")):
+        out = subprocess.run([server_path(), "setup", "codex", "--over", over] +
+                             (["--workspace", workspace] if workspace else []),
+                             capture_output=True, text=True, timeout=WAIT)
+        equal((out.returncode, out.stdout), (2, ""), over)
+        check(says in out.stderr and "command:" not in out.stderr, out.stderr)
 
 
 # The members that the page's manifest may have, as the reference of the Kubernetes API (v1) has them.

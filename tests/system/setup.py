@@ -389,7 +389,9 @@ def test_words():
     check(all(h in home.run()[1] for h in (*JSON_HOSTS, *OTHER_HOSTS)), "without a host")
     for args, wanted in ((["claude"], "claude-desktop or claude-code"), (["cursr"], "cursor"), (["cursor", "zed"], "one host"),
                          (["cursor", "--wirte"], "--write"), (["cursor", "--file"], "value"),
-                         (["cursor", "--workspace="], "value")):
+                         (["cursor", "--workspace="], "value"), (["--write"], "no host"),
+                         (["--file", "x.json"], "no host"), (["--json", "--write"], "no host"),
+                         (["--over", "ssh:build1"], "no host"), (["", "--write"], "unknown host")):
         status, out, err = home.run(*args)
         equal((status, out), (2, ""), "%s: status, stdout" % args)
         check(wanted in err, "%s: no %r in %r" % (args, wanted, err))
@@ -406,6 +408,12 @@ def test_documents():
     equal((found["host"], found["text"], found["changed"]), ("codex", plain, False), "printed")
     check(found["file"].startswith(home.path), found["file"])
     check(not home.files(), "a file was written")
+    named = "It names the project by CLAUDE_PROJECT_DIR."
+    for more, there in (([], True), (["--workspace", home.workspace], False),
+                        (["--over", "ssh:build1", "--workspace", "/w"], False)):
+        found = json.loads(home.ok("claude-code", "--json", *more)[0])
+        equal((named in found["note"], "It rewrites this file" in found["note"]), (there, True), more)
+        equal(named in home.ok("claude-code", *more)[1], there, more)
     for changed in (True, False):
         found = json.loads(home.ok("codex", "--write", "--json")[0])
         equal(found["changed"], changed, "changed")

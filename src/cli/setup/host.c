@@ -24,8 +24,9 @@ const struct setup_host setup_hosts[] = {
 	{ .name = "claude-code", .title = "Claude Code", .format = SETUP_JSON,
 	  .folder_env = "CLAUDE_CONFIG_DIR", .folder = "", .file = ".claude.json",
 	  .parent = "mcpServers", .type = "stdio", .workspace = "",
-	  .note = "It names the project by CLAUDE_PROJECT_DIR. It rewrites this file while it "
-		  "runs: end it first, or use `claude mcp add-json`." },
+	  .named_by = "CLAUDE_PROJECT_DIR",
+	  .note = "It rewrites this file while it runs: end it first, or use `claude mcp "
+		  "add-json`." },
 	{ .name = "vscode", .title = "VS Code", .format = SETUP_JSONC,
 	  .folder_env = "XDG_CONFIG_HOME", .folder = ".config", .file = "Code/User/mcp.json",
 	  .parent = "servers", .type = "stdio", .workspace = "${workspaceFolder}",

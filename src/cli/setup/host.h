@@ -36,6 +36,7 @@ struct setup_host {
 				 * itself; NULL: the user must name it */
 	bool dollar_names;      /* it replaces $NAME, not only ${NAME} */
 	bool brace_names;       /* it replaces {env:NAME} and {file:NAME} */
+	const char *named_by;   /* how it names the project where the entry does not, or NULL */
 	const char *note;       /* the usual pitfall of this host */
 };
 
