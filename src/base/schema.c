@@ -407,12 +407,15 @@ static void schema_hint_nearest(const struct schema *s, const char *nearest, str
 static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
 {
 	size_t shown = utf8_cut(name, strlen(name), SHOWN_MAX);
-	const char *nearest = schema_suggest(s, name);
+	const struct schema_field *other;
+	const char *nearest = schema_suggest(s, name, &other);
 
 	err_set(e, ERR_INVALID_PARAMS, "unknown parameter \"%.*s\"%s%s%s", (int)shown, name,
 		nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
 	if (nearest)
 		schema_hint_nearest(s, nearest, e);
+	else if (other)
+		err_hint(e, "There is %s, which is in %s.", other->name, other->unit);
 	else
 		schema_hint_all(s, e);
 	err_detail(e, "parameter", json_stringn(name, shown));

@@ -71,13 +71,16 @@ bool schema_is_default(const struct schema *s, const char *name, const json_t *v
 /*
  * The parameter or alias that the unknown @name probably means, or NULL: the same name but for case
  * and underscores, else one that lists it as a synonym, else the nearest. Never one of another unit
- * than @name ends in (timeout_s: timeout; timeoutMs: timeout_ms).
+ * than @name ends in (timeout_s: timeout; timeoutMs: timeout_ms): *@other is then the one that is
+ * the same apart from its unit (idle_timeout_ms: idle_timeout), or NULL.
  */
-const char *schema_suggest(const struct schema *s, const char *name);
+const char *schema_suggest(const struct schema *s, const char *name,
+			   const struct schema_field **other);
 
 /*
- * The entry of @names (NULL-terminated) nearest to @name by edit distance; NULL if none is near (a
- * distance above a third of the longer name, rounded up).
+ * The entry of @names (NULL-terminated) nearest to @name by edit distance, or a word of which @name
+ * is the start; NULL if none is near. Whole words that both begin or end with do not count:
+ * stdin_data is not near stdin_mode.
  */
 const char *schema_nearest(const char *name, const char *const *names);
 

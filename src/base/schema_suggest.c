@@ -11,14 +11,19 @@
 /* Name endings that stand for a unit. */
 static const struct {
 	const char *word, *unit;
+	bool of_time;
 } units[] = {
-	{ "ms", "milliseconds" }, { "msec", "milliseconds" }, { "msecs", "milliseconds" },
-	{ "millis", "milliseconds" }, { "milliseconds", "milliseconds" },
-	{ "s", "seconds" }, { "sec", "seconds" }, { "secs", "seconds" }, { "seconds", "seconds" },
-	{ "min", "minutes" }, { "mins", "minutes" }, { "minutes", "minutes" },
-	{ "hours", "hours" }, { "bytes", "bytes" }, { "kb", "KB" }, { "kib", "KiB" },
-	{ "mb", "MB" }, { "mib", "MiB" }, { "gb", "GB" }, { "gib", "GiB" },
-	{ "lines", "lines" }, { "chars", "characters" }, { "tokens", "tokens" },
+	{ "ms", "milliseconds", true }, { "msec", "milliseconds", true },
+	{ "msecs", "milliseconds", true }, { "millis", "milliseconds", true },
+	{ "milliseconds", "milliseconds", true },
+	{ "s", "seconds", true }, { "sec", "seconds", true }, { "secs", "seconds", true },
+	{ "seconds", "seconds", true },
+	{ "min", "minutes", true }, { "mins", "minutes", true }, { "minutes", "minutes", true },
+	{ "hours", "hours", true },
+	{ "bytes", "bytes", false }, { "kb", "KB", false }, { "kib", "KiB", false },
+	{ "mb", "MB", false }, { "mib", "MiB", false }, { "gb", "GB", false },
+	{ "gib", "GiB", false }, { "lines", "lines", false }, { "chars", "characters", false },
+	{ "tokens", "tokens", false },
 };
 
 /* A name in lower case without its separators, and the start of its last word. */
@@ -62,13 +67,36 @@ static bool schema_suggest_unit_fits(const struct folded *name, const struct fol
 	return !name->unit || (unit && !strcmp(name->unit, unit));
 }
 
-static bool schema_suggest_is_synonym(const struct schema_field *field, const struct folded *name)
+/* What @unit is of: time, text, or neither. */
+static const char *schema_suggest_quantity(const char *unit)
+{
+	for (size_t i = 0; unit && i < COUNT_OF(units); i++)
+		if (!strcmp(unit, units[i].unit))
+			return units[i].of_time ? "time" : "text";
+	return "";
+}
+
+/* Are @candidate and @name the same? @stems: apart from their units. A name without one may mean a
+ * time (wait: wait_ms), but stdout is not stdout_lines. */
+static bool schema_suggest_is_same(const struct folded *name, const struct folded *candidate,
+				   bool stems)
+{
+	bool differ = !name->unit && candidate->unit &&
+		      strcmp(schema_suggest_quantity(candidate->unit), "time");
+
+	if (!stems || differ)
+		return !strcmp(name->text, candidate->text);
+	return name->last == candidate->last && !memcmp(name->text, candidate->text, name->last);
+}
+
+static bool schema_suggest_is_synonym(const struct schema_field *field, const struct folded *name,
+				      bool stems)
 {
 	struct folded one;
 
 	for (const char *const *s = field->synonyms; s && *s; s++) {
 		schema_suggest_fold(*s, &one);
-		if (!strcmp(one.text, name->text))
+		if (schema_suggest_is_same(name, &one, stems))
 			return true;
 	}
 	return false;
@@ -88,15 +116,6 @@ static const char *schema_suggest_with_unit(const struct schema_field *field,
 			return names[i];
 	}
 	return NULL;
-}
-
-/* Are @candidate and @name the same? @stems: apart from their units. */
-static bool schema_suggest_is_same(const struct folded *name, const struct folded *candidate,
-				   bool stems)
-{
-	if (!stems || !name->unit)
-		return !strcmp(name->text, candidate->text);
-	return name->last == candidate->last && !memcmp(name->text, candidate->text, name->last);
 }
 
 /* The first name that is the same; @stems: apart from its unit. */
@@ -143,19 +162,53 @@ static const char *schema_suggest_find_near(const struct schema *s, const char *
 	return schema_nearest(given, names);
 }
 
-const char *schema_suggest(const struct schema *s, const char *given)
+static const char *schema_suggest_find_synonym(const struct schema *s, const struct folded *name,
+					       bool stems)
 {
-	const char *found;
+	const char *found = NULL;
+
+	for (const struct schema_field *f = s->fields; f->name && !found; f++)
+		if (schema_suggest_is_synonym(f, name, stems))
+			found = schema_suggest_with_unit(f, name);
+	return found;
+}
+
+/* The field that is the same as @name, which has a unit, apart from that: a time for a time. Names
+ * come before synonyms. */
+static const struct schema_field *schema_suggest_find_other(const struct schema *s,
+							    const struct folded *name)
+{
+	const char *quantity = schema_suggest_quantity(name->unit);
+	struct folded one;
+
+	for (int synonyms = 0; *quantity && synonyms < 2; synonyms++)
+		for (const struct schema_field *f = s->fields; f->name; f++) {
+			if (strcmp(schema_suggest_quantity(f->unit), quantity))
+				continue;
+			schema_suggest_fold(f->name, &one);
+			if (synonyms ? schema_suggest_is_synonym(f, name, true)
+				     : schema_suggest_is_same(name, &one, true))
+				return f;
+		}
+	return NULL;
+}
+
+const char *schema_suggest(const struct schema *s, const char *given,
+			   const struct schema_field **other)
+{
+	const char *found = NULL;
 	struct folded name;
 
+	*other = NULL;
 	if (strlen(given) > NAME_MAX_LEN)
 		return NULL;
 	schema_suggest_fold(given, &name);
-	found = schema_suggest_find_same(s, &name, false);
-	for (const struct schema_field *f = s->fields; f->name && !found; f++)
-		if (schema_suggest_is_synonym(f, &name))
-			found = schema_suggest_with_unit(f, &name);
+	for (int stems = 0; stems < 2 && !found; stems++) {
+		found = schema_suggest_find_same(s, &name, stems);
+		if (!found)
+			found = schema_suggest_find_synonym(s, &name, stems);
+	}
 	if (!found)
-		found = schema_suggest_find_same(s, &name, true);
-	return found ? found : schema_suggest_find_near(s, given, &name);
+		*other = schema_suggest_find_other(s, &name);
+	return found || *other ? found : schema_suggest_find_near(s, given, &name);
 }

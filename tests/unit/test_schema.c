@@ -4,6 +4,7 @@
 #include "base/schema.h"
 
 static const char *const colors[] = { "red", "green", NULL };
+static const char *const number[] = { "number_of", NULL };
 static const char *const brief[] = { "brief", "count", NULL };
 static const struct schema_field word = { .name = "", .type = SCHEMA_STRING, .max_bytes = 8 };
 static const struct schema_field whole = { .name = "", .type = SCHEMA_INTEGER };
@@ -12,7 +13,7 @@ static const struct schema_field fields[] = {
 	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3, .synonyms = brief,
 	  .hint = "Three letters." },
 	{ .name = "count", .type = SCHEMA_INTEGER, .has_min = true, .min = 1, .has_max = true,
-	  .max = 1000, .unit = "lines", .default_json = "100" },
+	  .max = 1000, .unit = "lines", .default_json = "100", .synonyms = number },
 	{ .name = "timeout", .alias = "timeout_ms", .alias_scale = 0.001, .type = SCHEMA_NUMBER,
 	  .has_min = true, .min_exclusive = true, .has_max = true, .max = 3600, .unit = "seconds" },
 	{ .name = "directory", .alias = "dir", .type = SCHEMA_STRING },
@@ -21,6 +22,7 @@ static const struct schema_field fields[] = {
 	{ .name = "flag", .type = SCHEMA_BOOLEAN, .default_json = "false" },
 	{ .name = "words", .type = SCHEMA_ARRAY, .items = &word, .max_items = 3 },
 	{ .name = "numbers", .type = SCHEMA_ARRAY, .items = &whole },
+	{ .name = "wait_ms", .type = SCHEMA_INTEGER, .unit = "milliseconds" },
 	{ .name = "map", .type = SCHEMA_OBJECT, .items = &word, .max_items = 2 },
 	{ .name = "signal", .type = SCHEMA_STRING | SCHEMA_INTEGER, .has_max = true, .max = 64 },
 	{ .name = NULL }
@@ -221,7 +223,7 @@ static void test_schema_names(void **state)
 	assert_refused("{\"text\":\"a\",\"zzzzzzzz\":1}", "unknown parameter \"zzzzzzzz\"");
 	assert_null(json_object_get(error.details, "nearest"));
 	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
-					"flag, words, numbers, map, signal.");
+					"flag, words, numbers, wait_ms, map, signal.");
 	assert_refused("{}", "text is required");
 	assert_string_equal(error.hint,
 			    "Give text: a string of 1 to 10 bytes.");
@@ -243,7 +245,8 @@ static void test_schema_null_is_not_given(void **state)
 
 static void assert_suggested(const char *name, const char *suggestion)
 {
-	const char *found = schema_suggest(&schema, name);
+	const struct schema_field *other;
+	const char *found = schema_suggest(&schema, name, &other);
 
 	if (!suggestion)
 		assert_null(found);
@@ -259,12 +262,59 @@ static void test_schema_suggests(void **state)
 		{ "timeoutMillis", "timeout_ms" }, { "timeot_ms", "timeout_ms" },
 		{ "timeout_minutes", NULL }, { "count_ms", NULL }, { "count_lines", "count" },
 		{ "brief", "short" }, { "Brief", "short" }, { "count", "count" }, { "colour", "color" },
+		{ "brief_ms", NULL }, { "col", "color" }, { "txet", "text" }, { "tent_ms", NULL },
+		{ "next", "text" }, { "wait", "wait_ms" }, { "counts", "count" },
+		{ "my_directory", "directory" }, { "full_text", NULL },
 		{ "zzz", NULL }, { "", NULL }, { "_", NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		assert_suggested(rows[i][0], rows[i][1]);
+}
+
+/* Words that both names have do not make others near. */
+static void test_schema_nearest_is_of_words(void **state)
+{
+	static const char *const names[] = { "stdin", "stdin_mode", "stderr_offset", "tail_lines",
+					     "port", "process_id", "idle_ms", "sandbox.network", NULL };
+	static const char *const rows[][2] = {
+		{ "stdin_data", NULL }, { "stdin_moed", "stdin_mode" }, { "byte_offset", NULL },
+		{ "stder_offset", "stderr_offset" }, { "start_line", NULL }, { "tail_line", "tail_lines" },
+		{ "host", NULL }, { "prot", "port" }, { "process_ids", "process_id" },
+		{ "process_name", NULL }, { "poll_ms", NULL }, { "idel_ms", "idle_ms" },
+		{ "sandbox.netwrok", "sandbox.network" }, { "sandbox.profile", NULL }, { "stdn", "stdin" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const char *found = schema_nearest(rows[i][0], names);
+
+		if (strcmp(found ? found : "nothing", rows[i][1] ? rows[i][1] : "nothing"))
+			fail_msg("%s: %s", rows[i][0], found ? found : "nothing");
+	}
+}
+
+/* The same in another unit is named with its unit, and not as what is meant. */
+static void test_schema_names_another_unit(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "timeout_minutes", "There is timeout, which is in seconds." },
+		{ "waitSeconds", "There is wait_ms, which is in milliseconds." },
+		{ "count_bytes", "There is count, which is in lines." },
+		{ "number_of_tokens", "There is count, which is in lines." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char params[128], message[128];
+
+		snprintf(params, sizeof(params), "{\"text\":\"a\",\"%s\":1}", rows[i][0]);
+		snprintf(message, sizeof(message), "unknown parameter \"%s\"", rows[i][0]);
+		assert_refused(params, message);
+		assert_string_equal(error.hint, rows[i][1]);
+		assert_null(json_object_get(error.details, "nearest"));
+	}
 }
 
 static void test_schema_hints_say_what_the_message_does_not(void **state)
@@ -349,6 +399,8 @@ int main(void)
 		cmocka_unit_test(test_schema_names),
 		cmocka_unit_test(test_schema_null_is_not_given),
 		cmocka_unit_test(test_schema_suggests),
+		cmocka_unit_test(test_schema_nearest_is_of_words),
+		cmocka_unit_test(test_schema_names_another_unit),
 		cmocka_unit_test(test_schema_hints_say_what_the_message_does_not),
 		cmocka_unit_test(test_schema_survives_hostile_names_and_values),
 		cmocka_unit_test(test_schema_nearest),
