@@ -128,6 +128,12 @@ bool err_is_shortage(int sys)
 	return err_shortage_hint(sys);
 }
 
+int err_parameter(struct err *e, const char *name)
+{
+	err_detail(e, "parameter", json_string(name));
+	return -1;
+}
+
 const char *err_hint_text(const struct err *e)
 {
 	const char *shortage = err_shortage_hint(e->sys);

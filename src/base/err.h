@@ -63,6 +63,9 @@ int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf
 /* Set the hint of an error already set. Returns -1. */
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Name the parameter of the call that is to blame, in details. Returns -1. */
+int err_parameter(struct err *e, const char *name);
+
 /* Add a member to details; steals @value (NULL is ignored). */
 void err_detail(struct err *e, const char *name, json_t *value);
 

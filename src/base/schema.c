@@ -140,8 +140,7 @@ static int schema_bad_param(struct err *e, enum err_type type, const char *name,
 {
 	err_set(e, type, "%s", message);
 	err_hint(e, "%s", hint);
-	err_detail(e, "parameter", json_string(name));
-	return -1;
+	return err_parameter(e, name);
 }
 
 /* Does @value pass as one of the alias, which has another unit? */

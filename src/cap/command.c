@@ -65,6 +65,7 @@ int command_decode(const json_t *params, const char *name, const char *encoding,
 	if (*bytes)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "%s is not base64, but %s is \"base64\"", name, encoding);
+	err_parameter(e, name);
 	return err_hint(e, "Send RFC 4648 base64 with padding and without line breaks, or "
 			   "%s \"utf8\"", encoding);
 }
@@ -160,8 +161,10 @@ int command_resolve(struct command *c, const struct run_shell *shell, struct err
 		command_set_shell_argv(c, shell);
 	else if (c->args)
 		command_set_argv(c, &c->text, 1);
-	else if (shell_words_split(c->text, &c->argv, e))
-		return err_prefix(e, "command: ");
+	else if (shell_words_split(c->text, &c->argv, e)) {
+		err_prefix(e, "command: ");
+		return err_parameter(e, "command");
+	}
 	if (c->argv[0] && *c->argv[0])
 		return 0;
 	err_set(e, ERR_INVALID_COMMAND, "command names no program");

@@ -12,8 +12,7 @@ static int config_get_prepare(struct cap_call *call, struct err *e)
 	json_array_foreach(json_object_get(call->r->params, "keys"), i, name)
 		if (config_lookup(json_string_value(name), e) < 0) {
 			err_hint(e, "Call config.get without keys for all of them.");
-			err_detail(e, "parameter", json_string("keys"));
-			return -1;
+			return err_parameter(e, "keys");
 		}
 	return 0;
 }

@@ -21,6 +21,7 @@ static int process_follow_check_from(const json_t *from, struct err *e)
 
 	if (text && strcmp(text, "start") && strcmp(text, "now")) {
 		err_set(e, ERR_INVALID_PARAMS, "from cannot be \"%.64s\"", text);
+		err_parameter(e, "from");
 		return err_hint(e, "Use start, now, or the offsets to go on from: "
 				   "{\"stdout\": 4096, \"stderr\": 0}.");
 	}
@@ -28,6 +29,7 @@ static int process_follow_check_from(const json_t *from, struct err *e)
 		if (!strcmp(name, "stdout") || !strcmp(name, "stderr"))
 			continue;
 		err_set(e, ERR_INVALID_PARAMS, "from has the unknown member `%.64s`", name);
+		err_parameter(e, "from");
 		return err_hint(e, "Its members are stdout and stderr.");
 	}
 	return 0;
@@ -57,6 +59,7 @@ static int process_follow_read_from(const struct req *r, const struct proc *p, i
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "from: %s has %llu bytes by now, so nothing is at %llu",
 		name, (unsigned long long)o->total, (unsigned long long)spec->from[stream]);
+	err_parameter(e, "from");
 	err_detail(e, "stream", json_string(name));
 	err_detail(e, "size", json_integer((json_int_t)o->total));
 	return err_hint(e, "Use an offset up to that size, or \"now\".");

@@ -51,6 +51,7 @@ static int process_kill_read_signal(const json_t *params, int *number, struct er
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "signal names no signal: %.64s",
 		json_get_str(params, "signal", ""));
+	err_parameter(e, "signal");
 	return err_hint(e, "Use a name like SIGTERM, TERM or SIGKILL, or a number from 1 to 64");
 }
 

@@ -62,12 +62,13 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 		with = "wait_ms";
 	if (with) {
 		err_set(e, ERR_INVALID_PARAMS, "grep and %s exclude each other", with);
+		err_parameter(e, with);
 		return err_hint(e,
 				"Leave out %s: grep searches all that is kept, or from offset on; "
 				"max_matches and context bound what it shows.", with);
 	}
 	t->grep = grep_new(r, &range, e);
-	return t->grep ? 0 : -1;
+	return t->grep ? 0 : err_parameter(e, "grep");
 }
 
 /* Parameters that exclude each other. */
@@ -78,15 +79,18 @@ static int process_logs_check(const struct logs_task *t, struct err *e)
 	if (t->has_tail && (has_offset || t->has_since)) {
 		err_set(e, ERR_INVALID_PARAMS, "tail_lines and %s exclude each other",
 			t->has_since ? "since" : "an offset");
+		err_parameter(e, "tail_lines");
 		return err_hint(e, "Give tail_lines for the end, or %s for a page.",
 				t->has_since ? "since" : "offset");
 	}
 	if (t->combined && has_offset) {
 		err_set(e, ERR_INVALID_PARAMS, "stream combined has no offset: it goes by since");
+		err_parameter(e, t->has_out_offset ? "offset" : "stderr_offset");
 		return err_hint(e, "Give since, 0 or the next_since of the page before.");
 	}
 	if (!t->combined && t->has_since) {
 		err_set(e, ERR_INVALID_PARAMS, "since is for stream combined");
+		err_parameter(e, "since");
 		return err_hint(e, "Give stream as combined, or offset instead of since.");
 	}
 	return 0;

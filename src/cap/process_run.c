@@ -96,7 +96,7 @@ static int process_run_read_bound(const struct run_bound *b, const json_t *param
 	if (b->most && seconds > (double)b->most) {
 		err_set(e, ERR_INVALID_PARAMS, "%s is %g seconds, and the operator allows at most "
 			"%lld", b->parameter, seconds, (long long)b->most);
-		err_detail(e, "parameter", json_string(b->parameter));
+		err_parameter(e, b->parameter);
 		return err_hint(e, "Ask for at most %lld seconds; the operator can raise %s.",
 				(long long)b->most, b->option);
 	}
@@ -184,6 +184,7 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 	if (!call->r->dialect->events) {
 		err_set(e, ERR_INVALID_PARAMS,
 			"follow is for plain JSON-RPC, where events are notifications");
+		err_parameter(e, "follow");
 		return err_hint(e, "Leave it out: process.monitor and process.logs wait for the "
 				   "end and for more output with wait_ms.");
 	}
@@ -221,6 +222,7 @@ static int process_run_read_terminal(const struct req *r, struct run_task *t, st
 	} else if (size) {
 		err_set(e, ERR_INVALID_PARAMS, "%s is the size of a terminal, and there is no "
 			"tty: true", size);
+		err_parameter(e, size);
 		return err_hint(e, "Set tty to true, or leave %s out.", size);
 	}
 	return 0;

@@ -179,6 +179,7 @@ static int run_key_fail_other(struct proctab *procs, const struct run_key *key, 
 		p ? p->id : "");
 	if (p)
 		err_detail(e, "process_id", json_string(p->id));
+	err_parameter(e, "idempotency_key");
 	return err_hint(e, "Use a new idempotency_key for another command. A repeat has the "
 			   "parameters of the first call; only intent and yield_ms may differ.");
 }

@@ -50,8 +50,7 @@ static int run_limits_check_fraction(double fraction, struct err *e)
 	err_set(e, ERR_INVALID_PARAMS, "cpu_limit must be at least %g of one core, not %g", CPU_MIN,
 		fraction);
 	err_hint(e, "cpu_limit is a fraction of one core: 0.5 is half of one, 2 is two.");
-	err_detail(e, "parameter", json_string("cpu_limit"));
-	return -1;
+	return err_parameter(e, "cpu_limit");
 }
 
 /* Rounded up, but not for the noise of a double. By hand: ceil() would be the one reason to load
@@ -83,7 +82,7 @@ static int run_limits_read_cpu(const struct config *config, const json_t *params
 		fraction, (double)allowance / 1000);
 	err_hint(e, "Ask for at most %.15g; agent.session shows the allowances.",
 		 (double)allowance / 1000);
-	err_detail(e, "parameter", json_string("cpu_limit"));
+	err_parameter(e, "cpu_limit");
 	err_detail(e, "allowance", json_real((double)allowance / 1000));
 	return -1;
 }
@@ -112,7 +111,7 @@ static int run_limits_read_memory(const struct config *config, const json_t *par
 		" bytes (limits.memory_bytes)",
 		asked, allowance);
 	err_hint(e, "Ask for at most %" PRId64 "; agent.session shows the allowances.", allowance);
-	err_detail(e, "parameter", json_string("memory_limit"));
+	err_parameter(e, "memory_limit");
 	err_detail(e, "allowance", json_integer(allowance));
 	return -1;
 }
@@ -141,8 +140,7 @@ static int run_limits_bad(struct err *e, const char *name, const char *problem)
 {
 	err_set(e, ERR_INVALID_PARAMS, "limits.%.64s %s", name, problem);
 	err_hint(e, KINDS_HINT);
-	err_detail(e, "parameter", json_string("limits"));
-	return -1;
+	return err_parameter(e, "limits");
 }
 
 static int run_limits_unknown_kind(const char *name, struct err *e)

@@ -18,6 +18,7 @@ int run_log_check(const json_t *params, struct err *e)
 	if (run_log_wanted(params) || !json_object_get(params, "log_mode"))
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "log_mode says how log_file is written, and there is none");
+	err_parameter(e, "log_mode");
 	return err_hint(e, "Add log_file, or leave log_mode out.");
 }
 

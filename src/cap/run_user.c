@@ -16,9 +16,10 @@ static int run_user_refuse(const char *name, struct err *e)
 static int run_user_find(const char *name, struct user *user, struct err *e)
 {
 	if (geteuid() == 0)
-		return users_find(name, user, e);
+		return users_find(name, user, e) ? err_parameter(e, "user") : 0;
 	err_set(e, ERR_INVALID_PARAMS, "user: the server is not root, and cannot become \"%.64s\"",
 		name);
+	err_parameter(e, "user");
 	return err_hint(e, "Leave user out: commands run as the server's own user.");
 }
 

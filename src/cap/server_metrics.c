@@ -8,6 +8,7 @@ static int server_metrics_prepare(struct cap_call *call, struct err *e)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS,
 		"interval_ms asks for notifications, which MCP has no form for");
+	err_parameter(e, "interval_ms");
 	return err_hint(e, "Leave it out and call again for newer figures.");
 }
 

@@ -90,11 +90,13 @@ static int until_check_arguments(const json_t *params, enum until_kind kind, str
 		if (given && !fits) {
 			err_set(e, ERR_INVALID_PARAMS, "%s does not go with until: \"%s\"", name,
 				kinds[kind]);
+			err_parameter(e, name);
 			return err_hint(e, "Add until: \"%s\", or leave out %s.", kinds[other],
 					name);
 		}
 		if (!given && fits && arguments[i].required) {
 			err_set(e, ERR_INVALID_PARAMS, "until: \"%s\" needs %s", kinds[kind], name);
+			err_parameter(e, name);
 			return err_hint(e, "Add %s.", name);
 		}
 	}
@@ -120,8 +122,10 @@ struct until *until_new(const struct req *r, struct err *e)
 		return NULL;
 	if (kind == PATTERN) {
 		pattern = pattern_new(json_get_str(params, "pattern", ""), false, e);
-		if (!pattern)
+		if (!pattern) {
+			err_parameter(e, "pattern");
 			return NULL;
+		}
 	}
 	u = mem_zalloc(sizeof(*u));
 	u->kind = kind;

@@ -131,6 +131,8 @@ static const char *cli_run_hint(const struct err *e)
 	case ERR_RESOURCE_LIMIT_EXCEEDED:
 		return "";
 	case ERR_INVALID_PARAMS:
+		if (!strcmp(json_get_str(e->details, "parameter", ""), "environment"))
+			return "Use letters, digits and underscores, or leave out --shell.";
 		return json_object_get(e->details, "parameter") ? "" : e->hint;
 	default:
 		return e->hint;

@@ -156,23 +156,29 @@ static void env_add_inherited(struct env_list *l, const struct config *c, const 
 	l->inherited = l->count;
 }
 
+static int env_check_name(const char *name, const json_t *value, struct err *e)
+{
+	const char *text = json_string_value(value);
+
+	if (name[0] == '\0')
+		return err_set(e, ERR_INVALID_PARAMS, "environment: a name is empty");
+	if (strchr(name, '='))
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "environment: the name \"%.64s\" has a '=' in it", name);
+	if (!text || strlen(text) != json_string_length(value))
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "environment: \"%.64s\" is not a string without NUL", name);
+	return 0;
+}
+
 static int env_check_names(const json_t *request, struct err *e)
 {
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
-		const char *text = json_string_value(value);
-
-		if (name[0] == '\0')
-			return err_set(e, ERR_INVALID_PARAMS, "environment: a name is empty");
-		if (strchr(name, '='))
-			return err_set(e, ERR_INVALID_PARAMS,
-				       "environment: the name \"%.64s\" has a '=' in it", name);
-		if (!text || strlen(text) != json_string_length(value))
-			return err_set(e, ERR_INVALID_PARAMS,
-				       "environment: \"%.64s\" is not a string without NUL", name);
-	}
+	json_object_foreach((json_t *)(uintptr_t)request, name, value)
+		if (env_check_name(name, value, e))
+			return err_parameter(e, "environment");
 	return 0;
 }
 
@@ -188,6 +194,7 @@ int env_check_shell_names(const json_t *request, struct err *e)
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
 			"environment: a shell may drop the name \"%.64s\"", name);
+		err_parameter(e, "environment");
 		return err_hint(e, "Shells keep names of letters, digits and underscores that do "
 				   "not begin with a digit. Use such a name, or give the program "
 				   "as command and its arguments as args.");

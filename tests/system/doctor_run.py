@@ -858,6 +858,7 @@ def test_words_for_people():
     """No word of the protocol's in what is said on the command line."""
     with Place() as place:
         cases = ((["--cwd", "/etc"], 77, "--cwd"), (["--env", "LD_PRELOAD=x"], 77, "LD_PRELOAD"),
+                 (["--env", "A-B=x", "--shell"], 125, "underscores, or leave out --shell"),
                  (["--env", "=x"], 2, "NAME=VALUE"), (["--cpu", "0.001"], 125, "--cpu"),
                  (["--set", "limits.memory_bytes=64M", "--memory", "65M"], 125, "--memory"),
                  (["--set", "tier.process.run=deny"], 77, "tier.process.run"),
@@ -867,7 +868,7 @@ def test_words_for_people():
             status, _, err = place.run(*words, "--", "true")
             equal(status, wanted, "%s: %s" % (words, err))
             check(part in err, "%s: no %s in %r" % (words, part, err))
-            for word in ("parameter", "param", "call ", "InvalidParams", "agent.session", "_limit",
+            for word in ("parameter", "param", "call ", "as args", "InvalidParams", "agent.session", "_limit",
                          "working_directory"):
                 check(word not in err, "%s: %s in %r" % (words, word, err))
 
