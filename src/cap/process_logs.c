@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/schema.h"
 #include "cap/cap.h"
 #include "cap/logs_combined.h"
 #include "cap/logs_members.h"
@@ -71,6 +72,24 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 	return t->grep ? 0 : err_parameter(e, "grep");
 }
 
+/* Those of a search say nothing without one; hosts that fill in defaults send these anyway. */
+static int process_logs_check_page(const struct cap_call *call, struct err *e)
+{
+	static const char *const names[] = { "context", "ignore_case", "max_matches" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const json_t *value = json_object_get(call->r->params, names[i]);
+
+		if (!value || schema_is_default(call->row->input, names[i], value))
+			continue;
+		err_set(e, ERR_INVALID_PARAMS, "%s is for a search, and there is no grep",
+			names[i]);
+		err_parameter(e, names[i]);
+		return err_hint(e, "Add grep, or leave %s out.", names[i]);
+	}
+	return 0;
+}
+
 /* Parameters that exclude each other. */
 static int process_logs_check(const struct logs_task *t, struct err *e)
 {
@@ -121,7 +140,8 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	t->clean = json_get_bool(r->params, "clean", false);
 	if (process_logs_check(t, e))
 		return -1;
-	return json_object_get(r->params, "grep") ? process_logs_prepare_search(r, t, e) : 0;
+	return json_object_get(r->params, "grep") ? process_logs_prepare_search(r, t, e)
+						  : process_logs_check_page(call, e);
 }
 
 /* Has the stream ended? */
