@@ -326,7 +326,7 @@ struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *
 	return (struct shell_text){ s, at, len };
 }
 
-const struct shell_unknown *shell_word_unknown(const struct shell_word *w, size_t index)
+uint32_t shell_word_unknowns_before(const struct shell_word *w, size_t index)
 {
 	uint32_t low = 0, high = w->unknown_count;
 
@@ -338,7 +338,14 @@ const struct shell_unknown *shell_word_unknown(const struct shell_word *w, size_
 		else
 			high = middle;
 	}
-	return low < w->unknown_count && w->unknowns[low].index == index ? &w->unknowns[low] : NULL;
+	return low;
+}
+
+const struct shell_unknown *shell_word_unknown(const struct shell_word *w, size_t index)
+{
+	uint32_t i = shell_word_unknowns_before(w, index);
+
+	return i < w->unknown_count && w->unknowns[i].index == index ? &w->unknowns[i] : NULL;
 }
 
 /* Append the character for the mark at @i of @t. Returns the index of the mark's last byte. */

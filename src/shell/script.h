@@ -59,6 +59,9 @@ const char *shell_word_constant(const struct shell_word *word);
 /* The unknown character @index of @word; NULL if it has no name. */
 const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index);
 
+/* How many of word->unknowns stand before character @index: takes no time for each of them. */
+uint32_t shell_word_unknowns_before(const struct shell_word *word, size_t index);
+
 enum shell_redirect_op {
 	SHELL_TO,      /* > >| &> >& FILE */
 	SHELL_APPEND,  /* >> &>> */

@@ -86,6 +86,14 @@ static const struct shape shapes[] = {
 	ONLY("ps|while read a;do ps|while read b;do ps|while read c;do x=\"$x $a\";done;done;done;"),
 	ONLY("while read a;do while read b;do rm -rf $a/$b;done < <(ls);done < <(ls);"),
 	SPAN("for a in 1 2;do for b in 1 2;do for c in 1 2;do ", "x$a$b$c;", "done;done;done"),
+	/* lines and items with unknown parts that a program is fed */
+	SPAN("echo ", "$a ", "|xargs rm"), SPAN("xargs rm <<E\n", "$a\n", "E\n"),
+	SPAN("xargs -I{} sh -c {} <<E\n", "$a\n", "E\n"), SPAN("parallel <<E\n", "$a\n", "E\n"),
+	SPAN("xargs -I{} echo ", "{}$a", "<<E\n1\n2\nE\n"), SPAN("parallel echo ::: ", "$a ", ""),
+	SPAN("make -f - <<E\n", "\t$a\n", "E\n"), SPAN("nft -f - <<E\n", "$(a)\n", "E\n"),
+	SPAN("ed <<E\n", "$(a)\n", "E\n"), SPAN("at now <<E\n", "$(a)\n", "E\n"),
+	SPAN("crontab - <<E\n", "* * * * * $(a)\n", "E\n"), SPAN("parted <<E\n", "$a\n", "E\n"),
+	SPAN("cat >x.service <<E\n", "ExecStart=$(a)\n", "E\n"),
 };
 #undef ONLY
 #undef SPAN

@@ -1,7 +1,7 @@
 #include "blocklist/command/word.h"
 
 /* Steps of the budget for an item. */
-#define WORK_ITEM 20u
+#define WORK_ITEM 30u
 
 bool words_have(const struct shell_word *words, size_t count, const char *list)
 {
@@ -52,11 +52,11 @@ static void word_builder_add(struct builder *b, const struct shell_word *w, size
 	memcpy(b->kind + b->len, w->kind + from, len);
 	for (size_t i = 0; i < len; i++)
 		b->at[b->len + i] = w->text.at ? w->text.at[from + i] : (uint32_t)(from + i);
-	for (size_t i = 0; i < w->unknown_count; i++) {
+	/* Not from the first one on: many slices of one word would take them all each time. */
+	for (uint32_t i = shell_word_unknowns_before(w, from);
+	     i < w->unknown_count && w->unknowns[i].index < to; i++) {
 		struct shell_unknown u = w->unknowns[i];
 
-		if (u.index < from || u.index >= to)
-			continue;
 		if (!b->unknowns)
 			b->unknowns = shell_alloc(b->arena, (b->room + 1) * sizeof(u));
 		u.index = (uint32_t)(u.index - from + b->len);
@@ -210,7 +210,7 @@ static void word_items_add(struct items *items, struct shell_word item, struct s
 
 	if (items->count == items->room) {
 		items->room *= 2;
-		items->list = shell_alloc(arena, items->room * sizeof(*items->list));
+		items->list = shell_alloc_raw(arena, items->room * sizeof(*items->list));
 		memcpy(items->list, old, items->count * sizeof(*items->list));
 	}
 	items->list[items->count++] = item;
@@ -223,7 +223,7 @@ size_t word_items(const struct shell_word *text, bool lines, struct shell_budget
 	struct items items = { .room = 8 };
 	size_t i = 0;
 
-	items.list = shell_alloc(arena, items.room * sizeof(*items.list));
+	items.list = shell_alloc_raw(arena, items.room * sizeof(*items.list));
 	while (i < text->text.len && shell_budget_take(budget, WORK_ITEM) &&
 	       !shell_arena_spent(arena)) {
 		size_t from, quoted = 0;

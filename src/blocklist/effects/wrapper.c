@@ -170,12 +170,15 @@ static void wrapper_run_fed(struct wrapping *w, size_t at)
 	bool lines = placeholder.len || args_has(w->args, " -d --delimiter -L --max-lines ");
 	size_t count = w->count - at, n;
 	struct shell_word *items, *words;
+	uint64_t steps = count;
 
 	if (!count)
 		return;
 	n = wrapper_items(w, lines, args_has(w->args, " -0 --null "), &items);
 	if (placeholder.len) {
-		for (size_t i = 0; i < n && action_charge(w->out, count); i++)
+		for (size_t k = at; k < w->count; k++)
+			steps += w->words[k].text.len;
+		for (size_t i = 0; i < n && action_charge(w->out, steps); i++)
 			wrapper_run_placed(w, at, &placeholder, &items[i]);
 		return;
 	}
@@ -185,13 +188,18 @@ static void wrapper_run_fed(struct wrapping *w, size_t at)
 	action_words(w->out, words, count + n, ACTION_EACH | ACTION_NO_INPUT);
 }
 
-/* parallel: @item in place of {} in @template, or behind it; NULL: it is the text. */
+/*
+ * parallel: @item in place of {} in @template, or behind it; with no template it is the text.
+ * NULL: the budget is spent.
+ */
 static const struct shell_word *wrapper_fill(const struct wrapping *w,
 					     const struct shell_word *template,
 					     const struct shell_word *item)
 {
 	struct shell_word both[2];
 
+	if (!action_charge(w->out, 1 + (template ? template->text.len : 0)))
+		return NULL;
 	if (!template)
 		return item;
 	if (strstr(template->text.s, "{}"))
@@ -205,13 +213,13 @@ static const struct shell_word *wrapper_fill(const struct wrapping *w,
 static void wrapper_run_fed_texts(struct wrapping *w, const struct shell_word *template)
 {
 	struct shell_word *items;
+	const struct shell_word *text;
 	size_t n = wrapper_items(w, true, false, &items);
 
 	if (!template)
 		action_flow(w->out, w->cmd->at->input_flow, &w->words[0], 1);
-	for (size_t i = 0; i < n && action_charge(w->out, 1); i++)
-		action_text(w->out, wrapper_fill(w, template, &items[i]),
-			    w->flags | ACTION_EACH | ACTION_NO_INPUT);
+	for (size_t i = 0; i < n && (text = wrapper_fill(w, template, &items[i])) != NULL; i++)
+		action_text(w->out, text, w->flags | ACTION_EACH | ACTION_NO_INPUT);
 }
 
 /* ---- sudo, env, xargs, ssh: words ---- */
@@ -388,11 +396,17 @@ static void wrapper_read_text(struct wrapping *w)
 		wrapper_run_text(w, template, NULL, 0);
 		any = true;
 	}
-	for (size_t i = end + 1; i < w->count && !shell_arena_spent(w->out->arena); i++)
-		if (!word_begins(&w->words[i], ":::")) {
-			wrapper_run_text(w, wrapper_fill(w, template, &w->words[i]), NULL, 0);
-			any = true;
-		}
+	for (size_t i = end + 1; i < w->count; i++) {
+		const struct shell_word *text;
+
+		if (word_begins(&w->words[i], ":::"))
+			continue;
+		text = wrapper_fill(w, template, &w->words[i]);
+		if (!text)
+			break;
+		wrapper_run_text(w, text, NULL, 0);
+		any = true;
+	}
 	if (any && template)
 		action_words(w->out, w->words + at, end - at, 0);
 }
