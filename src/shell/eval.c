@@ -217,15 +217,18 @@ static struct value *eval_append_value(struct expander *e, const char *name,
 /* The values that the assignment may have. */
 static struct value *eval_assigned_values(struct expander *e, const struct ast_assign *a)
 {
-	struct value *first = NULL, **tail = &first;
+	struct value *first = NULL;
 	struct choice c;
 
 	eval_choice_start(e, &c);
 	while (eval_choice_next(e, &c)) {
 		struct value *v = expand_value(e, a->value);
 
-		*tail = a->append ? eval_append_value(e, a->name, v) : v;
-		tail = &(*tail)->other;
+		v = a->append ? eval_append_value(e, a->name, v) : v;
+		if (first)
+			vars_add_values(e, &first, v);
+		else
+			first = v;
 	}
 	eval_choice_end(e, &c);
 	return first;
@@ -528,7 +531,9 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	struct choice c;
 
 	eval_choice_start(e, &c);
-	while (eval_choice_next(e, &c)) {
+	/* Assignments alone are recorded once, and go through the choices by themselves. */
+	e->choosing = n->words ? true : c.outer;
+	while ((n->words || first == SHELL_NONE) && eval_choice_next(e, &c)) {
 		e->capture = capture;
 		e->input = input;
 		e->input_word = input_word;

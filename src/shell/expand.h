@@ -264,6 +264,9 @@ void vars_end_locals(struct expander *e, struct local **list, struct local *unti
 size_t vars_mark(struct expander *e);
 void vars_undo(struct expander *e, size_t mark);
 
+/* Add copies of the values in @more that are not in @list, up to as many as are followed. */
+void vars_add_values(struct expander *e, struct value **list, const struct value *more);
+
 /* Branches of which one runs: after join_end(), the values of each are possible. */
 struct join {
 	size_t mark;

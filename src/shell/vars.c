@@ -353,8 +353,7 @@ static bool vars_is_weaker(const struct value *a, const struct value *b)
 	return false;
 }
 
-/* Add copies of the values in @more that are not in @list. */
-static void vars_add_values(struct expander *e, struct value **list, const struct value *more)
+void vars_add_values(struct expander *e, struct value **list, const struct value *more)
 {
 	for (; more; more = more->other) {
 		struct value **tail = list;
