@@ -154,9 +154,13 @@ static const char *builtin_read_ifs(struct expander *e)
 	return ifs ? ifs : " \t\n";
 }
 
-static bool builtin_is_newline(const struct shell_char *c)
+/* Where the item that begins at @at ends: before a literal @delimiter, or with the text. */
+static size_t builtin_item_end(const struct value *in, size_t at, char delimiter)
 {
-	return c->kind == CHAR_QUOTED && c->c == '\n';
+	while (at < in->len &&
+	       !(in->v[at].kind == CHAR_QUOTED && in->v[at].c == delimiter))
+		at++;
+	return at;
 }
 
 /* The next field from *@at; the last field is the rest. */
@@ -215,28 +219,53 @@ static void builtin_read_fields(struct expander *e, const struct call *c, size_t
 		vars_set(e, "REPLY", value_make(e, line, len));
 }
 
-/* Index of the first name, after the options. */
-static size_t builtin_read_names(const struct call *c, bool *array)
+/* What the options of read and mapfile say. */
+struct read_options {
+	size_t first;   /* the word behind them */
+	bool array;     /* -a */
+	char delimiter; /* -d: its first byte, NUL if it is empty */
+};
+
+/* @values: the options that have a value, in the same word or the next. */
+static struct read_options builtin_read_options(const struct shell_word *words, size_t count,
+						const char *values)
 {
-	size_t i = 1;
+	struct read_options o = { .first = 1, .delimiter = '\n' };
 
-	*array = false;
+	while (o.first < count && words[o.first].text.s[0] == '-') {
+		const struct shell_word *w = &words[o.first++];
+		size_t k = 1;
 
-	while (i < c->count && c->words[i].text.s[0] == '-') {
-		const char *s = c->words[i++].text.s;
+		for (; w->text.s[k] && !strchr(values, w->text.s[k]); k++)
+			o.array |= w->text.s[k] == 'a';
+		if (!w->text.s[k])
+			continue;
+		bool is_delimiter = w->text.s[k++] == 'd';
 
-		*array |= strchr(s, 'a') != NULL;
-		if (s[1] && strchr("dinNptu", s[strlen(s) - 1]))
-			i++;
+		if (k == w->text.len) {
+			if (o.first == count)
+				break;
+			w = &words[o.first++];
+			k = 0;
+		}
+		if (is_delimiter && w->kind[k] == SHELL_LITERAL)
+			o.delimiter = w->text.s[k];
 	}
-	return i < c->count ? i : c->count;
+	return o;
+}
+
+static const char read_values[] = "dinNptu";
+
+size_t shell_read_names(const struct shell_word *words, size_t count)
+{
+	return builtin_read_options(words, count, read_values).first;
 }
 
 /* In a loop, each line is a possible value of the names. */
 static enum status builtin_read(struct expander *e, const struct call *c)
 {
-	bool array;
-	size_t first = builtin_read_names(c, &array), at = 0;
+	const struct read_options o = builtin_read_options(c->words, c->count, read_values);
+	size_t first = o.first, at = 0;
 	const struct value *in = e->input;
 	struct join j;
 
@@ -249,11 +278,9 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 	}
 	join_start(e, &j);
 	for (size_t line = 0; line < 8; line++) {
-		size_t end = at;
+		size_t end = builtin_item_end(in, at, o.delimiter);
 
-		while (end < in->len && !builtin_is_newline(&in->v[end]))
-			end++;
-		if (array)
+		if (o.array)
 			builtin_read_array(e, c, first, in->v + at, end - at);
 		else
 			builtin_read_fields(e, c, first, in->v + at, end - at);
@@ -270,27 +297,23 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 /* mapfile -t a: an array of lines. */
 static enum status builtin_mapfile(struct expander *e, const struct call *c)
 {
+	const struct read_options o = builtin_read_options(c->words, c->count, "dnOsucC");
 	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
 	const struct value *in = e->input;
-	const struct shell_word *name = &c->words[c->count - 1];
-	size_t at = 0, cap = 0;
+	size_t cap = 1;
 
-	if (c->count < 2 || builtin_name_length(name) == 0 || !in)
+	if (o.first == c->count || builtin_name_length(&c->words[o.first]) == 0 || !in)
 		return STATUS_UNKNOWN;
 	for (size_t i = 0; i < in->len; i++)
-		cap += builtin_is_newline(&in->v[i]);
-	b->items = shell_alloc(e->arena, (cap + 1) * sizeof(struct value *));
+		cap += in->v[i].kind == CHAR_QUOTED && in->v[i].c == o.delimiter;
+	b->items = shell_alloc(e->arena, cap * sizeof(struct value *));
 	b->is_array = true;
-	while (at < in->len) {
-		size_t end = at;
-
-		while (end < in->len && !builtin_is_newline(&in->v[end]))
-			end++;
+	for (size_t at = 0, end; at < in->len; at = end + 1) {
+		end = builtin_item_end(in, at, o.delimiter);
 		b->items[b->item_count++] = value_make(e, in->v + at, end - at);
-		at = end + 1;
 	}
 	b->values = b->item_count > 0 ? b->items[0] : NULL;
-	vars_set_binding(e, name->text.s, b);
+	vars_set_binding(e, c->words[o.first].text.s, b);
 	return STATUS_OK;
 }
 

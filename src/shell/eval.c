@@ -1091,10 +1091,21 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 
 /* ---- substitutions ---- */
 
+/* Shells leave out the NULs of an output, as of find -print0. */
+static void eval_drop_nuls(struct chars *c, size_t from)
+{
+	size_t n = from;
+
+	for (size_t i = from; i < c->len; i++)
+		if (c->v[i].c || !char_is_known(&c->v[i]))
+			c->v[n++] = c->v[i];
+	c->len = n;
+}
+
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out)
 {
 	struct place place = eval_save_place(e);
-	size_t mark = vars_mark(e);
+	size_t mark = vars_mark(e), from = out->len;
 
 	if (!list || !expand_enter(e, list->start))
 		return;
@@ -1103,6 +1114,7 @@ void eval_substitution(struct expander *e, const struct ast_node *list, struct c
 	eval_enter_subshell(e);
 	e->capture = out;
 	eval_walk(e, list);
+	eval_drop_nuls(out, from);
 	while (out->len > 0 && out->v[out->len - 1].c == '\n' &&
 	       out->v[out->len - 1].kind == CHAR_QUOTED)
 		out->len--;

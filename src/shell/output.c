@@ -461,25 +461,26 @@ static void output_names_write_place(struct expander *e, const struct shell_word
 	}
 }
 
-/* PLACE and PLACE with a star, a line each. */
+/* PLACE and PLACE with a star, with @end behind each. */
 static void output_names_write_below(struct expander *e, const struct shell_word *place,
-				     const char *before)
+				     const char *before, char end)
 {
 	size_t len = place->text.len;
 
 	output_names_write_place(e, place, before);
-	chars_add(e, e->capture, '\n', CHAR_QUOTED, place->end, 0);
+	chars_add(e, e->capture, end, CHAR_QUOTED, place->end, 0);
 	output_names_write_place(e, place, before);
 	if (place->text.s[len - 1] != '/')
 		chars_add(e, e->capture, '/', CHAR_QUOTED, place->end, 0);
 	chars_add(e, e->capture, '*', CHAR_GLOB, place->end, 0);
-	chars_add(e, e->capture, '\n', CHAR_QUOTED, place->end, 0);
+	chars_add(e, e->capture, end, CHAR_QUOTED, place->end, 0);
 }
 
 /* find DIR ... without a test that leaves out most files. */
 static bool output_names_of_find(struct expander *e, const struct shell_word *words, size_t count)
 {
 	size_t first = 1, i;
+	char end = '\n';
 
 	while (first < count && (output_word_is(&words[first], "-L") ||
 				 output_word_is(&words[first], "-H") ||
@@ -495,6 +496,8 @@ static bool output_names_of_find(struct expander *e, const struct shell_word *wo
 		    output_word_is(&words[k], "-maxdepth") ||
 		    output_word_is(&words[k], "-mindepth"))
 			k++;
+		else if (output_word_is(&words[k], "-print0"))
+			end = '\0';
 		else if (!output_word_is(&words[k], "-print") &&
 			 !output_word_is(&words[k], "-xdev") &&
 			 !output_word_is(&words[k], "-mount") &&
@@ -502,7 +505,7 @@ static bool output_names_of_find(struct expander *e, const struct shell_word *wo
 			return false;
 	}
 	for (size_t k = first; k < i; k++)
-		output_names_write_below(e, &words[k], "");
+		output_names_write_below(e, &words[k], "", end);
 	return true;
 }
 
@@ -520,7 +523,7 @@ static bool output_names_each_place(struct expander *e, const struct shell_word 
 			continue;
 		n++;
 		if (below) {
-			output_names_write_below(e, &words[i], before);
+			output_names_write_below(e, &words[i], before, '\n');
 		} else {
 			output_names_write_place(e, &words[i], before);
 			chars_add(e, e->capture, '\n', CHAR_QUOTED, words[i].end, 0);
@@ -557,7 +560,7 @@ static bool output_names_of_locate(struct expander *e, const struct shell_word *
 	if (count < 2 || !(output_word_is(&words[count - 1], "*") ||
 			   output_word_is(&words[count - 1], "/")))
 		return false;
-	output_names_write_below(e, &root, "");
+	output_names_write_below(e, &root, "", '\n');
 	return true;
 }
 

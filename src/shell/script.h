@@ -62,6 +62,9 @@ const struct shell_unknown *shell_word_unknown(const struct shell_word *word, si
 /* How many of word->unknowns stand before character @index: takes no time for each of them. */
 uint32_t shell_word_unknowns_before(const struct shell_word *word, size_t index);
 
+/* The index of the first name in the words of read, behind options and their values. */
+size_t shell_read_names(const struct shell_word *words, size_t count);
+
 enum shell_redirect_op {
 	SHELL_TO,      /* > >| &> >& FILE */
 	SHELL_APPEND,  /* >> &>> */

@@ -298,7 +298,7 @@ static void dataflow_note_lists(struct dataflow *f, uint32_t index)
 		dataflow_add_list(f, dataflow_substitution_name(c, name, sizeof(name)), out);
 	/* A read of several columns is taken to select by them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
-	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
+	    shell_read_names(c->words, c->word_count) == c->word_count - 1)
 		dataflow_add_list(f, c->words[c->word_count - 1].text.s, in);
 }
 
