@@ -1,8 +1,8 @@
 /*
  * The output of a command, from its words and known input: echo, printf, cat, filters that can
  * hide a command, and the file names that find, ls and the like print. All files below a place
- * are "PLACE" and "PLACE/" with a star, CHAR_GLOB. Never reads a file. The output of a filter
- * with other options is unknown.
+ * are "PLACE" and "PLACE/" with a star, CHAR_GLOB; all in the current directory a star. Never
+ * reads a file. The output of a filter with other options is unknown.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,9 +410,27 @@ static bool output_filter_cut(const struct filter *f)
 	return true;
 }
 
+/*
+ * Are they names of files in the current directory, with a star? What picks some of them picks
+ * names that are not known.
+ */
+static bool output_names_relative(const struct value *in)
+{
+	if (!in->len || in->v[0].c == '/' || in->v[0].kind == CHAR_TILDE)
+		return false;
+	for (uint32_t i = 0; i < in->len; i++)
+		if (in->v[i].kind == CHAR_GLOB)
+			return true;
+	return false;
+}
+
 /* head, tail, sort, uniq and tac leave a text of one line as it is. */
 static bool output_filter_one_line(const struct filter *f)
 {
+	const char *name = f->words[0].text.s;
+
+	if ((strstr(name, "head") || strstr(name, "tail")) && output_names_relative(f->in))
+		return false;
 	for (uint32_t i = 0; i + 1 < f->in->len; i++)
 		if (f->in->v[i].c == '\n')
 			return false;
@@ -446,6 +464,17 @@ static bool output_names_is_place(const struct shell_word *w)
 	return true;
 }
 
+/* Does it name all that is in the current directory, or the directory itself? */
+static bool output_names_is_here(const struct shell_word *w)
+{
+	static const char *const here[] = { ".", "./", "*", "./*", ".*" };
+
+	for (size_t i = 0; i < COUNT_OF(here); i++)
+		if (output_word_is(w, here[i]))
+			return true;
+	return false;
+}
+
 static void output_names_write_place(struct expander *e, const struct shell_word *place,
 				     const char *before)
 {
@@ -476,6 +505,15 @@ static void output_names_write_below(struct expander *e, const struct shell_word
 	chars_add(e, e->capture, end, CHAR_QUOTED, place->end, 0);
 }
 
+/* What find without a directory and locate '*' begin with. */
+static void output_names_write_below_text(struct expander *e, const char *text, char end)
+{
+	static const uint8_t kind[] = { SHELL_LITERAL };
+	const struct shell_word place = { .text = { .s = text, .len = 1 }, .kind = kind };
+
+	output_names_write_below(e, &place, "", end);
+}
+
 /* find DIR ... without a test that leaves out most files. */
 static bool output_names_of_find(struct expander *e, const struct shell_word *words, size_t count)
 {
@@ -487,10 +525,8 @@ static bool output_names_of_find(struct expander *e, const struct shell_word *wo
 				 output_word_is(&words[first], "-P")))
 		first++;
 	for (i = first; i < count && words[i].text.s[0] != '-'; i++)
-		if (!output_names_is_place(&words[i]))
+		if (!output_names_is_place(&words[i]) && !output_names_is_here(&words[i]))
 			return false;
-	if (i == first)
-		return false;
 	for (size_t k = i; k < count; k++) {
 		if (output_word_is(&words[k], "-type") ||
 		    output_word_is(&words[k], "-maxdepth") ||
@@ -504,6 +540,8 @@ static bool output_names_of_find(struct expander *e, const struct shell_word *wo
 			 !output_word_is(&words[k], "-depth"))
 			return false;
 	}
+	if (i == first)
+		output_names_write_below_text(e, ".", end);
 	for (size_t k = first; k < i; k++)
 		output_names_write_below(e, &words[k], "", end);
 	return true;
@@ -551,16 +589,40 @@ static bool output_names_all_globs(const struct shell_word *words, size_t count)
 	return true;
 }
 
+/* ls, ls -A, ls ., ls -d *: the names of all files here, as a star. */
+static bool output_names_lists_here(const struct shell_word *words, size_t count)
+{
+	bool itself = output_names_has_letter(words, count, 'd'), globs = false;
+
+	for (size_t i = 1; i < count; i++) {
+		if (words[i].text.s[0] == '-')
+			continue;
+		if (!output_names_is_here(&words[i]))
+			return false;
+		globs |= strchr(words[i].text.s, '*') != NULL;
+	}
+	return !output_names_has_letter(words, count, 'l') && (!itself || globs);
+}
+
+static bool output_names_of_ls(struct expander *e, const struct shell_word *words, size_t count)
+{
+	if (output_names_lists_here(words, count)) {
+		chars_add(e, e->capture, '*', CHAR_GLOB, words[0].end, 0);
+		chars_add(e, e->capture, '\n', CHAR_QUOTED, words[0].end, 0);
+		return true;
+	}
+	return (output_names_has_letter(words, count, 'd') ||
+		output_names_all_globs(words, count)) &&
+	       output_names_each_place(e, words, count, "", false);
+}
+
 /* locate '*', locate /: all files. */
 static bool output_names_of_locate(struct expander *e, const struct shell_word *words, size_t count)
 {
-	static const uint8_t kind[] = { SHELL_LITERAL };
-	static const struct shell_word root = { .text = { .s = "/", .len = 1 }, .kind = kind };
-
 	if (count < 2 || !(output_word_is(&words[count - 1], "*") ||
 			   output_word_is(&words[count - 1], "/")))
 		return false;
-	output_names_write_below(e, &root, "", '\n');
+	output_names_write_below_text(e, "/", '\n');
 	return true;
 }
 
@@ -572,9 +634,7 @@ static bool output_names_known(struct expander *e, const struct shell_word *word
 	if (strcmp(name, "find") == 0)
 		return output_names_of_find(e, words, count);
 	if (strcmp(name, "ls") == 0)
-		return (output_names_has_letter(words, count, 'd') ||
-			output_names_all_globs(words, count)) &&
-		       output_names_each_place(e, words, count, "", false);
+		return output_names_of_ls(e, words, count);
 	if (strcmp(name, "du") == 0)
 		return output_names_has_letter(words, count, 'a') &&
 		       output_names_each_place(e, words, count, "4\t", true);
@@ -829,16 +889,18 @@ static enum status output_filtered(struct expander *e, const struct call *c, fil
 static enum status output_pass(struct expander *e, const struct call *c)
 {
 	bool grep = strstr(c->words[0].text.s, "grep") != NULL;
+	bool picks = (grep && !output_names_has_letter(c->words, c->count, 'v')) ||
+		     strstr(c->words[0].text.s, "shuf");
 	size_t files = 0;
 
 	for (size_t i = 1; i < c->count; i++) {
 		const char *s = c->words[i].text.s;
 
 		files += s[0] != '-' || !s[1] ? strcmp(s, "-") != 0 && !strchr(s, '=') : 0;
-		if (s[0] == '-' && strchr("wsbd", s[1]) && s[1] && !s[2])
-			i++; /* the value, as of fold -w 80 */
+		if (s[0] == '-' && strchr("wsbde", s[1]) && s[1] && !s[2])
+			i++; /* the value, as of fold -w 80, grep -e x */
 	}
-	if (files > grep || !e->input)
+	if (files > grep || !e->input || (picks && output_names_relative(e->input)))
 		output_unknown(e, c);
 	else
 		chars_copy(e, e->capture, e->input->v, e->input->len);
