@@ -102,14 +102,17 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 {
 	const struct shell_command *c = place_command(at);
 
-	at->input = c->input;
+	/* A descriptor replaces what a pipe around it brings. */
+	at->input = c->redirect_count ? input_opened_before(at->script, at->index,
+							    input_duplicated(c))
+				      : NULL;
+	if (!at->input)
+		at->input = c->input;
 	if (!at->input && outer &&
 	    (input_is_outer(c) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
 		at->input = input_of_process(flows, c->parent, arena);
-	if (!at->input && c->redirect_count)
-		at->input = input_opened_before(at->script, at->index, input_duplicated(c));
 	at->input_flow = dataflow_input(flows, at->index);
 	if (at->input) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
