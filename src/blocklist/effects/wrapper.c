@@ -142,6 +142,43 @@ static struct shell_text wrapper_placeholder(const struct wrapping *w)
 	return (struct shell_text){ .s = "", .len = 0 };
 }
 
+/*
+ * ls ~ | xargs rm -rf ~/{}: dataflow_names() puts the directory before the names that ls prints.
+ * Where @word has it before the placeholder at @hole, only the name belongs there.
+ */
+static const struct shell_word *wrapper_item_for(const struct wrapping *w,
+						 const struct shell_word *word, const char *hole,
+						 const struct shell_word *item)
+{
+	const char *s = item->text.s, *slash = strrchr(s, '/'), *end = hole;
+	size_t dir = slash ? (size_t)(slash - s) : 0;
+
+	while (end > word->text.s && end[-1] == '/')
+		end--;
+	while (dir && s[dir - 1] == '/')
+		dir--;
+	if (!slash || end == hole || (size_t)(end - word->text.s) < dir ||
+	    memcmp(end - dir, s, dir))
+		return item;
+	return wrapper_keep(w, word_slice(item, (size_t)(slash + 1 - s), item->text.len,
+					  w->out->arena));
+}
+
+/* @word with @item in each place of @placeholder; NULL: it has none. */
+static const struct shell_word *wrapper_place(const struct wrapping *w,
+					      const struct shell_word *word,
+					      const struct shell_text *placeholder,
+					      const struct shell_word *item)
+{
+	const char *hole = strstr(word->text.s, placeholder->s);
+
+	if (!hole)
+		return NULL;
+	item = wrapper_item_for(w, word, hole, item);
+	return wrapper_keep(w, word_replace(word, placeholder->s, placeholder->len, item,
+					    w->out->arena));
+}
+
 /* The words from @at on, with @item in each place of @placeholder. */
 static void wrapper_run_placed(struct wrapping *w, size_t at,
 			       const struct shell_text *placeholder,
@@ -151,14 +188,11 @@ static void wrapper_run_placed(struct wrapping *w, size_t at,
 	struct shell_word *words = shell_alloc(w->out->arena, count * sizeof(*words));
 
 	for (size_t k = 0; k < count; k++) {
-		const struct shell_word *word = &w->words[at + k];
+		const struct shell_word *word = &w->words[at + k], *placed = item;
 
-		words[k] = *word;
-		if (word->text.len == placeholder->len && word_is(word, placeholder->s))
-			words[k] = *item;
-		else if (strstr(word->text.s, placeholder->s))
-			words[k] = word_replace(word, placeholder->s, placeholder->len, item,
-						w->out->arena);
+		if (word->text.len != placeholder->len || !word_is(word, placeholder->s))
+			placed = wrapper_place(w, word, placeholder, item);
+		words[k] = placed ? *placed : *word;
 	}
 	action_words(w->out, words, count, ACTION_EACH | ACTION_NO_INPUT);
 }
@@ -196,14 +230,17 @@ static const struct shell_word *wrapper_fill(const struct wrapping *w,
 					     const struct shell_word *template,
 					     const struct shell_word *item)
 {
+	static const struct shell_text hole = { .s = "{}", .len = 2 };
+	const struct shell_word *placed;
 	struct shell_word both[2];
 
 	if (!action_charge(w->out, 1 + (template ? template->text.len : 0)))
 		return NULL;
 	if (!template)
 		return item;
-	if (strstr(template->text.s, "{}"))
-		return wrapper_keep(w, word_replace(template, "{}", 2, item, w->out->arena));
+	placed = wrapper_place(w, template, &hole, item);
+	if (placed)
+		return placed;
 	both[0] = *template;
 	both[1] = *item;
 	return wrapper_join(w, both, 2);
