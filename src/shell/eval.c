@@ -114,6 +114,8 @@ static void eval_redirect_effect(struct expander *e, const struct ast_redirect *
 			e->capture = NULL;
 		break;
 	case SHELL_DUP:
+		if (out->fd == 0 && strcmp(out->target.text.s, "0") != 0)
+			eval_set_input(e, NULL);
 		if (output && r->op == SHELL_DUP && out->fd != 0)
 			e->capture = NULL;
 		break;
@@ -1125,12 +1127,14 @@ void eval_substitution(struct expander *e, const struct ast_node *list, struct c
 
 void eval_process(struct expander *e, const struct ast_part *p, struct chars *out)
 {
-	struct place place = eval_save_place(e);
+	struct place place;
 	struct chars output = { 0 };
 	size_t mark = vars_mark(e);
 	uint32_t at = p->text.at ? p->text.at[0] : p->text.pos;
 	bool input = p->type == PART_INPUT;
 
+	eval_input_word(e); /* one word for the command and for what is in >(...) */
+	place = eval_save_place(e);
 	if (!expand_enter(e, at))
 		return;
 	e->context = (e->context & ~(unsigned)SHELL_IN_SUBSTITUTION) | SHELL_IN_PROCESS;

@@ -97,15 +97,21 @@ static const struct shell_word *input_of_process(struct dataflow *flows, uint32_
 	return flows->fed;
 }
 
+/* Does @c in >(...) read what its parent writes? The parser gives it the parent's input. */
+static bool input_is_sink(const struct dataflow *flows, const struct shell_command *c)
+{
+	return (c->context & SHELL_IN_PROCESS) && c->parent < flows->script->command_count &&
+	       flows->sinks && flows->sinks[c->parent] &&
+	       c->input == flows->script->commands[c->parent].input;
+}
+
 void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
 		unsigned outer_flow, struct shell_arena *arena)
 {
 	const struct shell_command *c = place_command(at);
 
-	/* A descriptor replaces what a pipe around it brings. */
-	at->input = c->redirect_count ? input_opened_before(at->script, at->index,
-							    input_duplicated(c))
-				      : NULL;
+	if (input_is_sink(flows, c))
+		at->input = input_of_process(flows, c->parent, arena);
 	if (!at->input)
 		at->input = c->input;
 	if (!at->input && outer &&
@@ -113,6 +119,8 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
 		at->input = input_of_process(flows, c->parent, arena);
+	if (!at->input && c->redirect_count)
+		at->input = input_opened_before(at->script, at->index, input_duplicated(c));
 	at->input_flow = dataflow_input(flows, at->index);
 	if (at->input) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
