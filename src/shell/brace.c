@@ -1,6 +1,7 @@
 /*
  * Brace expansion of {a,b}, {1..9} and {a..e}. Pairs are found once for the whole
  * word, so a word full of braces costs no more than its length and its results.
+ * Extended globs become braces before: @(a|b) is {a,b}, and !(a) a star.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,100 @@ bool expand_has_brace(const struct chars *c)
 	}
 	return false;
 }
+
+/* ---- extended globs ---- */
+
+/* Nested extended globs that are read. */
+#define GLOBS_MAX 16
+
+/* What an open parenthesis is. */
+enum glob_group { GROUP_PLAIN, GROUP_ONE, GROUP_SEVERAL };
+
+static bool brace_is_group(const struct chars *c, size_t i)
+{
+	return c->v[i].kind == CHAR_PLAIN && c->v[i].c && strchr("?*+@!", c->v[i].c) &&
+	       i + 1 < c->len && brace_is_plain(c, i + 1, '(');
+}
+
+bool expand_has_group(const struct chars *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		if (brace_is_group(c, i))
+			return true;
+	return false;
+}
+
+/* The end of the group whose parenthesis is at @i; *@several: it has alternatives. */
+static size_t brace_group_end(struct expander *e, const struct chars *c, size_t i, bool *several)
+{
+	size_t from = i, level = 0;
+
+	*several = false;
+	for (; i < c->len; i++) {
+		level += brace_is_plain(c, i, '(');
+		*several |= level == 1 && brace_is_plain(c, i, '|');
+		if (brace_is_plain(c, i, ')') && --level == 0)
+			break;
+	}
+	expand_charge(e, i - from);
+	return i;
+}
+
+static void brace_put(struct chars *c, size_t *len, struct shell_char from, char ch)
+{
+	from.c = ch;
+	c->v[(*len)++] = from;
+}
+
+/* The group at *@i begins. Returns what its parenthesis is. */
+static enum glob_group brace_open_group(struct expander *e, struct chars *c, size_t *i, size_t *len)
+{
+	struct shell_char first = c->v[*i];
+	bool several, optional = first.c == '?' || first.c == '*';
+	size_t end = brace_group_end(e, c, *i + 1, &several);
+
+	*i += first.c == '!' ? end - *i : 1;
+	if (first.c == '!') {
+		brace_put(c, len, first, '*');
+		return GROUP_PLAIN;
+	}
+	if (several || optional)
+		brace_put(c, len, first, '{');
+	if (optional)
+		brace_put(c, len, first, ',');
+	return several || optional ? GROUP_SEVERAL : GROUP_ONE;
+}
+
+void expand_groups(struct expander *e, struct chars *c)
+{
+	enum glob_group stack[GLOBS_MAX];
+	size_t top = 0, len = 0;
+
+	for (size_t i = 0; i < c->len; i++) {
+		struct shell_char one = c->v[i];
+		bool full = top == GLOBS_MAX;
+
+		if (brace_is_group(c, i) && !full) {
+			bool excludes = one.c == '!';
+
+			stack[top] = brace_open_group(e, c, &i, &len);
+			top += !excludes;
+		} else if (brace_is_plain(c, i, '(') && top && !full) {
+			stack[top++] = GROUP_PLAIN;
+			c->v[len++] = one;
+		} else if (brace_is_plain(c, i, ')') && top) {
+			if (stack[--top] != GROUP_ONE)
+				brace_put(c, &len, one, stack[top] == GROUP_PLAIN ? ')' : '}');
+		} else if (brace_is_plain(c, i, '|') && top && stack[top - 1] == GROUP_SEVERAL) {
+			brace_put(c, &len, one, ',');
+		} else {
+			c->v[len++] = one;
+		}
+	}
+	c->len = len;
+}
+
+/* ---- words ---- */
 
 /* Steps for a word, besides those for its characters. */
 #define WORK_BRACE 12u

@@ -282,6 +282,8 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 	expand_parts(e, w->parts, &c, EXPAND_FIELDS);
 	if (expand_vanishes(e, w, &c))
 		c.len = 0;
+	if (!e->posix && expand_has_group(&c))
+		expand_groups(e, &c);
 	if (!e->posix && expand_has_brace(&c)) {
 		expand_word_with_braces(e, w, &c, out);
 	} else {

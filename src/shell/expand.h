@@ -288,6 +288,9 @@ struct char_words {
 	struct chars *v;
 	size_t len, cap;
 };
+/* Has it an extended glob of bash, @(a|b)? expand_groups() writes braces in its place. */
+bool expand_has_group(const struct chars *c);
+void expand_groups(struct expander *e, struct chars *c);
 bool expand_has_brace(const struct chars *c);
 void expand_braces(struct expander *e, const struct chars *c, struct char_words *out);
 void char_words_release(struct char_words *w);

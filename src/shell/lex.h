@@ -106,7 +106,7 @@ enum lex_class {
 	LEX_DIGIT = 2,
 	LEX_META = 4,	  /* ends a word */
 	LEX_RESERVED = 8, /* begins a reserved word, or may hide one */
-	LEX_PATTERN = 16, /* a glob when unquoted; or a mark of chars.c */
+	LEX_PATTERN = 16, /* a glob when unquoted, (: an extended one; or a mark of chars.c */
 	LEX_ESCAPE = 32,  /* ends a run of plain characters */
 };
 extern const uint8_t lex_classes[256];

@@ -271,6 +271,8 @@ static void test_shell_parse_operators(void **state)
 		  "x=4 \nb|<$(())>|<$(())>|<$(())!>\n" },
 		{ "x=4; b $((x==2)) $((x<<1)) $x", "x=4 \nb|<$(())>|<$(())>|4\n" },
 		{ "b {a,b}c {1..3} {} {a} x{,y}", "b|ac|bc|1|2|3|{}|{a}|x|xy\n" },
+		{ "b @(x|y) +(z) a?(u) !(a|b)c '@(q)' @(x@(*.c|d)|!(e))",
+		  "b|x|y|z|a|au|\\*c|@(q)|x\\*.c|xd|\\*\n" },
 		{ "b * a? [ab] '*' [", "b|\\*|a\\?|\\[ab\\]|*|[\n" },
 	};
 
@@ -434,7 +436,7 @@ static void test_shell_parse_of_families(void **state)
 		{ "a <(b)", "a|<<(!>{<$(b)>}\nb\n", NULL, "a|<<(!>{<$(b)>}\nb\n" },
 		{ "[[ a", NULL, "[[|a\n[[|a\n", NULL },
 		{ "f() a; b", "b\na\n", "b\na\n", NULL },
-		{ "b !(c)", "b|!(c)\n", NULL, "b|!(c)\n" },
+		{ "b !(c)", "b|\\*\n", NULL, "b|\\*\n" },
 	};
 
 	(void)state;
