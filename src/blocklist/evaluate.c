@@ -36,9 +36,10 @@
 /* Actions of one reader that take no memory of the budget. */
 #define ACTIONS_OWN 4
 
-/* The working directory as the rules have it, and evaluation.here. */
+/* The working directory as the rules have it, what cd - goes back to, and evaluation.here. */
 struct directories {
-	struct path_dir judged, here;
+	struct path_dir judged, before, here;
+	size_t pushed; /* how many of those in the evaluation */
 };
 
 /* The subshells around a command, with the directory to go back to after each. */
@@ -138,13 +139,17 @@ static void evaluate_clear_list(struct evaluation *e, struct evaluation_frame *f
 static void evaluate_note_directory(const struct evaluation *e, struct directories *to)
 {
 	path_dir_copy(&to->judged, &e->rules.dir);
+	path_dir_copy(&to->before, &e->before);
 	path_dir_copy(&to->here, &e->here);
+	to->pushed = e->pushed_count;
 }
 
 static void evaluate_set_directory(struct evaluation *e, const struct directories *from)
 {
 	path_dir_copy(&e->rules.dir, &from->judged);
+	path_dir_copy(&e->before, &from->before);
 	path_dir_copy(&e->here, &from->here);
+	e->pushed_count = from->pushed;
 }
 
 static void evaluate_save_directory(struct evaluation *e, struct evaluation_frame *f)
@@ -692,17 +697,38 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 
 /* ---- actions ---- */
 
-/* @word: NULL for an unknown directory. */
-static void evaluate_chdir(struct evaluation *e, const struct shell_word *word)
+/* Go to the directory that pushd remembers last, or to an unknown one. */
+static void evaluate_popd(struct evaluation *e)
 {
-	if (!word) {
+	if (--e->pushed_count < PUSHED_MAX)
+		path_dir_copy(&e->rules.dir, &e->pushed[e->pushed_count]);
+	else
 		path_dir_forget(&e->rules.dir);
+}
+
+/* a->word: NULL for an unknown directory, if no flag says which. */
+static void evaluate_chdir(struct evaluation *e, const struct action *a)
+{
+	struct path_dir before;
+
+	if ((a->flags & ACTION_POP) && !e->pushed_count)
+		return; /* it fails */
+	path_dir_copy(&before, &e->rules.dir);
+	if (a->flags & ACTION_POP)
+		evaluate_popd(e);
+	else if (a->flags & ACTION_BACK)
+		path_dir_copy(&e->rules.dir, &e->before);
+	else if (a->word)
+		path_chdir(&e->rules.dir, a->word);
+	else
+		path_dir_forget(&e->rules.dir);
+	path_dir_copy(&e->before, &before);
+	if ((a->flags & ACTION_PUSH) && e->pushed_count++ < PUSHED_MAX)
+		path_dir_copy(&e->pushed[e->pushed_count - 1], &before);
+	if (a->word && e->here.known)
+		path_chdir(&e->here, a->word);
+	else
 		path_dir_forget(&e->here);
-		return;
-	}
-	path_chdir(&e->rules.dir, word);
-	if (e->here.known)
-		path_chdir(&e->here, word);
 }
 
 /* Text of another language. */
@@ -788,7 +814,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_CHDIR:
 		if (place_command(at))
 			evaluate_note_here(e, place_command(at));
-		evaluate_chdir(e, a->word);
+		evaluate_chdir(e, a);
 		return false;
 	case ACTION_PRINT:
 		return false;

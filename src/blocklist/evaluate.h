@@ -20,6 +20,9 @@
 #include "shell/arena.h"
 #include "shell/parse.h"
 
+/* Directories that pushd remembers. */
+#define PUSHED_MAX 8
+
 struct evaluation_frame;
 
 struct evaluation {
@@ -37,6 +40,9 @@ struct evaluation {
 	void *on_change_ctx;
 	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run); /* likewise */
 	void *on_run_ctx;
+	struct path_dir before; /* rules.dir before the last cd */
+	struct path_dir pushed[PUSHED_MAX]; /* by pushd; deeper ones are not known */
+	size_t pushed_count;
 	struct path_dir here; /* for on_run: rules.dir, where the request names none */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */

@@ -115,9 +115,9 @@ void action_flow(struct action_list *out, unsigned flow, const struct shell_word
 	a->count = count;
 }
 
-void action_chdir(struct action_list *out, const struct shell_word *word)
+void action_chdir(struct action_list *out, const struct shell_word *word, unsigned flags)
 {
-	struct action *a = action_add(out, ACTION_CHDIR, 0);
+	struct action *a = action_add(out, ACTION_CHDIR, flags);
 
 	a->word = word ? action_copy(out, word) : NULL;
 }

@@ -75,6 +75,9 @@ enum action_flag {
 	ACTION_BASH = 16,       /* the text is for bash */
 	ACTION_AWK = 32,        /* the code is awk, where ">" writes */
 	ACTION_FOREIGN = 64,    /* the file is in another language */
+	ACTION_BACK = 128,      /* of ACTION_CHDIR: to the directory before, cd - */
+	ACTION_PUSH = 256,      /* the same: remember where it was, pushd */
+	ACTION_POP = 512,       /* the same: to the directory remembered last, popd */
 };
 
 struct action {
@@ -129,6 +132,6 @@ void action_found(struct action_list *out, const char *effect, const struct shel
 		  size_t count);
 void action_flow(struct action_list *out, unsigned flow, const struct shell_word *words,
 		 size_t count);
-void action_chdir(struct action_list *out, const struct shell_word *word);
+void action_chdir(struct action_list *out, const struct shell_word *word, unsigned flags);
 
 #endif

@@ -1,4 +1,4 @@
-/* Commands that change or clean a directory: cd, pushd, git -C DIR clean. */
+/* Commands that change or clean a directory: cd, pushd, popd, git -C DIR clean. */
 #include "blocklist/effects/readers.h"
 
 #include "blocklist/command/word.h"
@@ -6,15 +6,30 @@
 void read_cd(const struct command *cmd, struct action_list *out)
 {
 	struct shell_word home = word_fixed("~", SHELL_TILDE, NULL, out->arena);
+	unsigned push = cmd->program.s[0] == 'p' ? ACTION_PUSH : 0;
 	size_t i = 1;
 
 	while (i < cmd->count && cmd->words[i].text.s[0] == '-' && cmd->words[i].text.len > 1)
 		i++;
 	out->keeps_directory = true;
-	if (i == cmd->count)
-		action_chdir(out, &home);
+	if (i == cmd->count && push) /* pushd alone swaps the last two */
+		action_chdir(out, NULL, ACTION_PUSH | ACTION_POP);
+	else if (i == cmd->count)
+		action_chdir(out, &home, 0);
+	else if (word_is(&cmd->words[i], "-"))
+		action_chdir(out, NULL, push | ACTION_BACK);
+	else if (push && cmd->words[i].text.s[0] == '+') /* pushd +1 turns the stack */
+		action_chdir(out, NULL, 0);
 	else
-		action_chdir(out, word_is(&cmd->words[i], "-") ? NULL : &cmd->words[i]);
+		action_chdir(out, &cmd->words[i], push);
+}
+
+/* popd +1 and popd -n leave the directory as it is. */
+void read_popd(const struct command *cmd, struct action_list *out)
+{
+	out->keeps_directory = true;
+	if (cmd->count == 1)
+		action_chdir(out, NULL, ACTION_POP);
 }
 
 /* Add git's -C DIR and --work-tree=DIR. Returns the index of the word after "clean", or 0. */
@@ -28,11 +43,11 @@ static size_t directory_git_clean_at(const struct command *cmd, struct action_li
 		if (word_is(w, "clean"))
 			return i + 1;
 		if (word_is(w, "-C") && i + 1 < cmd->count) {
-			action_chdir(out, &cmd->words[++i]);
+			action_chdir(out, &cmd->words[++i], 0);
 		} else if (word_begins(w, tree)) {
 			struct shell_word dir = word_slice(w, strlen(tree), w->text.len,
 							   out->arena);
-			action_chdir(out, &dir);
+			action_chdir(out, &dir, 0);
 		}
 	}
 	return 0;

@@ -23,6 +23,7 @@ static const struct reader {
 	{ " kill ", read_kill },
 	{ " killall pkill skill slay snice ", read_pkill },
 	{ " cd chdir pushd ", read_cd },
+	{ " popd ", read_popd },
 	{ " source . ", read_source },
 	{ " trap ", read_trap },
 	{ " mapfile readarray ", read_mapfile },

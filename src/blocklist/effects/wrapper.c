@@ -369,7 +369,7 @@ static void wrapper_read_run(struct wrapping *w)
 	size_t at = w->args->first_operand;
 
 	if (directory)
-		action_chdir(w->out, wrapper_value(w, directory));
+		action_chdir(w->out, wrapper_value(w, directory), 0);
 	if (wrapper->assigns)
 		at = wrapper_take_assigns(w, at);
 	if (wrapper->assigns && wrapper->text && args_has(w->args, wrapper->text))
