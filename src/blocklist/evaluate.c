@@ -665,6 +665,12 @@ static void evaluate_take_input(struct evaluation *e, struct script_run *run,
 	e->input = NULL;
 }
 
+/* Does no command of its script come after @at? */
+static bool evaluate_is_last(const struct place *at)
+{
+	return !place_command(at) || at->index + 1 == at->script->command_count;
+}
+
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *text = a->word;
@@ -673,12 +679,15 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 				     .family = a->flags & ACTION_BASH ? SHELL_FAMILY_BASH
 								      : SHELL_FAMILY_POSIX };
 	struct script_run *run;
+	bool late = a->flags & ACTION_AT_END;
 
+	if (late && evaluate_is_last(at))
+		return false;
 	if (evaluate_is_too_deep(e) || evaluate_spend(e, text->text.len))
 		return evaluate_too_complex(e, text->start);
 	if (place_command(at)) {
 		setup.outer = at->script;
-		setup.outer_command = at->index;
+		setup.outer_command = late ? (uint32_t)at->script->command_count - 1 : at->index;
 		setup.exported_only = !at->same_shell;
 	}
 	if (evaluate_is_input(text)) {

@@ -78,6 +78,7 @@ enum action_flag {
 	ACTION_BACK = 128,      /* of ACTION_CHDIR: to the directory before, cd - */
 	ACTION_PUSH = 256,      /* the same: remember where it was, pushd */
 	ACTION_POP = 512,       /* the same: to the directory remembered last, popd */
+	ACTION_AT_END = 1024,   /* the text runs when its script ends */
 };
 
 struct action {

@@ -22,7 +22,7 @@ void read_source(const struct command *cmd, struct action_list *out)
 			    ACTION_SAME_SHELL);
 }
 
-/* trap TEXT SIGNAL */
+/* trap TEXT SIGNAL: it may run at once, and later with what the variables are then. */
 void read_trap(const struct command *cmd, struct action_list *out)
 {
 	size_t i = 1 + (cmd->count > 1 && word_is(&cmd->words[1], "--"));
@@ -31,6 +31,7 @@ void read_trap(const struct command *cmd, struct action_list *out)
 		return;
 	action_flow(out, dataflow_origin(cmd->at, &cmd->words[i]), &cmd->words[i], 1);
 	action_text(out, &cmd->words[i], ACTION_SAME_SHELL);
+	action_text(out, &cmd->words[i], ACTION_SAME_SHELL | ACTION_AT_END);
 }
 
 /*
