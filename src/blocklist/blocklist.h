@@ -54,7 +54,7 @@ struct blocklist_input {
 	size_t stdin_len;
 	const char *const
 		*environment;	 /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
-	const char *directory;   /* working directory as the request gives it, or NULL */
+	const char *directory;   /* absolute working directory; NULL: not known */
 	bool no_shell;           /* only split into words; text that cannot be split does not run */
 	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
 	const char *shell_path;  /* of the shell that runs a string; NULL: /bin/sh */

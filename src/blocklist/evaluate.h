@@ -43,7 +43,7 @@ struct evaluation {
 	struct path_dir before; /* rules.dir before the last cd */
 	struct path_dir pushed[PUSHED_MAX]; /* by pushd; deeper ones are not known */
 	size_t pushed_count;
-	struct path_dir here; /* for on_run: rules.dir, where the request names none */
+	struct path_dir here; /* for on_run: as rules.dir, but once unknown it stays so */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
 	struct written_files files; /* what the text wrote before */

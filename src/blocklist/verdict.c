@@ -392,7 +392,7 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 		input = &fed;
 	}
 	verdict_read_environment(e, j->in->environment);
-	if (j->in->directory && j->in->directory[0] == '/') {
+	if (j->in->directory) {
 		struct shell_word dir = verdict_known_word(&e->arena, j->in->directory,
 						   strlen(j->in->directory), 0, true);
 		path_chdir(&e->rules.dir, &dir);

@@ -88,14 +88,36 @@ static void command_read_environment(struct command *c, json_t *environment)
 	}
 }
 
-int command_read(struct command *c, const json_t *params, struct err *e)
+/*
+ * The directory @name of a request. Links are followed only inside of @scope: a verdict must not
+ * tell where one outside leads.
+ */
+static char *command_new_directory(const struct scope *scope, const char *name)
+{
+	const char *workspace = scope_workspace(scope);
+	bool absolute = *name == '/';
+	AUTO_FREE char *path = NULL;
+	char *real;
+
+	if (!*name)
+		return workspace ? mem_strdup(workspace) : NULL;
+	if (!absolute && !workspace)
+		return NULL;
+	if (asprintf(&path, "%s%s%s", absolute ? "" : workspace, absolute ? "" : "/", name) < 0)
+		abort();
+	real = scope_covers(scope, path) ? realpath(path, NULL) : NULL;
+	return real ? real : mem_strdup(path);
+}
+
+int command_read(struct command *c, const json_t *params, const struct scope *scope,
+		 struct err *e)
 {
 	const json_t *args = json_object_get(params, "args");
 
 	memset(c, 0, sizeof(*c));
 	c->text = json_get_str(params, "command", "");
 	c->shell = json_get_bool(params, "shell", args == NULL);
-	c->directory = json_get_str(params, "working_directory", NULL);
+	c->directory = command_new_directory(scope, json_get_str(params, "working_directory", ""));
 	if (args)
 		command_read_args(c, args);
 	if (json_object_size(json_object_get(params, "environment")))
@@ -176,6 +198,7 @@ void command_release(struct command *c)
 	shell_words_free(c->argv);
 	free(c->args);
 	free(c->shown);
+	free(c->directory);
 	free(c->stdin_bytes);
 	for (size_t i = 0; c->environment && c->environment[i]; i++)
 		free(c->environment[i]);

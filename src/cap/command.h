@@ -18,6 +18,7 @@
 #include "blocklist/blocklist.h"
 #include "policy/config.h"
 #include "policy/run_shell.h"
+#include "policy/scope.h"
 
 struct command {
 	const char *text;    /* the parameter; borrowed from the request */
@@ -28,11 +29,15 @@ struct command {
 	char *stdin_bytes;   /* decoded, or NULL */
 	size_t stdin_len;
 	char **environment;  /* "NAME=VALUE" of the request, NULL-terminated; NULL: none */
-	const char *directory; /* working_directory of the request, or NULL; borrowed */
+	char *directory; /* absolute: where it runs, as far as names tell; NULL: not known */
 };
 
-/* Read the parameters. 0, or -1 with InvalidParams (bad base64). @c is zeroed first. */
-int command_read(struct command *c, const json_t *params, struct err *e);
+/*
+ * Read the parameters of a request whose directories @scope says. 0, or -1 with InvalidParams (bad
+ * base64). @c is zeroed first.
+ */
+int command_read(struct command *c, const json_t *params, const struct scope *scope,
+		 struct err *e);
 
 /*
  * Copy the bytes of the parameter @name, given as @encoding says, to the heap. Leaves *@bytes as it

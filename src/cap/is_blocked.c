@@ -19,7 +19,7 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 
 	call->r->task = command;
 	call->r->task_free = is_blocked_task_free;
-	if (command_read(command, call->r->params, e))
+	if (command_read(command, call->r->params, call->c->scope, e))
 		return -1;
 	command_judge(command, call->c->config, call->c->shell, &call->judge);
 	call->event.command = command->shown;

@@ -22,22 +22,6 @@ static bool judge_can_write(void *cap, const char *path)
 	return !prepared || confine_can_write(c->confine, path);
 }
 
-/* The working directory of @params as far as names tell. Heap, or NULL. */
-static char *judge_place(const struct cap *c, const json_t *params)
-{
-	const char *workspace = scope_workspace(c->scope);
-	const char *directory = json_get_str(params, "working_directory", NULL);
-	AUTO_FREE char *path = NULL;
-	char *real;
-
-	if (!workspace || !directory || !*directory)
-		return workspace ? mem_strdup(workspace) : NULL;
-	if (asprintf(&path, "%s/%s", *directory == '/' ? "" : workspace, directory) < 0)
-		abort();
-	real = realpath(path, NULL);
-	return real ? real : mem_strdup(path);
-}
-
 /* Does the request leave a way for text into the command, now or later? */
 static bool judge_has_input(const json_t *params)
 {
@@ -45,41 +29,24 @@ static bool judge_has_input(const json_t *params)
 	       !strcmp(json_get_str(params, "stdin_mode", ""), "pipe");
 }
 
-/* What the rules are asked. It borrows from the request and its gate. */
-struct judge_request {
-	struct ruling_request ruling;
-	char *place;
-};
-
-static void judge_request_read(struct judge_request *jr, struct cap *c, enum tier tier,
-			       const json_t *params, const struct ruling_watch *watch)
+void judge_command(struct cap *c, enum tier tier, const json_t *params,
+		   const struct blocklist_input *in, const struct ruling_watch *watch,
+		   struct blocklist_verdict *v, struct ruling *ruling)
 {
-	bool rules = watch || rulebook_count(c->book);
-
-	c->installed.can_write = judge_can_write;
-	c->installed.ctx = c;
-	jr->place = rules ? judge_place(c, params) : NULL;
-	jr->ruling = (struct ruling_request){
+	const struct ruling_request rq = {
 		.book = c->book,
 		.tier = tier,
 		.capability = RULE_RUN,
-		.place = jr->place,
+		.place = in->directory,
 		.user = json_get_str(params, "user", NULL),
 		.has_input = judge_has_input(params),
 		.installed = c->confine && scope_workspace(c->scope) ? &c->installed : NULL,
 		.watch = watch,
 	};
-}
 
-void judge_command(struct cap *c, enum tier tier, const json_t *params,
-		   const struct blocklist_input *in, const struct ruling_watch *watch,
-		   struct blocklist_verdict *v, struct ruling *ruling)
-{
-	struct judge_request jr;
-
-	judge_request_read(&jr, c, tier, params, watch);
-	ruling_judge(&jr.ruling, in, v, ruling);
-	free(jr.place);
+	c->installed.can_write = judge_can_write;
+	c->installed.ctx = c;
+	ruling_judge(&rq, in, v, ruling);
 }
 
 void judge_input(const struct cap *c, const struct judge_part *part, struct ruling *ruling)

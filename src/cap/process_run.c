@@ -265,7 +265,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	    process_run_read_terminal(call->r, t, e) || run_log_check(params, e) ||
 	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    process_run_read_time(call->r, t, e) ||
-	    command_read(&t->command, params, e))
+	    command_read(&t->command, params, call->c->scope, e))
 		return -1;
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	process_run_judge_typed(t, &call->judge);

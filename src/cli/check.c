@@ -115,7 +115,7 @@ static int cli_check_find_verdict(struct check *c, struct command *command, size
 	struct blocklist_input in;
 
 	memset(v, 0, sizeof(*v));
-	if (command_read(command, c->params, e))
+	if (command_read(command, c->params, c->cap.scope, e))
 		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
 	command_judge(command, c->cap.config, c->cap.shell, &in);
 	judge_command(&c->cap, cap_tier(&c->cap, run), c->params, &in, NULL, &v->blocklist,

@@ -324,7 +324,7 @@ static int cli_policy_explain_in(const struct policy_args *a, struct cap *cap, j
 	struct ruling ruling;
 	struct err e = ERR_INIT;
 
-	if (command_read(&command, params, &e)) {
+	if (command_read(&command, params, cap->scope, &e)) {
 		say_mistake(a->command, "%s", e.message);
 		err_release(&e);
 	} else {

@@ -239,6 +239,55 @@ static void test_blocklist_nul_does_not_end_stdin(void **state)
 	assert_false(judge_all("sh", NULL, "reboot", 5).blocked);
 }
 
+/* What a relative path means depends on where the command starts. */
+static void test_blocklist_relative_paths(void **state)
+{
+	static const struct {
+		const char *directory, *command;
+		bool blocked;
+	} cases[] = {
+		{ "/root/proj", "cd .. && rm -rf *", true },
+		{ "/root/proj", "rm -rf ../*", true },
+		{ "/root/proj", "rm -rf \"$PWD/..\"/*", true },
+		{ "/root/proj", "rm -rf ../../etc", true },
+		{ "/root/proj", "rm -rf ../../*", true },
+		{ "/root/proj", "mv ../* /tmp", true },
+		{ "/root/proj", "find .. -delete", true },
+		{ "/root/proj", "git -C .. clean -fdx", true },
+		{ "/root/proj", "rsync -a --delete x/ ../", true },
+		{ "/home/me/proj", "cd src; cd ../..; rm -rf .[!.]*", true },
+		{ "/home/me/proj", "rm -rf ../../other", true },
+		{ "/srv/app", "rm -rf ../*", true },
+		{ "/app", "rm -rf ../usr", true },
+		{ "/root/proj", "rm -rf *", false },
+		{ "/root/proj", "rm -rf ./* .[!.]*", false },
+		{ "/root/proj", "rm -rf \"$PWD\"/*", false },
+		{ "/root/proj", "rm -rf ../other", false },
+		{ "/root/proj", "git clean -fdx && find . -delete", false },
+		{ "/root/proj", "cd build && rm -rf * && cd .. && rm -rf dist", false },
+		{ "/root/proj", "rm -rf etc usr/bin home", false },
+		{ "/root/proj", "cp -r ../proj/. ../backup && rm -rf ../backup/*", false },
+		{ "/home/me/proj", "rm -rf *", false },
+		{ "/home/me/proj", "find . -delete", false },
+		{ "/home/me/proj", "rsync -a --delete dist/ ../site/", false },
+		{ "/home/me/code/proj", "cd .. && rm -rf proj/build", false },
+		{ "/srv/app", "rm -rf .[!.]* *", false },
+		{ "/srv/app", "chmod -R 755 . && chown -R me: .", false },
+		{ "/app", "rm -rf node_modules ../app/dist", false },
+		{ "/tmp/tmp.x", "rm -rf ./* ../other", false },
+		{ "/workspace/repo/packages/a", "rm -rf ../../node_modules ../*/dist", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct blocklist_verdict v = judge_input(&(struct blocklist_input){
+			.command = cases[i].command, .directory = cases[i].directory });
+
+		if (v.blocked != cases[i].blocked)
+			fail_msg("%s in %s: %s", cases[i].command, cases[i].directory, v.reason);
+	}
+}
+
 static void test_blocklist_environment_and_directory(void **state)
 {
 	static const char *const target[] = { "T=/etc", NULL };
@@ -448,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_blocklist_argv),
 		cmocka_unit_test(test_blocklist_stdin),
 		cmocka_unit_test(test_blocklist_nul_does_not_end_stdin),
+		cmocka_unit_test(test_blocklist_relative_paths),
 		cmocka_unit_test(test_blocklist_environment_and_directory),
 		cmocka_unit_test(test_blocklist_literal_where_it_counts),
 		cmocka_unit_test(test_blocklist_long_stdin),

@@ -3,8 +3,10 @@
 #include <jansson.h>
 
 #include "cap/command.h"
+#include "scratch.h"
 
 static struct run_shell shell = { (char[]){ "/bin/sh" }, SHELL_FAMILY_POSIX };
+static struct scope *scope; /* of the requests; without a workspace but in one test */
 
 /* Read and resolve @json; the outcome of the first step that failed. */
 static int read_command(struct command *c, json_t **params, const char *json, struct err *e)
@@ -13,7 +15,7 @@ static int read_command(struct command *c, json_t **params, const char *json, st
 
 	*params = json_loads(json, 0, &error);
 	assert_non_null(*params);
-	if (command_read(c, *params, e))
+	if (command_read(c, *params, scope, e))
 		return -1;
 	return command_resolve(c, &shell, e);
 }
@@ -158,6 +160,53 @@ static void test_command_string_for_bash(void **state)
 	shell = sh;
 }
 
+static void expect_directory(const char *json, const char *want)
+{
+	struct err e = ERR_INIT;
+	struct command c;
+	json_t *params;
+
+	assert_int_equal(read_command(&c, &params, json, &e), 0);
+	if (want)
+		assert_string_equal(c.directory, want);
+	else
+		assert_null(c.directory);
+	command_release(&c);
+	json_decref(params);
+}
+
+/* The directory is that of the run: absolute, behind links of the workspace, but not outside. */
+static void test_command_directory(void **state)
+{
+	struct scope *none = scope;
+	struct err e = ERR_INIT;
+	struct scratch dir;
+	char inside[SCRATCH_PATH], link[SCRATCH_PATH], json[SCRATCH_PATH];
+
+	(void)state;
+	scratch_init(&dir);
+	snprintf(inside, sizeof(inside), "%s/a", dir.dir);
+	assert_int_equal(mkdir(inside, 0700), 0);
+	snprintf(link, sizeof(link), "%s/link", dir.dir);
+	assert_int_equal(symlink("a", link), 0);
+	snprintf(link, sizeof(link), "%s/out", dir.dir);
+	assert_int_equal(symlink("/etc", link), 0);
+	expect_directory("{\"command\":\"x\"}", NULL);
+	expect_directory("{\"command\":\"x\",\"working_directory\":\"a\"}", NULL);
+	scope = scope_new(dir.dir, NULL, &e);
+	assert_non_null(scope);
+	expect_directory("{\"command\":\"x\"}", dir.dir);
+	expect_directory("{\"command\":\"x\",\"working_directory\":\".\"}", dir.dir);
+	expect_directory("{\"command\":\"x\",\"working_directory\":\"link\"}", inside);
+	expect_directory("{\"command\":\"x\",\"working_directory\":\"out\"}", link);
+	expect_directory("{\"command\":\"x\",\"working_directory\":\"/etc/../usr\"}", "/etc/../usr");
+	snprintf(json, sizeof(json), "{\"command\":\"x\",\"working_directory\":\"%s/link\"}", dir.dir);
+	expect_directory(json, inside);
+	scope_free(scope);
+	scope = none;
+	scratch_release(&dir);
+}
+
 /* The blocklist sees what is run: decoded stdin, and all arguments. */
 static void test_command_judged_as_it_runs(void **state)
 {
@@ -202,8 +251,15 @@ int main(void)
 		cmocka_unit_test(test_command_without_a_program),
 		cmocka_unit_test(test_command_stdin),
 		cmocka_unit_test(test_command_stdin_is_not_base64),
+		cmocka_unit_test(test_command_directory),
 		cmocka_unit_test(test_command_judged_as_it_runs),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	struct err e = ERR_INIT;
+	int failed;
+
+	scope = scope_new(NULL, NULL, &e);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	scope_free(scope);
+	return failed;
 }

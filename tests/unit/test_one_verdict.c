@@ -104,6 +104,7 @@ static int start_server(void **state)
 
 	memset(&s, 0, sizeof(s));
 	scratch_init(&s.dir);
+	setenv("PROCPEN_WORKSPACE", s.dir.dir, 1); /* of check */
 	config_init(&config);
 	if (run_shell_choose(&s.shell, &config, NULL, &e))
 		return -1;
@@ -303,7 +304,8 @@ static bool agree(struct session *s, json_t *params)
 		compare_run(s, params, verdict);
 	else
 		expect_nothing_to_run(s, params, answer);
-	if (verdict && !json_object_get(params, "shell"))
+	if (verdict && !json_object_get(params, "shell") &&
+	    !json_object_get(params, "working_directory"))
 		compare_check(params, verdict);
 	s->rows++;
 	s->blocked += blocked;
@@ -333,6 +335,7 @@ static void string_row(void *ctx, const struct corpus_row *row)
 	}
 	blocked = agree(s, json_pack("{s:O}", "command", command));
 	blocklist_judge(&(struct blocklist_input){ .command = row->command, .shell = true,
+						   .directory = s->dir.dir,
 						   .shell_path = s->shell.path,
 						   .shell_family = s->shell.family }, &v);
 	assert_int_equal(blocked, v.blocked);
@@ -446,6 +449,32 @@ static void test_one_verdict_on_whole_requests(void **state)
 	request_rows(*state, file, 60);
 }
 
+/* The directory of a request, or the workspace, is where relative paths begin: below /tmp. */
+static void test_one_verdict_on_directories(void **state)
+{
+	struct session *s = *state;
+	static const char *const blocked[] = {
+		"rm -rf ../../etc", "cd ../.. && rm -rf *", "rm -rf \"$PWD/../..\"/*",
+		"find ../../home -delete", "git -C ../.. clean -fdx",
+	};
+	static const char *const allowed[] = { "rm -rf *", "rm -rf ../x", "find . -delete" };
+
+	for (size_t i = 0; i < 5; i++) {
+		assert_true(agree(s, json_pack("{s:s}", "command", blocked[i])));
+		assert_true(agree(s, json_pack("{s:s,s:s}", "command", blocked[i],
+					       "working_directory", ".")));
+		assert_true(agree(s, json_pack("{s:s,s:s}", "command", blocked[i],
+					       "working_directory", s->dir.dir)));
+	}
+	assert_true(agree(s, json_pack("{s:s,s:[s,s]}", "command", "rm", "args", "-rf",
+				       "../../etc")));
+	for (size_t i = 0; i < 3; i++) {
+		assert_false(agree(s, json_pack("{s:s}", "command", allowed[i])));
+		assert_false(agree(s, json_pack("{s:s,s:s}", "command", allowed[i],
+						"working_directory", ".")));
+	}
+}
+
 static void test_one_verdict_on_the_argv_sample(void **state)
 {
 	FILE *file = corpus_open("blocklist_argv_dev.jsonl");
@@ -461,6 +490,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_verdict_on_our_tricks, start_server,
 						stop_server),
 		cmocka_unit_test_setup_teardown(test_one_verdict_on_whole_requests, start_server,
+						stop_server),
+		cmocka_unit_test_setup_teardown(test_one_verdict_on_directories, start_server,
 						stop_server),
 		cmocka_unit_test_setup_teardown(test_one_verdict_on_the_sample, start_server,
 						stop_server),
