@@ -789,6 +789,10 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.each |= (a->flags & ACTION_EACH) != 0;
 	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
 	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
+	if (a->input) {
+		p.input = a->input;
+		p.input_is_rest = false;
+	}
 	if (a->assign_count) {
 		p.assigns = a->assigns;
 		p.assign_count = a->assign_count;

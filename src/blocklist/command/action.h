@@ -92,6 +92,7 @@ struct action {
 	size_t count;
 	const struct shell_assign *assigns; /* variables besides those of its place */
 	size_t assign_count;
+	const struct shell_word *input; /* its standard input; NULL: that of its place */
 	uint32_t start, end; /* the part of the outermost text to report; both 0: @words or @word */
 };
 

@@ -1,4 +1,4 @@
-/* docker run, podman run: what a command in a container does to the host. */
+/* docker run, docker create, podman run: what a command in a container does to the host. */
 #include "blocklist/effects/readers.h"
 
 #include "blocklist/command/word.h"
@@ -28,6 +28,8 @@ struct container {
 	size_t mount_count;
 	const struct shell_word *entry; /* the value of --entrypoint, or NULL */
 	size_t entry_skip;
+	const struct shell_word *directory; /* the value of --workdir, or NULL */
+	size_t directory_skip;
 	bool host; /* it sees the host's processes */
 };
 
@@ -42,6 +44,8 @@ static bool container_has_room(struct container *c)
 static void container_add_mount(struct container *c, const struct shell_word *w, size_t from,
 				size_t middle, size_t to)
 {
+	while (to > middle + 1 && w->text.s[to - 1] == '/')
+		to--;
 	if (middle == from || to <= middle + 1 || !container_has_room(c))
 		return;
 	c->mounts[c->mount_count].outside = word_slice(w, from, middle, c->arena);
@@ -114,30 +118,150 @@ static void container_options(struct container *c, const struct args *a)
 			c->entry = o->value;
 			c->entry_skip = o->skip;
 		}
+	for (size_t from = 0; (o = args_next(a, " -w --workdir ", &from)) != NULL;)
+		if (o->value) {
+			c->directory = o->value;
+			c->directory_skip = o->skip;
+		}
 	c->host = args_has(a, " --privileged --pid=host ");
 }
 
+/* ---- paths in the container as host paths ---- */
+
+static bool container_is_name_char(const struct shell_text *t, size_t i)
+{
+	unsigned char c = (unsigned char)t->s[i];
+
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '.' || c == '_' || c == '-' || c > 0x7f;
+}
+
+/* The mount that the path at byte @i of @t lies in, the innermost; NULL: no path begins there, or
+ * it lies in none. */
+static const struct mount *container_mount_at(const struct container *c,
+					      const struct shell_text *t, size_t i)
+{
+	const struct mount *found = NULL;
+	size_t before = i;
+
+	while (before && t->s[before - 1] == '/')
+		before--;
+	if (before && container_is_name_char(t, before - 1))
+		return NULL;
+	for (size_t k = 0; k < c->mount_count; k++) {
+		const struct shell_text *inside = &c->mounts[k].inside.text;
+
+		if (inside->len <= t->len - i && !memcmp(t->s + i, inside->s, inside->len) &&
+		    (i + inside->len == t->len || !container_is_name_char(t, i + inside->len)) &&
+		    (!found || found->inside.text.len < inside->len))
+			found = &c->mounts[k];
+	}
+	return found;
+}
+
+/* What stands for the mount @m at byte @i of @word: "/" in front of a slash is nothing. */
+static struct shell_word container_outside(const struct container *c, const struct mount *m,
+					   const struct shell_word *word, size_t i)
+{
+	size_t end = i + m->inside.text.len, len = m->outside.text.len;
+	bool root = len == 1 && m->outside.text.s[0] == '/';
+	bool more = end < word->text.len && word->text.s[end] == '/';
+	struct shell_word outside = word_slice(&m->outside, 0, root && more ? 0 : len, c->arena);
+	uint32_t *at = shell_alloc(c->arena, (len + 1) * sizeof(*at));
+
+	for (size_t k = 0; k < len; k++)
+		at[k] = word->text.at ? word->text.at[i] : word->start;
+	outside.text.at = at;
+	return outside;
+}
+
+/* In halves, so that no byte is copied often. */
+static struct shell_word container_concat(const struct shell_word *parts, size_t count,
+					  struct shell_arena *arena)
+{
+	struct shell_word left, right;
+
+	if (count == 1)
+		return parts[0];
+	left = container_concat(parts, count / 2, arena);
+	right = container_concat(parts + count / 2, count - count / 2, arena);
+	return word_concat(&left, &right, arena);
+}
+
+/* The parts of @word, in turn without and with a mount. Returns how many. */
+static size_t container_split(const struct container *c, const struct shell_word *word,
+			      struct action_list *out, struct shell_word *parts)
+{
+	const struct shell_text *t = &word->text;
+	size_t count = 0, from = 0;
+	const char *slash;
+
+	for (size_t i = 0; i < t->len && action_charge(out, c->mount_count); i++) {
+		const struct mount *m;
+
+		slash = memchr(t->s + i, '/', t->len - i);
+		if (!slash)
+			break;
+		i = (size_t)(slash - t->s);
+		m = container_mount_at(c, t, i);
+		if (!m)
+			continue;
+		parts[count++] = word_slice(word, from, i, c->arena);
+		parts[count++] = container_outside(c, m, word, i);
+		from = i + m->inside.text.len;
+		i = from - 1;
+	}
+	parts[count++] = word_slice(word, from, t->len, c->arena);
+	return count;
+}
+
+/* Replace the mounts in *@word, a path or a text with paths. False: it has none. */
+static bool container_turn_mounts(const struct container *c, struct action_list *out,
+				  struct shell_word *word)
+{
+	struct shell_word *parts, turned;
+	size_t slashes = 0, count;
+
+	for (size_t i = 0; i < word->text.len; i++)
+		slashes += word->text.s[i] == '/';
+	if (!action_charge(out, word->text.len) || !slashes)
+		return false;
+	parts = shell_alloc(c->arena, (2 * slashes + 1) * sizeof(*parts));
+	count = container_split(c, word, out, parts);
+	if (count == 1)
+		return false;
+	turned = container_concat(parts, count, c->arena);
+	turned.start = word->start;
+	turned.end = word->end;
+	*word = turned;
+	return true;
+}
+
 /* A path in the container as a host path; other absolute ones become relative, thus harmless. */
-static struct shell_word container_turn(struct container *c, const struct shell_word *word)
+static struct shell_word container_turn(const struct container *c, struct action_list *out,
+					const struct shell_word *word)
 {
 	struct shell_word turned = *word;
 
-	for (size_t i = 0; i < c->mount_count; i++) {
-		const struct mount *m = &c->mounts[i];
-		bool root = m->outside.text.len == 1 && m->outside.text.s[0] == '/';
-		struct shell_word outside = m->outside;
-
-		if (!strstr(turned.text.s, m->inside.text.s))
-			continue;
-		if (root && turned.text.len > m->inside.text.len)
-			outside = word_slice(&outside, 0, 0, c->arena);
-		return word_replace(&turned, m->inside.text.s, m->inside.text.len, &outside,
-				    c->arena);
-	}
-	if (!c->host && turned.text.len && turned.text.s[0] == '/')
+	if (!container_turn_mounts(c, out, &turned) && !c->host && turned.text.len &&
+	    turned.text.s[0] == '/')
 		return word_slice(&turned, 1, turned.text.len, c->arena);
 	return turned;
 }
+
+/* The command starts in the value of -w, or in a directory that only the image knows. */
+static void container_chdir(const struct container *c, struct action_list *out)
+{
+	struct shell_word dir;
+	bool known = c->directory != NULL;
+
+	if (known)
+		dir = word_slice(c->directory, c->directory_skip, c->directory->text.len,
+				 c->arena);
+	action_chdir(out, known && container_turn_mounts(c, out, &dir) ? &dir : NULL, 0);
+}
+
+/* ---- what it runs ---- */
 
 /* Is it chroot to a mount of the host's root? The command after it sees the host. */
 static bool container_enters_root(const struct container *c, const struct shell_word *words,
@@ -164,21 +288,43 @@ static struct shell_word *container_with_entry(const struct container *c,
 	return list;
 }
 
-static void container_run(struct container *c, const struct shell_word *words, size_t count,
+/* Text on its standard input, which a shell in it may read, names paths too. */
+static void container_feed(const struct container *c, const struct command *cmd,
+			   struct action_list *out)
+{
+	struct shell_word *text;
+
+	if (!cmd->at->input)
+		return;
+	text = shell_alloc(c->arena, sizeof(*text));
+	*text = *cmd->at->input;
+	if (container_turn_mounts(c, out, text))
+		out->list[out->count - 1].input = text;
+}
+
+/* The words of @cmd from @first on. */
+static void container_run(const struct container *c, const struct command *cmd, size_t first,
 			  struct action_list *out)
 {
+	const struct shell_word *words = cmd->words + first;
+	size_t count = cmd->count - first;
 	struct shell_word *list;
 
 	if (container_enters_root(c, words, count)) {
+		struct shell_word root = word_fixed("/", SHELL_LITERAL, words, c->arena);
+
+		action_chdir(out, &root, 0);
 		action_words(out, words + 2, count - 2, ACTION_LENIENT);
 		return;
 	}
 	list = shell_alloc(c->arena, count * sizeof(*list));
 	for (size_t i = 0; i < count; i++)
-		list[i] = container_turn(c, &words[i]);
+		list[i] = container_turn(c, out, &words[i]);
 	if (c->entry)
 		list = container_with_entry(c, list, count++);
+	container_chdir(c, out);
 	action_words(out, list, count, ACTION_LENIENT);
+	container_feed(c, cmd, out);
 }
 
 /*
@@ -196,7 +342,7 @@ void read_container(const struct command *cmd, struct action_list *out)
 					      WORK_MOUNT * (mounts < MOUNTS_MAX ? mounts
 							    : MOUNTS_MAX))))
 		return;
-	while (at < cmd->count && !word_is(&cmd->words[at], "run"))
+	while (at < cmd->count && !word_in(&cmd->words[at], " run create "))
 		at++;
 	if (at >= cmd->count)
 		return;
@@ -204,5 +350,5 @@ void read_container(const struct command *cmd, struct action_list *out)
 	container_options(&c, out->args);
 	first = at + out->args->first_operand + 1;
 	if (first < cmd->count && (c.mount_count || c.host))
-		container_run(&c, cmd->words + first, cmd->count - first, out);
+		container_run(&c, cmd, first, out);
 }

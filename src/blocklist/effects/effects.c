@@ -32,7 +32,7 @@ static const struct reader {
 	{ " find gfind bfs ", effects_find },
 	{ " fd fdfind ", effects_fd },
 	{ " git ", read_git_clean },
-	{ " docker podman nerdctl ", read_container },
+	{ " docker podman nerdctl docker-compose podman-compose ", read_container },
 	{ " at batch ", read_at },
 	{ " crontab ", read_crontab },
 	{ " chpasswd ", read_chpasswd },
