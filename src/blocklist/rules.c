@@ -50,7 +50,7 @@ static uint64_t rules_classify(struct rules *r, const struct shell_word *word, s
 static enum path_reach rules_reach_of(const char *effect)
 {
 	static const char trees[] =
-		" move mode_tree mode_call replace killers unmount mount mirror ";
+		" move mode_tree mode_home mode_call replace killers unmount mount mirror ";
 
 	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
 		return REACH_TREE_OR_EMPTY;

@@ -21,6 +21,7 @@ static const struct reader {
 	void (*read)(const struct command *cmd, struct action_list *out);
 } readers[] = {
 	{ " kill ", read_kill },
+	{ " chmod gchmod ", read_chmod },
 	{ " killall pkill skill slay snice ", read_pkill },
 	{ " cd chdir pushd ", read_cd },
 	{ " popd ", read_popd },

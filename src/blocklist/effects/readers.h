@@ -16,6 +16,10 @@ void read_kill(const struct command *cmd, struct action_list *out);
 void read_pkill(const struct command *cmd, struct action_list *out);
 void read_listed(const struct command *cmd, struct action_list *out);
 
+/* ---- modes: chmod -R ---- */
+
+void read_chmod(const struct command *cmd, struct action_list *out);
+
 /* ---- directory: cd, git -C DIR clean ---- */
 
 void read_cd(const struct command *cmd, struct action_list *out);
