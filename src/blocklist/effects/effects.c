@@ -44,6 +44,8 @@ static const struct reader {
 	{ " ed ", read_ed },
 	{ " sed ", read_sed },
 	{ " tar gtar ", read_tar },
+	{ " npx pnpx bunx npm pnpm yarn bun ", read_npx },
+	{ " rimraf del-cli ", read_rimraf },
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
 	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
 	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },

@@ -58,6 +58,11 @@ void read_powershell(const struct command *cmd, struct action_list *out);
 void read_options(const struct command *cmd, struct action_list *out);
 void read_tar(const struct command *cmd, struct action_list *out);
 
+/* ---- npx: programs of packages ---- */
+
+void read_npx(const struct command *cmd, struct action_list *out);
+void read_rimraf(const struct command *cmd, struct action_list *out);
+
 /* ---- container, autorun ---- */
 
 void read_container(const struct command *cmd, struct action_list *out);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
@@ -466,21 +467,50 @@ static void wrapper_read_option(struct wrapping *w)
 
 /* ---- wrappers whose options are not known ---- */
 
+/* Runners whose command stands behind one of @words; @only: without it they run nothing. */
+static const struct wrapper_runner {
+	const char *names, *words;
+	bool only;
+} wrapper_runners[] = {
+	{ " uv poetry pipenv hatch rye conda mamba micromamba ", " run ", false },
+	{ " pdm pixi volta rustup ", " run ", true },
+	{ " nvm fnm lerna tox ", " exec ", true },
+	{ " rvm ", " do ", true },
+};
+
+/* The version in nvm exec 20 CMD, rustup run stable CMD. */
+static bool wrapper_is_version(const struct shell_word *word)
+{
+	const char *s = word->text.s;
+
+	s += *s == 'v';
+	return (*s >= '0' && *s <= '9') || word_begins(word, "lts/") ||
+	       word_in(word, " stable beta nightly node system default ");
+}
+
 /*
  * uv run pytest -k halt: behind run, the first word that cannot be the value of an option
- * is the program, known or not.
+ * is the program, known or not. *@from: where to look for it.
  */
-static size_t wrapper_scan_end(const struct wrapping *w)
+static size_t wrapper_scan_end(const struct wrapping *w, size_t *from)
 {
-	static const char runners[] = " uv poetry pipenv hatch rye conda mamba micromamba ";
+	const struct wrapper_runner *r = wrapper_runners;
+	const struct shell_word *words = w->words;
 	size_t i = 1;
 
-	if (!word_in(&w->words[0], runners))
+	*from = 1;
+	while (r < wrapper_runners + COUNT_OF(wrapper_runners) && !word_in(&words[0], r->names))
+		r++;
+	if (r == wrapper_runners + COUNT_OF(wrapper_runners))
 		return w->count;
-	while (i < w->count && !word_is(&w->words[i], "run"))
+	while (i < w->count && !word_in(&words[i], r->words))
 		i++;
+	if (r->only)
+		*from = i + 1;
 	for (i++; i < w->count; i++)
-		if (w->words[i].text.s[0] != '-' && w->words[i - 1].text.s[0] != '-')
+		if (words[i].text.s[0] != '-' &&
+		    (words[i - 1].text.s[0] != '-' || word_is(&words[i - 1], "--")) &&
+		    !(r->only && wrapper_is_version(&words[i])))
 			return i + 1;
 	return w->count;
 }
@@ -498,9 +528,9 @@ static bool wrapper_is_exec(const struct wrapping *w, size_t i)
 /* Every word that names a program may be where the command begins. */
 static void wrapper_read_scan(struct wrapping *w)
 {
-	size_t end = wrapper_scan_end(w);
+	size_t from, end = wrapper_scan_end(w, &from);
 
-	for (size_t i = 1; i < end; i++) {
+	for (size_t i = from; i < end; i++) {
 		bool foreign;
 		struct shell_text base = name_base(&w->words[i], &foreign);
 		const struct blocklist_name *name = name_lookup(base.s, base.len);
