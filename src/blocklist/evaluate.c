@@ -59,6 +59,7 @@ struct script_run {
 	struct directories start; /* where the script begins */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
+	bool elsewhere;        /* as in struct place */
 	const struct shell_word *from_input;  /* the text, if it is the input of all (e->input), */
 	const struct shell_word *outer_input; /* which is in use then: it comes back here */
 	uint32_t next;         /* command to judge */
@@ -545,7 +546,8 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	run->files = e->files.count;
 	run->fed_by = run->flows.fed_by;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
-				.index = run->next++, .files = &e->files };
+				.index = run->next++, .files = &e->files,
+				.elsewhere = run->elsewhere };
 	f->list.keeps_directory = true;
 	/* A definition runs nothing, so no cd in it counts. */
 	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
@@ -606,6 +608,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 
 	run->bytes = e->budget.bytes;
 	run->input_flow = at->input_flow;
+	run->elsewhere = at->elsewhere;
 	run->next = 0;
 	run->from_input = NULL;
 	run->subshells.count = 0;
@@ -789,6 +792,7 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.each |= (a->flags & ACTION_EACH) != 0;
 	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
 	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
+	p.elsewhere |= (a->flags & ACTION_ELSEWHERE) != 0;
 	if (a->input) {
 		p.input = a->input;
 		p.input_is_rest = false;

@@ -171,6 +171,11 @@ bool path_wholly_unknown(struct path_part p)
 	return p.len > 0;
 }
 
+static bool path_tree_begins_unknown(struct path_part p)
+{
+	return p.len && (p.s[0] == MARK_MAYBE || p.s[0] == MARK_SET);
+}
+
 uint64_t path_steps;
 
 static bool path_tree_differ(char pattern, uint16_t c)
@@ -232,7 +237,8 @@ static uint64_t path_tree_match_below(const struct node *n, const struct path *p
 		return found | n->here;
 	}
 	is_plain = path_tree_plain(p->parts[i]);
-	if (path_wholly_unknown(p->parts[i]))
+	/* "$DIR/$NAME.json" with an empty $DIR is a name in /, but which one is a guess. */
+	if (path_wholly_unknown(p->parts[i]) || (i == 0 && path_tree_begins_unknown(p->parts[i])))
 		mask = classes.guess | classes.empty;
 	if (!n->lists)
 		return found;

@@ -316,6 +316,13 @@ static void options_fill_groups(void)
 	}
 }
 
+/* kubectl exec POD -- COMMAND */
+static void options_run_elsewhere(struct action_list *out)
+{
+	for (size_t i = 0; i < out->count; i++)
+		out->list[i].flags |= ACTION_ELSEWHERE;
+}
+
 void read_options(const struct command *cmd, struct action_list *out)
 {
 	static bool filled;
@@ -331,6 +338,8 @@ void read_options(const struct command *cmd, struct action_list *out)
 				options_search(cmd, &hidings[i], out);
 	if (strcmp(cmd->name->name, "git") == 0)
 		options_search_alias(cmd, out);
+	if (word_in(&cmd->words[0], " kubectl oc "))
+		options_run_elsewhere(out);
 }
 
 /* tar cf FILE: letters without a dash; their values are the next words, in order. */

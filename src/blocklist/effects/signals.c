@@ -115,7 +115,7 @@ void read_kill(const struct command *cmd, struct action_list *out)
 {
 	const char *effect = signals_kill_effect(cmd->words, cmd->count);
 
-	if (effect)
+	if (effect && !(cmd->at->elsewhere && !strcmp(effect, "kill_init")))
 		action_found(out, effect, cmd->words, cmd->count);
 }
 

@@ -476,6 +476,7 @@ static const struct wrapper_runner {
 	{ " pdm pixi volta rustup ", " run ", true },
 	{ " nvm fnm lerna tox ", " exec ", true },
 	{ " rvm ", " do ", true },
+	{ " pueue ", " add ", true },
 };
 
 /* The version in nvm exec 20 CMD, rustup run stable CMD. */
@@ -616,6 +617,8 @@ static unsigned wrapper_flags(const struct blocklist_wrapper *wrapper, const str
 		flags |= ACTION_SAME_SHELL;
 	if (wrapper->kind == WRAPPER_TEXT || wrapper->remote || wrapper->lenient)
 		flags |= ACTION_LENIENT;
+	if (wrapper->remote)
+		flags |= ACTION_ELSEWHERE;
 	if (wrapper->kind == WRAPPER_CODE)
 		flags |= ACTION_FOREIGN | (wrapper->text ? 0 : ACTION_AWK);
 	return flags;
