@@ -32,23 +32,97 @@ void read_popd(const struct command *cmd, struct action_list *out)
 		action_chdir(out, NULL, ACTION_POP);
 }
 
-/* Add git's -C DIR and --work-tree=DIR. Returns the index of the word after "clean", or 0. */
+/* Commands searched backwards for the export of a variable. */
+#define BEFORE_MAX 64
+
+/* The value of NAME=VALUE in @words, of @count; NULL: none. */
+static const struct shell_word *directory_exported(const struct shell_word *words, size_t count,
+						   const char *name, struct action_list *out)
+{
+	struct shell_word *value;
+
+	if (!count || !word_in(&words[0], " export declare typeset "))
+		return NULL;
+	for (size_t i = 1; i < count; i++) {
+		if (!word_begins(&words[i], name))
+			continue;
+		value = shell_alloc(out->arena, sizeof(*value));
+		*value = word_slice(&words[i], strlen(name), words[i].text.len, out->arena);
+		return value;
+	}
+	return NULL;
+}
+
+static const struct shell_word *directory_assigned(const struct shell_assign *list, size_t count)
+{
+	for (size_t i = count; i-- > 0;)
+		if (strcmp(list[i].name, "GIT_WORK_TREE") == 0)
+			return &list[i].value;
+	return NULL;
+}
+
+/* What the command's environment says of the work tree, or NULL. */
+static const struct shell_word *directory_git_variable(const struct place *at,
+						       struct action_list *out)
+{
+	const struct shell_command *c = place_command(at);
+	const struct shell_word *value = directory_assigned(at->assigns, at->assign_count);
+
+	if (value || !c)
+		return value;
+	value = directory_assigned(c->assigns, c->assign_count);
+	for (uint32_t i = at->index; !value && i-- > 0 && at->index - i <= BEFORE_MAX;) {
+		const struct shell_command *before = &at->script->commands[i];
+
+		value = directory_exported(before->words, before->word_count, "GIT_WORK_TREE=",
+					   out);
+	}
+	return value;
+}
+
+/* The work tree that git's option at *@i, before its subcommand, names; NULL: none. */
+static const struct shell_word *directory_git_option(const struct command *cmd, size_t *i,
+						     struct action_list *out)
+{
+	static const char tree[] = "--work-tree=", key[] = "core.worktree=";
+	const struct shell_word *w = &cmd->words[*i], *next = w + 1;
+	struct shell_word *value;
+	size_t skip = 0;
+
+	if (word_begins(w, tree))
+		skip = strlen(tree);
+	else if (*i + 1 == cmd->count || !word_in(w, " --work-tree -c "))
+		return NULL;
+	else
+		w = &cmd->words[++*i];
+	if (w == next && word_is(next - 1, "-c")) {
+		if (!word_begins(w, key))
+			return NULL;
+		skip = strlen(key);
+	}
+	value = shell_alloc(out->arena, sizeof(*value));
+	*value = word_slice(w, skip, w->text.len, out->arena);
+	return value;
+}
+
+/* Add git's -C DIR and its work tree. Returns the index of the word after "clean", or 0. */
 static size_t directory_git_clean_at(const struct command *cmd, struct action_list *out)
 {
-	static const char tree[] = "--work-tree=";
+	const struct shell_word *tree = NULL, *named;
 
 	for (size_t i = 1; i < cmd->count; i++) {
-		const struct shell_word *w = &cmd->words[i];
-
-		if (word_is(w, "clean"))
+		if (word_is(&cmd->words[i], "clean")) {
+			tree = tree ? tree : directory_git_variable(cmd->at, out);
+			if (tree)
+				action_chdir(out, tree, 0);
 			return i + 1;
-		if (word_is(w, "-C") && i + 1 < cmd->count) {
-			action_chdir(out, &cmd->words[++i], 0);
-		} else if (word_begins(w, tree)) {
-			struct shell_word dir = word_slice(w, strlen(tree), w->text.len,
-							   out->arena);
-			action_chdir(out, &dir, 0);
 		}
+		if (word_is(&cmd->words[i], "-C") && i + 1 < cmd->count) {
+			action_chdir(out, &cmd->words[++i], 0);
+			continue;
+		}
+		named = directory_git_option(cmd, &i, out);
+		tree = named ? named : tree;
 	}
 	return 0;
 }
