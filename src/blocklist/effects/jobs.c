@@ -169,21 +169,50 @@ void read_nft(const struct command *cmd, struct action_list *out)
 
 /* ---- make ---- */
 
-/* The known makefile of -f - or -f <(...), or NULL. *@input: it is standard input. */
-static const struct shell_word *jobs_makefile_text(const struct command *cmd, bool *input)
+/* The file of make's -f, --file or --makefile at word *@i, or NULL. */
+static const struct shell_word *jobs_makefile_option(const struct command *cmd, size_t *i,
+						     struct action_list *out)
+{
+	static const char *const forms[] = { "--file=", "--makefile=", "-f" };
+	const struct shell_word *w = &cmd->words[*i];
+	struct shell_word *file;
+
+	if (word_in(w, " -f --file --makefile "))
+		return *i + 1 < cmd->count ? &cmd->words[++*i] : NULL;
+	for (size_t k = 0; k < 3; k++) {
+		if (!word_begins(w, forms[k]))
+			continue;
+		file = shell_alloc(out->arena, sizeof(*file));
+		*file = word_slice(w, strlen(forms[k]), w->text.len, out->arena);
+		return file;
+	}
+	return NULL;
+}
+
+/* The known makefile of -f NAME, -f - or -f <(...), or NULL. *@named: there is a -f; *@input: it is
+ * standard input. */
+static const struct shell_word *jobs_makefile_text(const struct command *cmd,
+						   struct action_list *out, bool *named,
+						   bool *input)
 {
 	static const char stdin_names[] = " - /dev/stdin /dev/fd/0 ";
 
-	*input = false;
+	*named = *input = false;
 	for (size_t i = 1; i < cmd->count; i++) {
-		bool next = word_is(&cmd->words[i], "-f") && i + 1 < cmd->count;
-		const struct shell_word *file = &cmd->words[i + next];
+		const struct shell_word *file = jobs_makefile_option(cmd, &i, out);
+		const struct written_file *written;
 
-		*input = word_is(&cmd->words[i], "-f-") || (next && word_in(file, stdin_names));
+		if (!file)
+			continue;
+		*named = true;
+		*input = word_in(file, stdin_names);
 		if (*input)
 			return cmd->at->input;
-		if (next && file->content)
+		if (file->content)
 			return file->content;
+		written = cmd->at->files ? files_find(cmd->at->files, file) : NULL;
+		if (written && written->known)
+			return &written->content;
 	}
 	return NULL;
 }
@@ -205,24 +234,105 @@ static const struct shell_word *jobs_written_makefile(const struct written_files
 	return NULL;
 }
 
+/* NAME = VALUE, also with := ::= ?= of a makefile. */
+struct jobs_variable {
+	char *forms[2]; /* $(NAME) and ${NAME} */
+	struct shell_word value;
+};
+
+/* More are not looked at. */
+#define VARIABLES_MAX 32
+
+static bool jobs_is_name_char(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* False: @line sets none. */
+static bool jobs_read_variable(const struct shell_word *line, struct shell_arena *arena,
+			       struct jobs_variable *v)
+{
+	const char *s = line->text.s;
+	size_t len = 0, from, to = line->text.len;
+
+	while (jobs_is_name_char(s[len]))
+		len++;
+	from = len + strspn(s + len, " \t");
+	from += strspn(s + from, ":?");
+	if (!len || s[from] != '=')
+		return false;
+	from++;
+	from += strspn(s + from, " \t");
+	while (to > from && strchr(" \t", s[to - 1]))
+		to--;
+	for (size_t i = 0; i < 2; i++) {
+		v->forms[i] = shell_alloc(arena, len + 4);
+		v->forms[i][0] = '$';
+		v->forms[i][1] = i ? '{' : '(';
+		memcpy(v->forms[i] + 2, s, len);
+		v->forms[i][len + 2] = i ? '}' : ')';
+	}
+	v->value = word_slice(line, from, to, arena);
+	return true;
+}
+
+static size_t jobs_read_variables(const struct shell_word *lines, size_t n,
+				  struct shell_arena *arena, struct jobs_variable *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n && count < VARIABLES_MAX; i++)
+		count += jobs_read_variable(&lines[i], arena, &list[count]);
+	return count;
+}
+
+/* The later variable first: it may have taken the place of an earlier one, or be made of it. */
+static struct shell_word jobs_expand(const struct shell_word *line,
+				     const struct jobs_variable *list, size_t count,
+				     struct action_list *out)
+{
+	struct shell_word text = *line;
+
+	for (size_t i = count; i-- > 0 && strchr(text.text.s, '$');)
+		for (size_t k = 0; k < 2 && action_charge(out, text.text.len); k++)
+			if (strstr(text.text.s, list[i].forms[k]))
+				text = word_replace(&text, list[i].forms[k],
+						    strlen(list[i].forms[k]), &list[i].value,
+						    out->arena);
+	return text;
+}
+
 /* Lines of recipes, and the text after ; in a rule. */
-void read_make(const struct command *cmd, struct action_list *out)
+static void jobs_recipes(const struct shell_word *text, struct action_list *out)
 {
 	struct shell_word *lines = NULL;
-	bool input;
-	const struct shell_word *text = jobs_makefile_text(cmd, &input);
-	size_t n;
+	size_t n = word_items(text, true, out->budget, out->arena, &lines), count;
+	struct jobs_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
 
-	if (!text && !input && cmd->at->files && cmd->at->files->count)
+	count = jobs_read_variables(lines, n, out->arena, list);
+	for (size_t i = 0; i < n; i++) {
+		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
+		struct shell_word line;
+
+		if (!recipe)
+			continue;
+		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
+		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
+		line = jobs_expand(&line, list, count, out);
+		action_text(out, &line, LINE_FLAGS);
+	}
+}
+
+void read_make(const struct command *cmd, struct action_list *out)
+{
+	bool named, input;
+	const struct shell_word *text = jobs_makefile_text(cmd, out, &named, &input);
+
+	if (!named && cmd->at->files && cmd->at->files->count)
 		text = jobs_written_makefile(cmd->at->files);
 	if (input)
 		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
-	n = text ? word_items(text, true, out->budget, out->arena, &lines) : 0;
-	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
-
-		if (recipe)
-			action_text_part(out, &lines[i], (size_t)(recipe - s) + 1,
-					 lines[i].text.len, LINE_FLAGS);
-	}
+	if (text)
+		jobs_recipes(text, out);
 }
