@@ -72,6 +72,12 @@ static const char script_runs[] =
 
 static const char run_names[] = " system popen Popen exec run call check_output execSync spawn ";
 
+static const char removes_tree[] =
+	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
+	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
+static const char removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
+static const char script_removed[] = "remove";
+
 /* ---- aliases of calls ---- */
 
 static bool script_is_same_text(const struct script_reader *r, size_t i, size_t k)
@@ -96,21 +102,32 @@ static void script_note_alias(struct script_reader *r, size_t i)
 		}
 }
 
-/* from os import system as s, {execSync: e} */
+/* from os import system as s, {execSync: e}, from shutil import rmtree as r */
 static void script_note_renames(struct script_reader *r)
 {
-	for (size_t k = 2; k < r->t.count && r->alias_count < SCRIPT_ALIASES_MAX; k++)
-		if (r->t.tokens[k].kind == TOKEN_NAME &&
-		    (script_is_char(&r->t, k - 1, ':') || script_token_in(&r->t, k - 1, " as ")) &&
-		    script_token_in(&r->t, k - 2, script_runs))
-			r->aliases[r->alias_count++] = k;
+	for (size_t k = 2; k < r->t.count && r->alias_count < SCRIPT_ALIASES_MAX; k++) {
+		bool as = script_token_in(&r->t, k - 1, " as ");
+		bool tree = as && script_token_in(&r->t, k - 2, removes_tree);
+		bool one = as && script_token_in(&r->t, k - 2, removes);
+		bool run = (as || script_is_char(&r->t, k - 1, ':')) &&
+			   script_token_in(&r->t, k - 2, script_runs);
+
+		if (r->t.tokens[k].kind != TOKEN_NAME || !(tree || one || run))
+			continue;
+		r->alias_effects[r->alias_count] =
+			tree ? "remove_tree" : one ? script_removed : NULL;
+		r->aliases[r->alias_count++] = k;
+	}
 }
 
-static bool script_renamed(const struct script_reader *r, size_t i)
+/* Is token @i another name of a call? *@effect: as in r->alias_effects. */
+static bool script_renamed(const struct script_reader *r, size_t i, const char **effect)
 {
 	for (size_t k = 0; k < r->alias_count; k++)
-		if (script_is_same_text(r, r->aliases[k], i))
+		if (script_is_same_text(r, r->aliases[k], i)) {
+			*effect = r->alias_effects[k];
 			return r->aliases[k] != i;
+		}
 	return false;
 }
 
@@ -311,6 +328,20 @@ static void script_read_method(struct script_reader *r, size_t i, const char *ef
 		script_touch(r, effect, &r->t.tokens[i - 3].string);
 }
 
+/* for p in Path.home().iterdir(): all of it, if the loop has no condition. */
+static void script_touch_home(struct script_reader *r, size_t i, const char *effect)
+{
+	struct shell_word *home;
+
+	if (i < 5 || !script_token_in(&r->t, i, " iterdir ") ||
+	    !script_is_char(&r->t, i - 2, ')') || !script_is_char(&r->t, i - 3, '(') ||
+	    !script_token_in(&r->t, i - 4, " home ") || script_any_name(&r->t, " if "))
+		return;
+	home = shell_alloc(r->t.arena, sizeof(*home));
+	*home = word_fixed("~", SHELL_TILDE, r->t.text, r->t.arena);
+	script_touch(r, effect, home);
+}
+
 /* A call like glob() expands *, ? and [ of @w. */
 static void script_mark_globs(struct script_reader *r, struct shell_word *w)
 {
@@ -340,6 +371,7 @@ static void script_touch_listed(struct script_reader *r, const char *effect)
 		script_read_args(r, i + 1, &a);
 		if (i >= 3)
 			script_read_method(r, i, effect);
+		script_touch_home(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
 			if (globs)
 				script_mark_globs(r, &a.words[k]);
@@ -347,8 +379,6 @@ static void script_touch_listed(struct script_reader *r, const char *effect)
 		}
 	}
 }
-
-static const char script_removed[] = "remove";
 
 static void script_read_remove(struct script_reader *r, size_t i, const char *effect)
 {
@@ -373,10 +403,6 @@ static void script_read_remove(struct script_reader *r, size_t i, const char *ef
 
 /* ---- tokens ---- */
 
-static const char removes_tree[] =
-	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
-	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
-static const char removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
 static const char moves[] = " rename renameSync move replace mv copyout ";
 static const char writes[] =
 	" open fopen writeFileSync writeFile appendFileSync appendFile "
@@ -447,6 +473,18 @@ static void script_read_rimraf(struct script_reader *r, size_t i)
 		script_read_remove(r, i + 3, "remove_tree");
 }
 
+static void script_read_renamed(struct script_reader *r, size_t i)
+{
+	const char *effect;
+
+	if (!script_renamed(r, i, &effect))
+		return;
+	if (effect && script_is_char(&r->t, i + 1, '(')) /* r'...' is a string */
+		script_read_remove(r, i, effect);
+	else if (!effect && !script_token_in(&r->t, i, script_runs))
+		script_read_run(r, i);
+}
+
 static void script_read_token(struct script_reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
@@ -464,8 +502,9 @@ static void script_read_token(struct script_reader *r, size_t i)
 		script_read_run(r, i + 1);
 	if (r->awk)
 		script_read_awk_system(r, i);
-	if (script_token_in(&r->t, i, script_runs) ||
-	    (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME && script_renamed(r, i)))
+	if (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME)
+		script_read_renamed(r, i);
+	if (script_token_in(&r->t, i, script_runs))
 		script_read_run(r, i);
 	if (script_token_in(&r->t, i, " exec eval "))
 		script_read_eval(r, i);

@@ -202,15 +202,58 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 	return true;
 }
 
+/* The start of a path: Path("/etc"), Path.home(), or a variable before a slash. *@i: behind it. */
+static bool script_args_path_start(struct script_reader *r, size_t *i, struct shell_word *out)
+{
+	size_t k = *i + (script_token_in(&r->t, *i, " pathlib ") ? 2 : 0);
+	const struct shell_word *value;
+
+	if (script_token_in(&r->t, k, " Path PosixPath PurePath ")) {
+		bool home = script_is_char(&r->t, k + 1, '.') &&
+			    script_token_in(&r->t, k + 2, " home ") &&
+			    script_is_char(&r->t, k + 3, '(');
+
+		k += home ? 2 : 0;
+		*i = k + 4 - home;
+		if (!script_is_char(&r->t, k + 1, '(') || !script_is_char(&r->t, *i - 1, ')') ||
+		    (!home && r->t.tokens[k + 2].kind != TOKEN_STRING))
+			return false;
+		*out = home ? script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[k].start)
+			    : r->t.tokens[k + 2].string;
+		return true;
+	}
+	value = k < r->t.count ? script_args_variable(r, k) : NULL;
+	if (!value || !script_is_char(&r->t, k + 1, '/'))
+		return false;
+	*out = *value;
+	*i = k + 1;
+	return true;
+}
+
+/* Path("/usr") / "lib" from token @i on: a path, if all of it is known. */
+static bool script_args_path(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	if (!script_args_path_start(r, &i, out))
+		return false;
+	for (; script_is_char(&r->t, i, '/'); i += 2) {
+		if (i + 1 >= r->t.count || r->t.tokens[i + 1].kind != TOKEN_STRING ||
+		    !script_step(r, 1 + out->text.len / SCRIPT_STEP_BYTES))
+			return false;
+		*out = word_path(out, &r->t.tokens[i + 1].string, r->t.arena);
+	}
+	return !script_is_char(&r->t, i, '.');
+}
+
 /* NAME = "constant" */
 void script_note_variable(struct script_reader *r, size_t i)
 {
 	size_t value = i + 2;
 	struct shell_word text;
 
-	if (r->t.tokens[i].kind != TOKEN_NAME ||
-	    !(script_is_char(&r->t, i + 1, '=') || script_token_in(&r->t, i + 1, " in ")) ||
-	    r->variable_count == SCRIPT_VARIABLES_MAX || !script_args_constant(r, value, &text))
+	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX ||
+	    !(script_is_char(&r->t, i + 1, '=') || script_token_in(&r->t, i + 1, " in ")))
+		return;
+	if (!script_args_constant(r, value, &text) && !script_args_path(r, value, &text))
 		return;
 	r->variables[r->variable_count].start = r->t.tokens[i].start;
 	r->variables[r->variable_count].len = r->t.tokens[i].end - r->t.tokens[i].start;
@@ -431,6 +474,22 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 	return true;
 }
 
+/* The slash of Path("/usr") / "lib" and of a known name behind the last argument. */
+static bool script_args_is_slash(const struct script_reader *r, const struct script_args *a,
+				 size_t i)
+{
+	const struct script_token *before = i ? &r->t.tokens[i - 1] : NULL;
+
+	if (!script_is_char(&r->t, i, '/') || !a->count || !before)
+		return false;
+	if (before->kind == TOKEN_NAME)
+		return script_args_variable(r, i - 1) != NULL;
+	return before->kind == TOKEN_STRING ||
+	       (i > 2 && script_is_char(&r->t, i - 1, ')') &&
+		(r->t.tokens[i - 2].kind == TOKEN_STRING ||
+		 (script_is_char(&r->t, i - 2, '(') && script_token_in(&r->t, i - 3, homes))));
+}
+
 /* Is the next token a piece of the same argument? @c: the character at token @i, or 0. */
 static bool script_args_goes_on(const struct script_reader *r, size_t i,
 				const struct script_token *t, char c, bool join)
@@ -457,6 +516,10 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 
 		if (script_args_take_special(r, a, &i, depth, &join))
 			continue;
+		if (script_args_is_slash(r, a, i)) {
+			codes = script_args_one_char(r, '/', SHELL_LITERAL, t->start);
+			script_args_append(r, a, &codes, true);
+		}
 		if (r->codes && t->kind == TOKEN_NAME &&
 		    strchr("0123456789", r->t.text->text.s[t->start]) && script_step(r, 8) &&
 		    script_args_char_list(r, i, &codes, &behind)) {

@@ -29,7 +29,9 @@ struct script_reader {
 	bool listed[2];   /* script_touch_listed() has run: [0] to change modes, [1] to remove */
 	struct { size_t start, len; struct shell_word value; } variables[SCRIPT_VARIABLES_MAX];
 	size_t variable_count;
-	size_t aliases[SCRIPT_ALIASES_MAX]; /* tokens that name a call otherwise */
+	/* Tokens that name a call otherwise, and its effect; NULL: it runs a command. */
+	size_t aliases[SCRIPT_ALIASES_MAX];
+	const char *alias_effects[SCRIPT_ALIASES_MAX];
 	size_t alias_count;
 	const struct place *at;
 	struct action_list *out;
