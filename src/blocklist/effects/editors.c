@@ -271,4 +271,5 @@ void read_powershell(const struct command *cmd, struct action_list *out)
 	}
 	if (cmd->count == 1)
 		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
+	read_windows(cmd, out);
 }

@@ -49,6 +49,7 @@ static const struct reader {
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
 	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
 	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },
+	{ " cmd.exe cmd ", read_windows },
 	{ " curl wget ", read_download },
 	{ " sh bash ", read_startup_file },
 };

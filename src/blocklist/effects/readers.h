@@ -58,6 +58,10 @@ void read_powershell(const struct command *cmd, struct action_list *out);
 void read_options(const struct command *cmd, struct action_list *out);
 void read_tar(const struct command *cmd, struct action_list *out);
 
+/* ---- windows: cmd.exe, PowerShell ---- */
+
+void read_windows(const struct command *cmd, struct action_list *out);
+
 /* ---- npx: programs of packages ---- */
 
 void read_npx(const struct command *cmd, struct action_list *out);
