@@ -750,6 +750,28 @@ static enum status output_command(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
+/* The dirname of a known path below a home, or of the home itself, which lies in /home. */
+static bool output_dirname_of_home(struct expander *e, const struct shell_word *w,
+				   const struct value *v)
+{
+	size_t len = w->text.len;
+
+	if (!len || w->kind[0] != SHELL_TILDE || memchr(w->kind, SHELL_GLOB, len) ||
+	    word_is_partial(w))
+		return false;
+	while (len > 1 && w->text.s[len - 1] == '/')
+		len--;
+	while (len > 0 && w->text.s[len - 1] != '/')
+		len--;
+	while (len > 1 && w->text.s[len - 1] == '/')
+		len--;
+	if (len)
+		chars_copy(e, e->capture, v->v, len);
+	else
+		chars_text(e, e->capture, "/home", CHAR_QUOTED, w->start);
+	return true;
+}
+
 /* basename /x/rm, dirname /x/y */
 static enum status output_basename(struct expander *e, const struct call *given)
 {
@@ -776,10 +798,8 @@ static enum status output_basename(struct expander *e, const struct call *given)
 			}
 			return STATUS_OK;
 		}
-		if (!base && w->text.len == 1 && w->kind[0] == SHELL_TILDE) {
-			chars_text(e, e->capture, "/home", CHAR_QUOTED, w->start);
+		if (!base && output_dirname_of_home(e, w, v))
 			return STATUS_OK;
-		}
 	}
 	if (!path || (slash && !slash[1])) {
 		output_unknown(e, given);
