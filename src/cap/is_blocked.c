@@ -29,12 +29,15 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 static enum cap_outcome is_blocked_start(struct cap_call *call)
 {
 	const struct cap_row *run = cap_find(call->c, "process.run");
+	struct err environment = ERR_INIT;
 	struct blocklist_verdict v;
 	struct ruling ruling;
 
+	(void)judge_environment(call->c, call->r->params, &environment);
 	judge_command(call->c, cap_tier(call->c, run), call->r->params, &call->judge, NULL, &v,
 		      &ruling);
-	judge_write(req_result(call->r), &v, &ruling);
+	judge_write(req_result(call->r), &v, &ruling, &environment);
+	err_release(&environment);
 	return CAP_DONE;
 }
 

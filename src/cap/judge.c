@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cap/command.h"
+#include "policy/env.h"
 
 /* ---- the request ---- */
 
@@ -178,12 +179,35 @@ static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
 	jsonw_str(w, "suggestion", ruling->rule ? ruling->rule->suggestion : NULL);
 }
 
-void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling)
+int judge_environment(const struct cap *c, const json_t *params, struct err *e)
 {
+	return env_check_protected(c->config, json_object_get(params, "environment"), e);
+}
+
+static void judge_write_environment(struct jsonw *w, const struct err *e)
+{
+	jsonw_bool(w, "blocked", true);
+	jsonw_open_str(w, "block_reason");
+	jsonw_piece(w, e->message, strlen(e->message));
+	jsonw_piece(w, ".", 1);
+	jsonw_close_str(w);
+	jsonw_str(w, "rule", JUDGE_ENVIRONMENT);
+	jsonw_null(w, "span");
+	jsonw_str(w, "suggestion", e->hint);
+}
+
+void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling,
+		 const struct err *environment)
+{
+	bool denied = v->blocked || ruling->tier == TIER_DENY;
+	bool protects = !denied && environment && environment->type;
+
 	if (v->blocked) {
 		command_write_verdict(w, v);
-	} else if (ruling->tier == TIER_DENY) {
+	} else if (denied) {
 		judge_write_denied(w, ruling);
+	} else if (protects) {
+		judge_write_environment(w, environment);
 	} else {
 		jsonw_bool(w, "blocked", false);
 		jsonw_null(w, "block_reason");
@@ -191,6 +215,7 @@ void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struc
 		jsonw_null(w, "span");
 		jsonw_null(w, "suggestion");
 	}
-	jsonw_str(w, "decision", rule_decision_name(v->blocked ? TIER_DENY : ruling->tier));
-	jsonw_str(w, "pack", v->blocked ? NULL : ruling->pack);
+	jsonw_str(w, "decision",
+		  rule_decision_name(v->blocked || protects ? TIER_DENY : ruling->tier));
+	jsonw_str(w, "pack", v->blocked || protects ? NULL : ruling->pack);
 }

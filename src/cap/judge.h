@@ -39,7 +39,16 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 void judge_add_rule(json_t *notice, const struct ruling *ruling);
 void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const char *user);
 
-/* The members of is_blocked's result, into the open object. */
-void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling);
+/*
+ * Would process.run refuse the environment of @params, whatever the command? 0, or -1 with
+ * ProtectedVariable.
+ */
+int judge_environment(const struct cap *c, const json_t *params, struct err *e);
+#define JUDGE_ENVIRONMENT "environment.protected" /* the id of that rule in a verdict */
+
+/* The members of is_blocked's result, into the open object. @environment: of judge_environment();
+ * counts where nothing else refuses. NULL: none was asked about. */
+void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling,
+		 const struct err *environment);
 
 #endif

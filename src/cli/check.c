@@ -35,12 +35,14 @@ struct check {
 	struct options options;
 	struct context context;
 	struct cap cap; /* its gate; nothing is started */
+	struct err environment; /* why --env is refused, whatever the command */
 };
 
 /* What is said of one command. */
 struct check_verdict {
 	struct blocklist_verdict blocklist;
 	struct ruling ruling;
+	const struct err *environment; /* of struct check */
 };
 
 /* ---- one verdict ---- */
@@ -57,7 +59,7 @@ static void cli_check_print_json(const struct command *command, size_t line,
 	if (line)
 		jsonw_int(&w, "line", (int64_t)line);
 	jsonw_str(&w, "command", command->shown);
-	judge_write(&w, &v->blocklist, &v->ruling);
+	judge_write(&w, &v->blocklist, &v->ruling, v->environment);
 	jsonw_end_object(&w);
 	buf_addc(&out, '\n');
 	fwrite(out.data, 1, out.len, stdout);
@@ -87,24 +89,48 @@ static void cli_check_print_ruling(const struct ruling *ruling)
 		printf("  Instead: %s\n", r->suggestion);
 }
 
+/* @reason quotes the command, or names. */
+static void cli_check_print_reason(size_t line, const char *reason, const char *suggestion)
+{
+	fputs(line ? ": " : "\n  ", stdout);
+	say_text(stdout, reason);
+	putchar('\n');
+	if (!line)
+		printf("  Instead: %s\n", suggestion);
+}
+
+static bool cli_check_is_denied(const struct check_verdict *v)
+{
+	return v->blocklist.blocked || v->ruling.tier == TIER_DENY;
+}
+
+/* In the words of the option. */
+static void cli_check_print_environment(size_t line, const struct err *e)
+{
+	char reason[sizeof(e->message)];
+
+	snprintf(reason, sizeof(reason), "--env%s.", e->message + strlen("environment"));
+	fputs("blocked by " JUDGE_ENVIRONMENT, stdout);
+	cli_check_print_reason(line, reason, "Leave it out of --env; a command may set it for "
+					     "itself.");
+}
+
 static void cli_check_print_text(size_t line, const struct check_verdict *all)
 {
 	const struct blocklist_verdict *v = &all->blocklist;
 
 	if (line)
 		printf("%zu: ", line);
-	if (!v->blocked) {
+	if (v->blocked) {
+		printf("blocked by %s", v->rule);
+		if (!line && v->has_span)
+			printf(", bytes %zu to %zu", v->start, v->end);
+		cli_check_print_reason(line, v->reason, v->suggestion);
+	} else if (all->environment->type && !cli_check_is_denied(all)) {
+		cli_check_print_environment(line, all->environment);
+	} else {
 		cli_check_print_ruling(&all->ruling);
-		return;
 	}
-	printf("blocked by %s", v->rule);
-	if (!line && v->has_span)
-		printf(", bytes %zu to %zu", v->start, v->end);
-	fputs(line ? ": " : "\n  ", stdout);
-	say_text(stdout, v->reason); /* it quotes the command */
-	putchar('\n');
-	if (!line)
-		printf("  Instead: %s\n", v->suggestion);
 }
 
 /* Judge @command. 0, or -1 with @e when it is none. A blank line among others runs nothing. */
@@ -114,7 +140,7 @@ static int cli_check_find_verdict(struct check *c, struct command *command, size
 	const struct cap_row *run = cap_find(&c->cap, "process.run");
 	struct blocklist_input in;
 
-	memset(v, 0, sizeof(*v));
+	*v = (struct check_verdict){ .environment = &c->environment };
 	if (command_read(command, c->params, c->cap.scope, e))
 		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
 	command_judge(command, c->cap.config, c->cap.shell, &in);
@@ -134,8 +160,8 @@ static int cli_check_judge(struct check *c, size_t line)
 	if (cli_check_find_verdict(c, &command, line, &v, &e)) {
 		say_mistake(c->command, "%s", e.message);
 	} else {
-		status = v.blocklist.blocked || v.ruling.tier == TIER_DENY ? STATUS_BLOCKED
-									   : STATUS_ALLOWED;
+		status = cli_check_is_denied(&v) || v.environment->type ? STATUS_BLOCKED
+									: STATUS_ALLOWED;
 		if (c->json)
 			cli_check_print_json(&command, line, &v);
 		else
@@ -246,6 +272,7 @@ static int cli_check_open(struct check *c)
 	c->options.context.may_lack_workspace = c->options.context.only_judges = true;
 	if (!context_open(&c->context, &c->options.context, &e)) {
 		c->cap = context_cap(&c->context, NULL, NULL);
+		(void)judge_environment(&c->cap, c->params, &c->environment);
 		return CMDLINE_GO_ON;
 	}
 	say_error(c->command, &e);
@@ -300,6 +327,7 @@ int cli_check(const struct cli_command *command, char **argv)
 	if (status == CMDLINE_GO_ON)
 		status = cli_check_judge_words(&c, &args);
 	json_decref(c.params);
+	err_release(&c.environment);
 	context_close(&c.context);
 	options_release(&c.options);
 	return say_flush(command) ? STATUS_NONE : status;

@@ -241,7 +241,7 @@ static void cli_policy_add_verdict(const struct blocklist_verdict *v, const stru
 	buf_init(&out, 1u << 20);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
-	judge_write(&w, v, ruling);
+	judge_write(&w, v, ruling, NULL);
 	jsonw_end_object(&w);
 	verdict = json_loadb(out.data, out.len, 0, NULL);
 	json_object_update(document, verdict);

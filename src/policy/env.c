@@ -216,7 +216,7 @@ static void env_line_add(char *line, size_t size, const char *text)
 	}
 }
 
-static int env_check_protected(const struct config *c, const json_t *request, struct err *e)
+int env_check_protected(const struct config *c, const json_t *request, struct err *e)
 {
 	char line[SHOWN_MAX] = "";
 	json_t *names = NULL, *value;

@@ -26,6 +26,9 @@ int env_build(const struct config *c, const char *shell, const json_t *request, 
 	      struct err *e);
 void env_free(char **envp);
 
+/* May @request set its names? As env_build(): 0, or -1 with ProtectedVariable. */
+int env_check_protected(const struct config *c, const json_t *request, struct err *e);
+
 /* Would any shell pass every name of @request on to its commands? POSIX.1-2017, 2.5.3 and 3.235: it
  * need not if that is no [A-Za-z_][A-Za-z0-9_]*, and dash does not. 0, or -1 with InvalidParams. */
 int env_check_shell_names(const json_t *request, struct err *e);

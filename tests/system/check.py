@@ -135,6 +135,30 @@ def test_stdin_and_variables():
 
 
 @suite.test()
+def test_protected_variables():
+    """What process.run refuses for its variables is refused here, unless something else refuses it."""
+    status, out, err = run("--env", "LD_PRELOAD=1", "--env", "A=1", "--env", "IFS=x", "ls")
+    equal((status, out, err), (1, "blocked by environment.protected\n"
+                                  "  --env: protected names may not be set: LD_PRELOAD, IFS.\n"
+                                  "  Instead: Leave it out of --env; a command may set it for itself.\n", ""),
+          "status, stdout, stderr")
+    status, found = verdicts("--env", "LD_PRELOAD=1", "ls")
+    equal((status, found), (1, [{"command": "ls", "blocked": True, "rule": "environment.protected", "span": None,
+                                 "block_reason": "environment: protected names may not be set: LD_PRELOAD.",
+                                 "suggestion": "Remove LD_PRELOAD from environment. A command may set it for "
+                                               "itself.",
+                                 "decision": "deny", "pack": None}]), "JSON")
+    protects = ("--set", "env.protect=SITE_*")
+    equal(run(*protects, "--env", "SITE_KEY=1", "ls")[0], 1, "the operator's names")
+    equal(verdicts("--env", "LD_PRELOAD=1", "poweroff")[1][0]["rule"][:6], "power.", "what is blocked anyway")
+    status, out, _ = run("--set", "tier.process.run=deny", "--env", "LD_PRELOAD=1", "ls")
+    equal((status, out), (1, "denied by tier.deny\n"), "what is denied anyway")
+    status, out, _ = run("--lines", "--env", "LD_PRELOAD=1", input=b"ls\npoweroff\n")
+    equal((status, [line.split(":")[1].split(".")[0] for line in out.splitlines()]),
+          (1, [" blocked by environment", " blocked by power"]), "lines")
+
+
+@suite.test()
 def test_operator_setting():
     text = "git commit -m 'shut it down: reboot'"
     anywhere = ("--set", "blocklist.literal_match=anywhere")
