@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/utf8.h"
 #include "cli/say.h"
 
 #define INDENT 2
@@ -22,28 +24,17 @@ void answer_print_json_error(const char *json, size_t len)
 
 /* ---- for people ---- */
 
-/* C0 but for tab, DEL, and C1 in UTF-8 (U+0080 to U+009F, ECMA-48). The bytes of it; 0: none. */
-static int answer_control_len(const unsigned char *at)
+/* @len bytes of one line. A tab stays: output is full of them. */
+static void answer_print_text(const char *text, size_t len)
 {
-	if ((at[0] < ' ' && at[0] != '\t') || at[0] == 0x7f)
-		return 1;
-	return at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? 2 : 0;
-}
+	AUTO_FREE char *shown = mem_realloc(NULL, 6 * len + 1);
+	const char *tab;
 
-/* @len bytes of UTF-8 without NUL, of one line. */
-static void answer_print_text(FILE *to, const char *text, size_t len)
-{
-	const unsigned char *at = (const unsigned char *)text, *end = at + len;
-
-	while (at < end) {
-		int control = answer_control_len(at);
-
-		if (control)
-			fprintf(to, "\\x%02x", at[control - 1]);
-		else
-			putc(*at, to);
-		at += control ? control : 1;
+	for (; (tab = memchr(text, '\t', len)); len -= (size_t)(tab + 1 - text), text = tab + 1) {
+		fwrite(shown, 1, utf8_show(shown, 6 * len, text, (size_t)(tab - text)), stdout);
+		putchar('\t');
 	}
+	fwrite(shown, 1, utf8_show(shown, 6 * len, text, len), stdout);
 }
 
 static bool answer_is_empty(json_t *value)
@@ -74,7 +65,7 @@ static void answer_print_scalar(json_t *value)
 	char *text;
 
 	if (json_is_string(value)) {
-		answer_print_text(stdout, json_string_value(value), json_string_length(value));
+		answer_print_text(json_string_value(value), json_string_length(value));
 		return;
 	}
 	text = json_dumps(value, JSON_ENCODE_ANY);
@@ -111,7 +102,7 @@ static void answer_print_lines(const char *text, int indent)
 		size_t len = strcspn(text, "\n");
 
 		printf("%*s", indent, "");
-		answer_print_text(stdout, text, len);
+		answer_print_text(text, len);
 		putchar('\n');
 		text += len + (text[len] == '\n');
 	}

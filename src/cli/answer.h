@@ -2,8 +2,8 @@
  * answer - prints the answer to a request: for programs as one JSON document, the result or an
  * object with error; for people as lines "name: value".
  *
- * For people null and what is empty are left out, and a control character in a text, which a
- * command may have written, is shown as \x1b.
+ * For people null and what is empty are left out, and a hidden character in a text, which a command
+ * may have written, is shown as \u202e; a tab stays.
  */
 #ifndef PROCPEN_CLI_ANSWER_H
 #define PROCPEN_CLI_ANSWER_H

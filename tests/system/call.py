@@ -150,9 +150,22 @@ def test_escapes_are_shown():
     status, out, _ = place.call("process.run", '{"command":"printf \'a\\\\033[2Jb\\\\302\\\\233c\\\\rd\'"}')
     equal(status, 0, "status")
     check("\x1b" not in out and "\u009b" not in out and "\r" not in out, repr(out))
-    check("a\\x1b[2Jb\\x9bc\\x0dd" in out, repr(out))
+    check("a\\u001b[2Jb\\u009bc\\u000dd" in out, repr(out))
     _, out, _ = place.call("process_run", '{"command":"printf \'a\\\\033[2Jb\'"}')
-    check("\x1b" not in out and "a\\x1b[2Jb" in out, repr(out))
+    check("\x1b" not in out and "a\\u001b[2Jb" in out, repr(out))
+
+
+@suite.test()
+def test_hidden_characters_are_shown():
+    """What turns text around or cannot be seen is shown by code, for people alone; tabs stay."""
+    place = Place()
+    params = json.dumps({"command": "printf '%s' \"$X\"", "environment": {"X": "\ta\u202eb\tc\u200bd"}})
+    for method in ("process.run", "process_run"):
+        _, out, _ = place.call(method, params)
+        check("\ta\\u202eb\tc\\u200bd" in out, repr(out))
+        check("\u202e" not in out and "\u200b" not in out, repr(out))
+    _, out, _ = place.call("process.run", params, "--json")
+    equal(json.loads(out)["stdout_summary"], "\ta\u202eb\tc\u200bd", "--json")
 
 
 @suite.test()
