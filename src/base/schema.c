@@ -102,10 +102,12 @@ static void schema_add_value(struct buf *out, const json_t *value)
 
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		buf_addf(out, "an object of %zu members", json_object_size(value));
+		buf_addf(out, "an object of %zu member%s", json_object_size(value),
+			 json_object_size(value) == 1 ? "" : "s");
 		break;
 	case JSON_ARRAY:
-		buf_addf(out, "an array of %zu elements", json_array_size(value));
+		buf_addf(out, "an array of %zu element%s", json_array_size(value),
+			 json_array_size(value) == 1 ? "" : "s");
 		break;
 	case JSON_STRING:
 		buf_addf(out, "\"%.*s\"%s", (int)shown, text, shown < len ? "..." : "");

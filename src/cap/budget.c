@@ -25,9 +25,10 @@ int budget_check(struct cap *c, struct err *e)
 		return 0;
 	spent = metrics_spent(c);
 	if (runs && spent.runs >= (uint64_t)runs)
-		return budget_refuse("runs", runs, CONFIG_BUDGET_RUNS, e);
+		return budget_refuse(runs == 1 ? "run" : "runs", runs, CONFIG_BUDGET_RUNS, e);
 	if (seconds && spent.cpu_us / 1000000 >= seconds)
-		return budget_refuse("seconds of processor time", seconds,
+		return budget_refuse(seconds == 1 ? "second of processor time"
+						  : "seconds of processor time", seconds,
 				     CONFIG_BUDGET_CPU_SECONDS, e);
 	return 0;
 }

@@ -72,6 +72,12 @@ void judge_input(const struct cap *c, const struct judge_part *part, struct ruli
 
 /* ---- in words ---- */
 
+/* What ends @text as a sentence; the operator may have written it with or without. */
+static const char *judge_stop(const char *text)
+{
+	return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
+}
+
 /* "rule "site.prod" denies "deploy.sh prod": reason" */
 static void judge_say(const struct ruling *ruling, char *text, size_t size)
 {
@@ -90,8 +96,10 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
-	err_hint(e, "%s%sDo not retry unchanged; the operator can change the rule (%.200s)",
-		 r->suggestion ? r->suggestion : "", r->suggestion ? " " : "", r->origin);
+	err_hint(e, "%s%s%sDo not retry unchanged; the operator can change the rule (%.200s)",
+		 r->suggestion ? r->suggestion : "",
+		 r->suggestion ? judge_stop(r->suggestion) : "", r->suggestion ? " " : "",
+		 r->origin);
 	err_detail(e, "rule", json_string(r->id));
 	if (ruling->pack)
 		err_detail(e, "pack", json_string(ruling->pack));
@@ -171,9 +179,12 @@ static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
 	char text[RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64];
 
 	if (ruling->rule)
-		judge_say(ruling, text, sizeof(text));
+		judge_say(ruling, text, sizeof(text) - 1);
+	else
+		strcpy(text, "The operator denies process.run");
+	strcat(text, judge_stop(text));
 	jsonw_bool(w, "blocked", true);
-	jsonw_str(w, "block_reason", ruling->rule ? text : "The operator denies process.run.");
+	jsonw_str(w, "block_reason", text);
 	jsonw_str(w, "rule", ruling->rule ? ruling->rule->id : "tier.deny");
 	jsonw_null(w, "span");
 	jsonw_str(w, "suggestion", ruling->rule ? ruling->rule->suggestion : NULL);

@@ -232,8 +232,8 @@ static void proctab_fail_full(const struct proctab *t, struct err *e)
 		if (json_array_size(leftovers) < LEFTOVERS_NAMED)
 			json_array_append_new(leftovers, json_string(p->id));
 	}
-	err_set(e, ERR_LIMIT_REACHED, "%d runs have live processes, the limit is %d", t->trees,
-		t->options.running_max);
+	err_set(e, ERR_LIMIT_REACHED, "%d run%s live processes, the limit is %d", t->trees,
+		t->trees == 1 ? " has" : "s have", t->options.running_max);
 	err_detail(e, "leftovers", leftovers);
 	if (*one)
 		err_hint(e, "Finished runs have left processes behind, such as %s: process.kill "

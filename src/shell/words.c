@@ -154,10 +154,11 @@ static int words_refuse(const struct words_reader *r, struct err *e)
 {
 	const char *at = r->lex.text.s + r->at;
 	int shown = (int)utf8_cut(at, r->lex.end - r->at, 16);
+	char quote = memchr(at, '"', (size_t)shown) ? '\'' : '"';
 
 	err_set(e, ERR_INVALID_PARAMS,
-		"cannot be split into words without a shell: %s at byte %zu (\"%.*s\")",
-		r->what, r->at, shown, at);
+		"cannot be split into words without a shell: %s at byte %zu (%c%.*s%c)",
+		r->what, r->at, quote, shown, at, quote);
 	return err_hint(e, "Set shell to true, use single quotes for plain text, or give the words "
 			   "in args.");
 }

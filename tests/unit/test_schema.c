@@ -129,7 +129,8 @@ static void test_schema_types_are_strict(void **state)
 		const char *value, *shown;
 	} rows[] = {
 		{ "true", "true" }, { "\"5\"", "\"5\"" }, { "5.5", "5.5" },
-		{ "[]", "an array of 0 elements" }, { "{\"a\":1}", "an object of 1 members" },
+		{ "[]", "an array of 0 elements" }, { "{\"a\":1}", "an object of 1 member" },
+		{ "[1]", "an array of 1 element" },
 		{ "1e300", "1e+300" },
 		{ "9007199254740993.0", "9007199254740992" },
 		{ "-5000000000000000000", "-5000000000000000000" },
