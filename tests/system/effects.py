@@ -89,7 +89,8 @@ def traced_calls(method, params, *options, before=None, follow=None, alone=False
     @alone, and where its state is. @before, if any, makes the parameters from those given."""
     with tempfile.TemporaryDirectory(prefix="procpen-effects-") as scratch:
         trace = os.path.join(scratch, "trace")
-        server = Server(*options, wrapper=tracer(trace))
+        # What is made in a silence, such as that of a human who is asked, is no effect of the call.
+        server = Server("--set", "sandbox.ahead=false", *options, wrapper=tracer(trace))
         server.ping()
         params = before(server, params) if before else params
         number = server.request(method, dict(params, intent="marked-call") if method == "process.run"
