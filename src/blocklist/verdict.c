@@ -145,6 +145,7 @@ static void verdict_add_match(const struct finding *f, bool named, struct buf *o
 static void verdict_add_position(const struct text *t, size_t at, struct buf *out)
 {
 	size_t line = 1, newlines = 0;
+	char quote;
 
 	for (size_t i = 0; i < t->len; i++) {
 		newlines += t->s[i] == '\n';
@@ -155,9 +156,10 @@ static void verdict_add_position(const struct text *t, size_t at, struct buf *ou
 	buf_addf(out, ", at byte %zu", at);
 	if (at >= t->len)
 		return;
-	buf_adds(out, ": \"");
+	quote = memchr(t->s + at, '"', t->len - at) ? '\'' : '"';
+	buf_addf(out, ": %c", quote);
 	verdict_quote_match(t, (struct span){ at, t->len }, out);
-	buf_addc(out, '"');
+	buf_addc(out, quote);
 }
 
 /* Invalid shell text, or text that is too complex to judge. */
