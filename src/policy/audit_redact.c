@@ -15,9 +15,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "policy/audit_mask.h"
 
 #define SHOWN_MAX 1024
-#define MASK "***"
 
 /* The least number of characters that must follow a token's prefix. */
 #define TOKEN_MIN 16
@@ -38,8 +38,7 @@ static const char *const secret_headers[] = {
 
 static const char *const token_prefixes[] = {
 	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-",
-	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
-	"hvs.",
+	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ", "hvs.",
 };
 
 /* Where the value of an option, or a word, is a secret. */
@@ -49,6 +48,7 @@ enum secret_place {
 	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
 	SECRET_WORD = 8,     /* the first word that is no option */
 };
+
 static const struct secret_option {
 	const char *program; /* with '*' at its end: a prefix of it */
 	const char *subcommand; /* a word before; NULL: none needed */
@@ -77,54 +77,18 @@ struct redact_command {
 	bool subcommand; /* a word before was that of the row */
 };
 
-static bool audit_redact_is_name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '-' || c == '.';
-}
-
-static bool audit_redact_is_gap(char c)
-{
-	return c == ' ' || c == '\t';
-}
+struct redact {
+	struct audit_mask mask;
+	struct redact_command command;
+};
 
 static size_t audit_redact_name_len(const char *p)
 {
 	size_t n = 0;
 
-	while (audit_redact_is_name_char(p[n]))
+	while (audit_mask_is_name_char(p[n]))
 		n++;
 	return n;
-}
-
-static bool audit_redact_is_quote(char c)
-{
-	return c == '"' || c == '\'';
-}
-
-/* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
-static size_t audit_redact_plain_len(const char *p)
-{
-	static const char ends[] = " \t\r\n\"'`&|;";
-	size_t n = strcspn(p, ends);
-
-	while (n > 0 && p[n - 1] == '\\' && p[n] && strchr(" \t&|;", p[n]))
-		n += 1 + strcspn(p + n + 1, ends);
-	return n;
-}
-
-/* The length of a "Bearer " or the like before the secret itself. */
-static size_t audit_redact_scheme_len(const char *p)
-{
-	static const char *const schemes[] = { "bearer", "basic", "digest", "token" };
-
-	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-		size_t len = strlen(schemes[i]);
-
-		if (strncasecmp(p, schemes[i], len) == 0 && audit_redact_is_gap(p[len]))
-			return len + strspn(p + len, " \t");
-	}
-	return 0;
 }
 
 /* ---- is this the name of a secret? ---- */
@@ -159,166 +123,170 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	return n >= 5 && strcasecmp(plain + n - 5, "token") == 0;
 }
 
-/* ---- the shapes: each returns how many bytes it consumed and has written, or 0 ---- */
+/* ---- the shapes: each masks what is here and goes behind it, or returns false ---- */
 
-/* Write @keep bytes of @p and a mask for the next @hide. */
-static size_t audit_redact_mask(struct buf *out, const char *p, size_t keep, size_t hide)
+static bool audit_redact_is_redirection(const char *p)
 {
-	buf_add(out, p, keep);
-	if (hide > 0)
-		buf_adds(out, MASK);
-	return keep + hide;
+	p += strspn(p, "0123456789");
+	p += *p == '&';
+	return *p == '<' || *p == '>';
 }
 
-/* The start of the value after "name" and its separator, or NULL: no such value. */
-static const char *audit_redact_value_start(const char *p, bool option)
+/* The start of the value behind an option without "=", or NULL. What <<< feeds it is its value;
+ * another redirection is not. */
+static const char *audit_redact_next_word(const struct redact *r, const char *p)
 {
-	const char *q = p + strspn(p, "\\\"'");
-	const char *sep = q + strspn(q, " \t");
+	const char *word = p + audit_mask_gap_len(&r->mask, p);
+	struct audit_place at = audit_mask_place(&r->mask, word);
+
+	if (word == p || *word == '-')
+		return NULL;
+	if (audit_quote_depth(&at.quote))
+		return word;
+	if (!strncmp(word, "<<<", 3))
+		return word + 3 + audit_mask_gap_len(&r->mask, word + 3);
+	return audit_redact_is_redirection(word) ? NULL : word;
+}
+
+/* The start of the value after a name and its separator, or NULL: no such value. */
+static const char *audit_redact_value_start(const struct redact *r, const char *p, bool option)
+{
+	const char *name_end = p + strspn(p, "\\\"'");
+	const char *sep = name_end + audit_mask_gap_len(&r->mask, name_end);
 
 	if (*sep == '=' || (*sep == ':' && strncmp(sep, "://", 3) != 0)) {
 		sep += sep[1] == '=' ? 2 : 1; /* also == and := */
-		return sep + strspn(sep, " \t");
+		return sep + audit_mask_gap_len(&r->mask, sep);
 	}
-	if (option && q == p && sep > q && *sep != '-')
-		return sep;
-	return NULL;
-}
-
-/* Mask the value that begins at @value, quoted or not; @p: what comes before stays. */
-static size_t audit_redact_mask_value(struct buf *out, const char *p, const char *value)
-{
-	value += *value == '$' && audit_redact_is_quote(value[1]);
-	size_t slashes = strspn(value, "\\");
-	char quote = value[slashes];
-
-	if (!audit_redact_is_quote(quote)) {
-		size_t scheme = audit_redact_scheme_len(value);
-
-		return audit_redact_mask(out, p, (size_t)(value - p),
-					 scheme + audit_redact_plain_len(value + scheme));
-	}
-	value += slashes + 1;
-	const char *end = value;
-
-	while (*end && (*end != quote || (slashes == 0 && end > value && end[-1] == '\\')))
-		end++;
-	return audit_redact_mask(out, p, (size_t)(value - p), (size_t)(end - value));
+	return option && name_end == p ? audit_redact_next_word(r, p) : NULL;
 }
 
 /* password=..., "api_key": "...", --token ... */
-static size_t audit_redact_mask_named(struct buf *out, const char *p)
+static bool audit_redact_mask_named(struct redact *r)
 {
+	const char *p = r->mask.at.p, *value;
 	size_t len = audit_redact_name_len(p);
+	bool whole = *p == '-' && audit_mask_begins_word(&r->mask, p);
 
-	if (len == 0 || !audit_redact_is_secret_name(p, len))
-		return 0;
-	const char *value = audit_redact_value_start(p + len, p[0] == '-');
-
-	return value ? audit_redact_mask_value(out, p, value) : 0;
+	if (!audit_redact_is_secret_name(p, len))
+		return false;
+	value = audit_redact_value_start(r, p + len, *p == '-');
+	if (!value)
+		return false;
+	whole &= value[-1] == '=';
+	return audit_mask_value(&r->mask, value, whole,
+				memchr(p + len, ':', (size_t)(value - p) - len));
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */
-static size_t audit_redact_mask_header(struct buf *out, const char *p)
+static bool audit_redact_mask_header(struct redact *r)
 {
 	for (size_t i = 0; i < COUNT_OF(secret_headers); i++) {
 		size_t len = strlen(secret_headers[i]);
+		const char *p = r->mask.at.p + len;
 
-		if (strncasecmp(p, secret_headers[i], len) != 0)
+		if (strncasecmp(r->mask.at.p, secret_headers[i], len) != 0)
 			continue;
-		size_t keep = len + strspn(p + len, " \t");
-
-		if (p[keep] != ':')
+		p += audit_mask_gap_len(&r->mask, p);
+		if (*p != ':')
 			continue;
-		keep += 1 + strspn(p + keep + 1, " \t");
-		return audit_redact_mask(out, p, keep, strcspn(p + keep, "\"'\r\n"));
+		p += 1 + audit_mask_gap_len(&r->mask, p + 1);
+		if (audit_quote_is_mark(*p))
+			return audit_mask_value(&r->mask, p, false, false);
+		audit_mask_line(&r->mask, p);
+		return true;
 	}
-	return 0;
+	return false;
 }
 
-static size_t audit_redact_mask_bearer(struct buf *out, const char *p)
+static bool audit_redact_mask_bearer(struct redact *r)
 {
-	if (strncasecmp(p, "bearer", 6) != 0 || !audit_redact_is_gap(p[6]))
-		return 0;
-	size_t keep = 6 + strspn(p + 6, " \t");
-	size_t hide = audit_redact_plain_len(p + keep);
+	const char *p = r->mask.at.p;
+	size_t keep = strncasecmp(p, "bearer", 6) ? 0 : audit_mask_gap_len(&r->mask, p + 6);
 
-	return hide >= TOKEN_MIN ? audit_redact_mask(out, p, keep, hide) : 0;
+	return keep && audit_mask_plain_len(p + 6 + keep) >= TOKEN_MIN &&
+	       audit_mask_value(&r->mask, p + 6 + keep, false, false);
 }
 
-/* -u name:password, as for curl: separate, attached, and quoted in whole or part. */
-static size_t audit_redact_mask_user(struct buf *out, const char *p)
+/* -u name:password, as for curl: separate and attached. */
+static bool audit_redact_mask_user(struct redact *r)
 {
+	const char *p = r->mask.at.p;
 	size_t flag = strncmp(p, "--user", 6) == 0 ? 6 : strncmp(p, "-u", 2) == 0 ? 2 : 0;
+	size_t gap = flag ? audit_mask_gap_len(&r->mask, p + flag) : 0;
+	bool attached = flag == 2 && (audit_mask_is_name_char(p[flag]) ||
+				      audit_quote_is_mark(p[flag]));
 
-	bool attached = flag == 2 && audit_redact_is_name_char(p[flag]);
+	if (!gap && flag && p[flag] == '=')
+		gap = 1 + audit_mask_gap_len(&r->mask, p + flag + 1);
+	if (flag == 0 || (!gap && !attached))
+		return false;
+	bool whole = (attached || p[flag] == '=') && audit_mask_begins_word(&r->mask, p);
 
-	if (flag == 0 || (!audit_redact_is_gap(p[flag]) && p[flag] != '=' && !attached))
-		return 0;
-	size_t value = flag + strspn(p + flag, " \t=\"'");
-	size_t keep = value + strcspn(p + value, ": \t\r\n\"'");
-
-	if (p[keep] != ':')
-		return 0;
-	keep++;
-
-	char quote = audit_redact_is_quote(p[keep]) ? p[keep++] : p[value - 1];
-
-	if (audit_redact_is_quote(quote))
-		return audit_redact_mask(out, p, keep,
-					 (size_t)(strchrnul(p + keep, quote) - (p + keep)));
-	return audit_redact_mask(out, p, keep, audit_redact_plain_len(p + keep));
+	return audit_mask_pair(&r->mask, p + flag + gap, whole);
 }
 
-/* scheme://name:password@host; @p stands at the "://". */
-static size_t audit_redact_mask_url(struct buf *out, const char *p)
-{
-	if (strncmp(p, "://", 3) != 0)
-		return 0;
-	size_t name = 3 + strcspn(p + 3, ":@/?# \t\r\n\"'");
-
-	if (p[name] != ':')
-		return 0;
-	size_t end = name + 1 + strcspn(p + name + 1, "@/?# \t\r\n\"'");
-
-	return p[end] == '@' ? audit_redact_mask(out, p, name + 1, end - name - 1) : 0;
-}
-
-static size_t audit_redact_mask_token(struct buf *out, const char *p)
+/* The length of the prefix of a token that is the @len bytes at @p; 0: they are none. */
+static size_t audit_redact_token_prefix(const char *p, size_t len)
 {
 	for (size_t i = 0; i < COUNT_OF(token_prefixes); i++) {
 		size_t keep = strlen(token_prefixes[i]);
 
-		if (strncmp(p, token_prefixes[i], keep) == 0) {
-			size_t len = audit_redact_name_len(p);
-
-			return len >= keep + TOKEN_MIN ? audit_redact_mask(out, p, keep, len - keep)
-						       : 0;
-		}
+		if (strncmp(p, token_prefixes[i], keep) == 0)
+			return len >= keep + TOKEN_MIN ? keep : 0;
 	}
 	return 0;
 }
 
+static bool audit_redact_mask_token(struct redact *r)
+{
+	const char *p = r->mask.at.p;
+	size_t len = audit_redact_name_len(p), keep = audit_redact_token_prefix(p, len);
+
+	if (keep)
+		audit_mask_hide(&r->mask, p + keep, p + len);
+	return keep > 0;
+}
+
+/* scheme://name:password@host, at the "://". */
+static bool audit_redact_mask_url(struct redact *r)
+{
+	const char *p = r->mask.at.p;
+
+	if (strncmp(p, "://", 3) != 0)
+		return false;
+	size_t name = 3 + strcspn(p + 3, ":@/?# \t\r\n\"'");
+
+	if (p[name] != ':')
+		return false;
+	size_t end = name + 1 + strcspn(p + name + 1, "@/?# \t\r\n\"'");
+
+	if (p[end] != '@' || end == name + 1)
+		return false;
+	audit_mask_hide(&r->mask, p + name + 1, p + end);
+	return true;
+}
+
 /* The body of a private key in PEM form. */
-static size_t audit_redact_mask_key(struct buf *out, const char *p)
+static bool audit_redact_mask_key(struct redact *r)
 {
 	static const char head[] = "-----BEGIN ", tail[] = "PRIVATE KEY-----";
 
-	if (strncmp(p, head, sizeof(head) - 1) != 0)
-		return 0;
-	const char *kind = p + sizeof(head) - 1;
+	if (strncmp(r->mask.at.p, head, sizeof(head) - 1) != 0)
+		return false;
+	const char *kind = r->mask.at.p + sizeof(head) - 1;
 	/* "RSA ", "ENCRYPTED " ... or nothing */
 	const char *body = kind + strspn(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ");
 
 	if (strncmp(body, "-----", 5) != 0 || body + 5 - kind < (ptrdiff_t)sizeof(tail) - 1)
-		return 0;
+		return false;
 	body += 5;
 	if (strncmp(body - (sizeof(tail) - 1), tail, sizeof(tail) - 1) != 0)
-		return 0;
+		return false;
 	const char *end = strstr(body, "-----END");
 
-	return audit_redact_mask(out, p, (size_t)(body - p),
-				 end ? (size_t)(end - body) : strlen(body));
+	audit_mask_hide(&r->mask, body, end ? end : body + strlen(body));
+	return true;
 }
 
 /* ---- options of programs ---- */
@@ -339,36 +307,31 @@ static const struct secret_option *audit_redact_find_program(const char *word, s
 	return NULL;
 }
 
-/* Bytes up to the end of a shell word. A quote opens a part of it at its start, behind "=" and
- * behind another part; elsewhere it is rather the end of what the whole command stands in. */
-static size_t audit_redact_word_len(const char *p)
-{
-	size_t n = audit_redact_plain_len(p);
-
-	while (audit_redact_is_quote(p[n]) && (!n || strchr("='\"", p[n - 1]))) {
-		const char *end = strchrnul(p + n + 1, p[n]);
-
-		n = (size_t)(end - p) + (*end != '\0');
-		n += audit_redact_plain_len(p + n);
-	}
-	return n;
-}
-
-/* The value of @row's option at @p, which is not the start of the text, or NULL. */
-static const char *audit_redact_option_value(const struct secret_option *row, const char *p)
+/* Bytes of @row's option at @p; 0: it is not there. */
+static size_t audit_redact_option_len(const struct secret_option *row, const char *p)
 {
 	size_t n = strlen(row->option);
-	const char *value = p + n;
+
+	return strncmp(p, row->option, n) ? 0 : n;
+}
+
+/* The value of @row's option or word that is here, or NULL. */
+static const char *audit_redact_option_value(const struct redact *r,
+					     const struct secret_option *row)
+{
+	const char *p = r->mask.at.p, *value = p + audit_redact_option_len(row, p);
+	size_t gap = audit_mask_gap_len(&r->mask, value);
 
 	if (row->places & SECRET_WORD)
-		return *p != '-' && strchr(" \t\"'", p[-1]) ? p : NULL;
-	if (strncmp(p, row->option, n) != 0)
+		return *p != '-' && strchr(" \t\n\"'", p[-1]) ? p : NULL;
+	if (value == p)
 		return NULL;
-	if (row->places & SECRET_NEXT && (audit_redact_is_gap(*value) || *value == '=')) {
-		value += strspn(value, " \t=");
-		if (*value == '-')
+	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
+		value = gap ? audit_redact_next_word(r, value)
+			    : value + 1 + audit_mask_gap_len(&r->mask, value + 1);
+		if (!value || *value == '-')
 			return NULL;
-	} else if (!(row->places & SECRET_ATTACHED) || audit_redact_is_gap(*value)) {
+	} else if (!(row->places & SECRET_ATTACHED) || gap) {
 		return NULL;
 	}
 	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))
@@ -376,15 +339,16 @@ static const char *audit_redact_option_value(const struct secret_option *row, co
 	return *value ? value : NULL;
 }
 
-/* The row of an option or word of @c at @p whose value, *@value, is a secret, or NULL. */
-static const struct secret_option *audit_redact_find_option(const struct redact_command *c,
-							    const char *p, const char **value)
+/* The row of an option or word here whose value, *@value, is a secret, or NULL. */
+static const struct secret_option *audit_redact_find_option(const struct redact *r,
+							    const char **value)
 {
+	const struct redact_command *c = &r->command;
 	const struct secret_option *row = c->first;
 	const struct secret_option *end = secret_options + COUNT_OF(secret_options);
 
 	for (; row && row < end && !strcmp(row->program, c->first->program); row++) {
-		*value = !row->subcommand || c->subcommand ? audit_redact_option_value(row, p)
+		*value = !row->subcommand || c->subcommand ? audit_redact_option_value(r, row)
 							    : NULL;
 		if (*value)
 			return row;
@@ -392,38 +356,43 @@ static const struct secret_option *audit_redact_find_option(const struct redact_
 	return NULL;
 }
 
-static size_t audit_redact_mask_option(struct buf *out, const char *p, struct redact_command *c)
+static bool audit_redact_mask_option(struct redact *r)
 {
-	const char *value;
-	const struct secret_option *row = audit_redact_find_option(c, p, &value);
+	const char *p = r->mask.at.p, *value;
+	const struct secret_option *row = audit_redact_find_option(r, &value);
+	bool whole = audit_mask_begins_word(&r->mask, p);
 
 	if (!row)
-		return 0;
-	c->subcommand &= !(row->places & SECRET_WORD);
-	return audit_redact_mask_value(out, p, value);
+		return false;
+	whole &= value == p || value[-1] == '=';
+	r->command.subcommand &= !(row->places & SECRET_WORD);
+	return audit_mask_value(&r->mask, value, whole, false);
 }
 
 /* -pVALUE, also where it looks like an option's name: -pmy-secret. What is called -password may be
  * one, so then the next word goes too. */
-static size_t audit_redact_mask_attached(struct buf *out, const char *p,
-					 const struct redact_command *c)
+static bool audit_redact_mask_attached(struct redact *r)
 {
-	const char *value;
-	const struct secret_option *row = audit_redact_find_option(c, p, &value);
-	size_t used, gap;
+	const char *p = r->mask.at.p, *value, *next;
+	const struct secret_option *row = audit_redact_find_option(r, &value);
+	bool whole = audit_mask_begins_word(&r->mask, p);
 
-	if (!row || !(row->places & SECRET_ATTACHED) || value != p + strlen(row->option))
-		return 0;
-	used = audit_redact_mask(out, p, (size_t)(value - p), audit_redact_word_len(value));
-	gap = strspn(p + used, " \t");
-	if (strncmp(p, "-pass", 5) != 0 || !gap || p[used + gap] == '-')
-		return used;
-	return used + audit_redact_mask_value(out, p + used, p + used + gap);
+	if (!row || !(row->places & SECRET_ATTACHED) ||
+	    value != p + audit_redact_option_len(row, p))
+		return false;
+	if (!audit_mask_value(&r->mask, value, whole, false))
+		return false;
+	next = strncmp(p, "-pass", 5) ? NULL : audit_redact_next_word(r, r->mask.at.p);
+	if (next)
+		audit_mask_value(&r->mask, next, false, false);
+	return true;
 }
 
-/* Note the word at @p, which is no secret: a program, or a subcommand. */
-static void audit_redact_note_word(struct redact_command *c, const char *p)
+/* Note the word that is here, which is no secret: a program, or a subcommand. */
+static void audit_redact_note_word(struct redact *r)
 {
+	struct redact_command *c = &r->command;
+	const char *p = r->mask.at.p;
 	size_t len = audit_redact_name_len(p);
 	const struct secret_option *program = audit_redact_find_program(p, len);
 	const char *subcommand = c->first ? c->first->subcommand : NULL;
@@ -439,64 +408,51 @@ static bool audit_redact_ends_command(const char *text, const char *p)
 {
 	if (*p == '\n') /* behind a backslash it ends nothing, unless that is one of two */
 		return p == text || p[-1] != '\\' || (p - text > 1 && p[-2] == '\\');
-	return strchr(";|&", *p) && strchr(" \t\n;|&", p[1]);
+	return *p && strchr(";|&", *p) && strchr(" \t\n;|&", p[1]);
 }
 
-static size_t audit_redact_mask_any(struct buf *out, const char *p)
+static void audit_redact_mask_word(struct redact *r)
 {
-	static size_t (*const shapes[])(struct buf * out, const char *p) = {
-		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_bearer,
-		audit_redact_mask_user,   audit_redact_mask_token,
+	static bool (*const shapes[])(struct redact *r) = {
+		audit_redact_mask_attached, audit_redact_mask_header, audit_redact_mask_named,
+		audit_redact_mask_bearer,   audit_redact_mask_user,   audit_redact_mask_token,
+		audit_redact_mask_option,
 	};
-	size_t used = 0;
 
-	for (size_t i = 0; i < COUNT_OF(shapes) && used == 0; i++)
-		used = shapes[i](out, p);
-	return used;
+	for (size_t i = 0; i < COUNT_OF(shapes); i++)
+		if (shapes[i](r))
+			return;
+	audit_redact_note_word(r);
 }
 
-static size_t audit_redact_mask_word(struct buf *out, const char *p, struct redact_command *c)
+/* Go one byte on, or behind the secret that is here. */
+static void audit_redact_step(struct redact *r)
 {
-	size_t used = audit_redact_mask_attached(out, p, c);
+	const char *p = r->mask.at.p;
 
-	if (used == 0)
-		used = audit_redact_mask_any(out, p);
-	if (used == 0)
-		used = audit_redact_mask_option(out, p, c);
-	if (used == 0)
-		audit_redact_note_word(c, p);
-	return used;
+	if (audit_mask_is_name_char(*p) && (p == r->mask.text || !audit_mask_is_name_char(p[-1])))
+		audit_redact_mask_word(r);
+	if (audit_redact_ends_command(r->mask.text, p))
+		r->command = (struct redact_command){ 0 };
+	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r))
+		audit_mask_hide(&r->mask, p + 1, p + 1);
 }
 
 char *audit_redact(const char *text)
 {
+	struct redact r = { .mask = { .text = text, .end = text + strlen(text), .at.p = text } };
+	struct buf *out = &r.mask.out;
+
 	/* Room for one more name than is shown, so that the cut comes last. */
-	struct buf out;
-	struct redact_command command = { 0 };
-	const char *p = text;
+	buf_init(out, 4 * SHOWN_MAX);
+	audit_quote_init(&r.mask.at.quote, false);
+	while (r.mask.at.p < r.mask.end && out->len <= SHOWN_MAX && !out->full)
+		audit_redact_step(&r);
+	if (r.mask.at.p < r.mask.end || out->len > SHOWN_MAX) {
+		size_t shown = out->len < SHOWN_MAX - 3 ? out->len : SHOWN_MAX - 3;
 
-	buf_init(&out, 4 * SHOWN_MAX);
-	while (*p && out.len <= SHOWN_MAX && !out.full) {
-		bool starts = audit_redact_is_name_char(*p) &&
-			      (p == text || !audit_redact_is_name_char(p[-1]));
-		size_t used = starts ? audit_redact_mask_word(&out, p, &command) : 0;
-
-		if (audit_redact_ends_command(text, p))
-			command = (struct redact_command){ 0 };
-
-		if (used == 0)
-			used = audit_redact_mask_url(&out, p);
-		if (used == 0)
-			used = audit_redact_mask_key(&out, p);
-		if (used == 0)
-			used = audit_redact_mask(&out, p, 1, 0);
-		p += used;
+		buf_truncate(out, utf8_cut(out->data ? out->data : "", out->len, shown));
+		buf_adds(out, "...");
 	}
-	if (*p || out.len > SHOWN_MAX) {
-		size_t shown = out.len < SHOWN_MAX - 3 ? out.len : SHOWN_MAX - 3;
-
-		buf_truncate(&out, utf8_cut(out.data ? out.data : "", out.len, shown));
-		buf_adds(&out, "...");
-	}
-	return out.data ? buf_steal(&out) : mem_strdup("");
+	return out->data ? buf_steal(out) : mem_strdup("");
 }

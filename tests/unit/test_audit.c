@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <sha2.h>
 
@@ -617,11 +618,23 @@ static void test_audit_default_dir(void **state)
 
 /* ---- masking ---- */
 
+struct masked {
+	const char *text, *shown;
+};
+
+static void assert_masked(const struct masked *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *shown = audit_redact(cases[i].text);
+
+		assert_string_equal(shown, cases[i].shown);
+		free(shown);
+	}
+}
+
 static void test_audit_redact_masks_secrets(void **state)
 {
-	static const struct {
-		const char *text, *shown;
-	} cases[] = {
+	static const struct masked cases[] = {
 		{ "mysql --password=hunter2 db", "mysql --password=*** db" },
 		{ "mysql --password hunter2 db", "mysql --password *** db" },
 		{ "PGPASSWORD=x psql", "PGPASSWORD=*** psql" },
@@ -645,12 +658,12 @@ static void test_audit_redact_masks_secrets(void **state)
 		{ "key sk-0123456789abcdefghij.", "key sk-***" },
 		{ "-d '{\"password\": \"a b\", \"x\": 1}'",
 		  "-d '{\"password\": \"***\", \"x\": 1}'" },
-		{ "-d \"{\\\"secret\\\":\\\"abc\\\"}\"", "-d \"{\\\"secret\\\":\\\"***\"}\"" },
+		{ "-d \"{\\\"secret\\\":\\\"abc\\\"}\"", "-d \"{\\\"secret\\\":\\\"***\\\"}\"" },
 		{ "-d '{\"Authorization\": \"x y\"}'", "-d '{\"Authorization\": \"***\"}'" },
 		{ "password: hunter2\nnext", "password: ***\nnext" },
 		{ "echo '-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----'",
 		  "echo '-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----'" },
-		{ "password='never closed", "password='***" },
+		{ "password='never closed", "password=***" },
 		{ "PASSWORD=$'hunter2' x", "PASSWORD=$'***' x" },
 		{ "PASSWORD=two\\ words\\;x; ls", "PASSWORD=***; ls" },
 		{ "password := hunter2", "password := ***" },
@@ -663,7 +676,7 @@ static void test_audit_redact_masks_secrets(void **state)
 		{ "curl -u 'me:two words' h", "curl -u 'me:***' h" },
 		{ "curl -u me:\"two words\" h", "curl -u me:\"***\" h" },
 		{ "mysql -phunter2 db", "mysql -p*** db" },
-		{ "/usr/bin/mysqldump -u me -p'a b' db", "/usr/bin/mysqldump -u me -p*** db" },
+		{ "/usr/bin/mysqldump -u me -p'a b' db", "/usr/bin/mysqldump -u me -p'***' db" },
 		{ "mysql -u root -pmy-secret-pw db", "mysql -u root -p*** db" },
 		{ "mysqldump -uroot -pdbpassword app", "mysqldump -uroot -p*** app" },
 		{ "mysql \\\n -phunter2 db", "mysql \\\n -p*** db" },
@@ -702,12 +715,67 @@ static void test_audit_redact_masks_secrets(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char *shown = audit_redact(cases[i].text);
+	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
+}
 
-		assert_string_equal(shown, cases[i].shown);
-		free(shown);
-	}
+/* The value is the whole word of the shell: lines that go on, and parts that are quoted. */
+static void test_audit_redact_masks_whole_words(void **state)
+{
+	static const struct masked cases[] = {
+		{ "true \\\n  --password \\\n  S3CRET x", "true \\\n  --password \\\n  *** x" },
+		{ "mysql -u root \\\n --password \\\n S3CRET db",
+		  "mysql -u root \\\n --password \\\n *** db" },
+		{ "TOKEN=abc\\\nS3CRET ls", "TOKEN=*** ls" },
+		{ "TOKEN=S3CRET \\\n ls", "TOKEN=*** \\\n ls" },
+		{ "TOKEN=S3CRET\\\n ls", "TOKEN=***\\\n ls" },
+		{ "curl -H \"Authorization: Bearer \\\nS3CRET\" h", "curl -H \"Authorization: ***\" h" },
+		{ "docker login -p \\\n S3CRET h", "docker login -p \\\n *** h" },
+		{ "curl -u \\\n me:S3CRET h", "curl -u \\\n me:*** h" },
+		{ "PGPASSWORD='it'\"'\"'sS3CRET' psql", "PGPASSWORD='***' psql" },
+		{ "x --token 'it'\"'\"'sS3CRET' y", "x --token '***' y" },
+		{ "x --password='it'\"'\"'sS3CRET' y", "x --password='***' y" },
+		{ "curl -u 'u:it'\"'\"'sS3CRET' h", "curl -u 'u:***' h" },
+		{ "curl -H 'Authorization: Bearer it'\"'\"'sS3CRET' h",
+		  "curl -H 'Authorization: ***' h" },
+		{ "docker login -p 'it'\"'\"'sS3CRET' h", "docker login -p '***' h" },
+		{ "TOKEN=pre\"S3CRET\" x", "TOKEN=*** x" },
+		{ "x --password=a\" S3CRET\" y", "x --password=*** y" },
+		{ "PASSWORD='a'\\''S3CRET' x", "PASSWORD='***' x" },
+		{ "PASSWORD=a\\\"S3CRET x", "PASSWORD=*** x" },
+		{ "PASSWORD=$'it\\'sS3CRET' x", "PASSWORD=$'***' x" },
+		{ "curl -H 'Authorization: Bearer 'S3CRET h", "curl -H 'Authorization: *** h" },
+		{ "curl -H Authorization:\"Bearer S3CRET\" h", "curl -H Authorization:\"***\" h" },
+		{ "curl -u 'u':S3CRET h", "curl -u 'u':*** h" },
+		{ "curl -u\"u:S3CRET\" h", "curl -u\"u:***\" h" },
+		{ "x \"--password=a S3CRET\" y", "x \"--password=***\" y" },
+		{ "curl -H \"Authorization: Digest username=\\\"x\\\", response=\\\"S3CRET\\\"\" h",
+		  "curl -H \"Authorization: ***\" h" },
+		{ "curl -H \"Cookie: x='S3CRET'\" h", "curl -H \"Cookie: ***\" h" },
+		{ "Authorization: Digest username=\"x\", response=\"S3CRET\"\nHost: h",
+		  "Authorization: ***\nHost: h" },
+		/* in another command, in JSON, in a program: only the value */
+		{ "sh -c \"mysql -p'S3CRET' db\"; ls", "sh -c \"mysql -p'***' db\"; ls" },
+		{ "bash -c 'PGPASSWORD='\"'\"'a S3CRET'\"'\"' psql'",
+		  "bash -c 'PGPASSWORD='***' psql'" },
+		{ "ssh h \"sh -c 'PGPASSWORD=\\\"a S3CRET\\\" psql'\"",
+		  "ssh h \"sh -c 'PGPASSWORD=\\\"***\\\" psql'\"" },
+		{ "curl -d '{\"password\":\"it'\"'\"'sS3CRET\",\"x\":1}' h",
+		  "curl -d '{\"password\":\"***\",\"x\":1}' h" },
+		{ "python -c \"f(password='S3CRET', user='me')\"",
+		  "python -c \"f(password='***', user='me')\"" },
+		/* an apostrophe that is no quote does not hide the quotes behind it */
+		{ "cat <<E\ndon't\nE\nx --password 'a S3CRET' y",
+		  "cat <<E\ndon't\nE\nx --password '***' y" },
+		{ "# don't\nx --password 'a'\"S3CRET\" y", "# don't\nx --password *** y" },
+		/* a redirection is no value, but what it feeds may be */
+		{ "x --password 12345", "x --password ***" },
+		{ "gh auth login --with-token <<< S3CRET", "gh auth login --with-token <<< ***" },
+		{ "docker login --password-stdin <<<\"S3CRET\" h",
+		  "docker login --password-stdin <<<\"***\" h" },
+	};
+
+	(void)state;
+	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 static void test_audit_redact_leaves_the_rest_alone(void **state)
@@ -724,6 +792,10 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"mysql db; mkdir -pv x", "docker login h && docker run -p 80:80 x",
 		"curl -b cookies.txt h", "vault login", "vault kv get x", "redis-cli -a", "zip -r a.zip b",
 		"openssl rsa -in k", "grep -w ldap x", "unzip -p a.zip f", "vault login -method=oidc",
+		"git log --author='pass'", "ls passwords/", "npm run token-report",
+		"grep -rn \"--password\" src", "git commit -m 'use --token' f", "curl -sSo u:x h",
+		"docker login --password-stdin < f", "gh auth login --with-token 2>/dev/null",
+		"x --token >f", "x --token \\\n --next", "cat tokens[1] x",
 	};
 
 	(void)state;
@@ -780,6 +852,34 @@ static void test_audit_redact_is_bounded(void **state)
 	free(text);
 }
 
+/* No shape looks far for what is not there, again and again. */
+static void test_audit_redact_takes_linear_time(void **state)
+{
+	enum { SIZE = 1 << 18 };
+	static const char *const starts[] = { "", "curl ", "mysql ", "'", "sh -c 'x ", "token='" };
+	static const char *const pieces[] = {
+		"://a:b", "://a:b/", "-u \"a", "-u=\"", "-u'a", "curl -b ", "token='", "token=\"",
+		"token=$'", "password[", "\"token\":\"", "token: '\"", "Cookie: ", "--token \\\n",
+		"bearer ", "vault login ", "-p\"", "-----BEGIN PRIVATE KEY", "don't ", "\\",
+	};
+	char *text = malloc(SIZE + 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++) {
+			size_t len = strlen(pieces[k]), n = strlen(starts[i]);
+			clock_t before = clock();
+
+			strcpy(text, starts[i]);
+			for (; n + len <= SIZE; n += len)
+				memcpy(text + n, pieces[k], len + 1);
+			free(audit_redact(text));
+			assert_true(clock() - before < 2 * CLOCKS_PER_SEC);
+		}
+	}
+	free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -805,8 +905,10 @@ int main(void)
 		TEST(test_audit_cannot_create),
 		TEST(test_audit_default_dir),
 		cmocka_unit_test(test_audit_redact_masks_secrets),
+		cmocka_unit_test(test_audit_redact_masks_whole_words),
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
+		cmocka_unit_test(test_audit_redact_takes_linear_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,286 @@
+#include "policy/audit_mask.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+#define MASK "***"
+
+bool audit_mask_is_name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
+}
+
+/* Does an argument begin at @p? */
+static bool audit_mask_begins_argument(const struct audit_mask *m, const char *p)
+{
+	return p > m->text && p[-1] == '\0';
+}
+
+size_t audit_mask_gap_len(const struct audit_mask *m, const char *p)
+{
+	const char *start = p;
+
+	for (;;) {
+		size_t slashes = strspn(p, "\\");
+
+		if (*p == ' ' || *p == '\t')
+			p++;
+		else if (slashes && p[slashes] == '\n')
+			p += slashes + 1;
+		else
+			break;
+	}
+	if (*p == '\0' && p < m->end)
+		p++;
+	return (size_t)(p - start);
+}
+
+/* The length of a "Bearer " or the like before the secret itself. */
+static size_t audit_mask_scheme_len(const struct audit_mask *m, const char *p)
+{
+	static const char *const schemes[] = { "bearer", "basic", "digest", "token" };
+
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		size_t len = strlen(schemes[i]);
+		size_t gap = strncasecmp(p, schemes[i], len) ? 0 : audit_mask_gap_len(m, p + len);
+
+		if (gap)
+			return len + gap;
+	}
+	return 0;
+}
+
+/* ---- places ---- */
+
+static void audit_mask_step_to(struct audit_place *at, const char *to)
+{
+	for (; at->p < to; at->p++)
+		if (*at->p)
+			audit_quote_step(&at->quote, *at->p);
+		else
+			audit_quote_init(&at->quote, true);
+}
+
+struct audit_place audit_mask_place(const struct audit_mask *m, const char *p)
+{
+	struct audit_place at = m->at;
+
+	audit_mask_step_to(&at, p);
+	return at;
+}
+
+void audit_mask_hide(struct audit_mask *m, const char *from, const char *to)
+{
+	for (const char *p = m->at.p; p < from && !m->out.full; p++)
+		buf_addc(&m->out, *p ? *p : ' ');
+	if (to > from)
+		buf_adds(&m->out, MASK);
+	audit_mask_step_to(&m->at, to > from ? to : from);
+}
+
+/* ---- the word that holds a value ---- */
+
+/* How far a value goes. */
+struct audit_reach {
+	unsigned stop; /* to a blank or separator that is not quoted at this level */
+	bool data;     /* it may stand in JSON or a program: "x", is not one word */
+};
+
+bool audit_mask_begins_word(const struct audit_mask *m, const char *p)
+{
+	if (audit_mask_begins_argument(m, p))
+		return true;
+	if (p == m->text || !audit_quote_is_mark(p[-1]))
+		return false;
+	return p - 1 == m->text || strchr(" \t\n=", p[-2]);
+}
+
+/* @whole: what is quoted with the value belongs to it. */
+static struct audit_reach audit_mask_reach(const struct audit_place *at, bool whole, bool data)
+{
+	unsigned depth = audit_quote_depth(&at->quote);
+
+	if (whole)
+		return (struct audit_reach){ .stop = depth ? depth - 1 : 0 };
+	return (struct audit_reach){ .stop = depth, .data = data || depth };
+}
+
+/* The quotes that a value began with are closed: does it end at @p? */
+static bool audit_mask_is_closed(const char *p, bool data)
+{
+	if (data)
+		return !audit_quote_is_mark(*p) && !audit_mask_is_name_char(*p) &&
+		       !strchr("\\$", *p);
+	return *p == ')';
+}
+
+static bool audit_mask_continues_line(const char *p, const char *start)
+{
+	return (p[0] == '\\' && p[1] == '\n') || (p[0] == '\n' && p > start && p[-1] == '\\');
+}
+
+/* Of the value at @at, the level that its first byte opens a quote of; AUDIT_QUOTE_LEVELS: none. */
+static unsigned audit_mask_opened_level(struct audit_place at)
+{
+	const char *mark = at.p + (*at.p == '$');
+	const unsigned depth = audit_quote_depth(&at.quote);
+
+	mark += strspn(mark, "\\");
+	if (!audit_quote_is_mark(*mark))
+		return AUDIT_QUOTE_LEVELS;
+	audit_mask_step_to(&at, mark + 1);
+	for (unsigned level = depth; level < AUDIT_QUOTE_LEVELS; level++)
+		if (at.quote.levels[level].open)
+			return level;
+	return AUDIT_QUOTE_LEVELS;
+}
+
+/* The end of the value at @at. What closes a quote before it, or continues the line behind it, is
+ * no part of it unless more of it follows. */
+static const char *audit_mask_find_end(struct audit_place at, struct audit_reach reach)
+{
+	const char *start = at.p, *end = at.p;
+	const unsigned depth = audit_quote_depth(&at.quote);
+	const unsigned level = audit_mask_opened_level(at);
+
+	for (; *at.p; at.p++) {
+		bool open = level < AUDIT_QUOTE_LEVELS && at.quote.levels[level].open;
+		unsigned before = audit_quote_depth(&at.quote), now;
+
+		if (audit_quote_step(&at.quote, *at.p) <= reach.stop)
+			break;
+		now = audit_quote_depth(&at.quote);
+		if ((now >= before || now >= depth) && !audit_mask_continues_line(at.p, start))
+			end = at.p + 1;
+		if (open && !at.quote.levels[level].open &&
+		    audit_mask_is_closed(at.p + 1, reach.data))
+			break;
+	}
+	return end;
+}
+
+size_t audit_mask_plain_len(const char *p)
+{
+	static const char ends[] = " \t\r\n\"'`&|;";
+	size_t n = strcspn(p, ends);
+
+	while (n > 0 && p[n - 1] == '\\' && p[n] && strchr(" \t&|;", p[n]))
+		n += 1 + strcspn(p + n + 1, ends);
+	return n - (n > 0 && audit_mask_continues_line(p + n - 1, p));
+}
+
+/* Bytes up to behind the quote that closes the one at @p, which may be escaped; 0: none is near. */
+static size_t audit_mask_quoted_len(const char *p)
+{
+	size_t slashes = strspn(p, "\\");
+
+	if (!audit_quote_is_mark(p[slashes]))
+		return 0;
+	for (size_t n = slashes + 1; n < AUDIT_MASK_NEAR && p[n]; n++)
+		if (p[n] == p[slashes] && (slashes || n == 1 || p[n - 1] != '\\'))
+			return n + 1;
+	return 0;
+}
+
+/* The least length of a value, as its own bytes have it: which quotes are open before it may be
+ * wrong, behind an apostrophe in a here-document for example. */
+static size_t audit_mask_least_len(const char *p, bool data)
+{
+	size_t n = audit_mask_quoted_len(p), more;
+
+	if (data)
+		return n ? n : audit_mask_plain_len(p);
+	do {
+		n += audit_mask_plain_len(p + n);
+		more = n && strchr("='\"", p[n - 1]) ? audit_mask_quoted_len(p + n) : 0;
+		n += more;
+	} while (more);
+	return n;
+}
+
+static const char *audit_mask_later(const char *a, const char *b)
+{
+	return a > b ? a : b;
+}
+
+/* Mask what is from @from to @to, but for the same quotes at both ends. */
+static void audit_mask_hide_value(struct audit_mask *m, const char *from, const char *to)
+{
+	const char *mark = from + (*from == '$');
+	size_t len = strspn(mark, "\\") + 1;
+
+	if (audit_quote_is_mark(mark[len - 1]) && to - mark >= (ptrdiff_t)(2 * len) &&
+	    !memcmp(mark, to - len, len))
+		audit_mask_hide(m, mark + len, to - len);
+	else
+		audit_mask_hide(m, from, to);
+}
+
+bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool data)
+{
+	const char *secret = value + audit_mask_scheme_len(m, value);
+	struct audit_place at = audit_mask_place(m, secret);
+	struct audit_reach reach =
+		audit_mask_reach(&at, whole || audit_mask_begins_argument(m, secret), data);
+	const char *end = audit_mask_find_end(at, reach);
+
+	end = audit_mask_later(end, secret + audit_mask_least_len(secret, reach.data));
+	if (end == value)
+		return false;
+	audit_mask_hide_value(m, value, end);
+	return true;
+}
+
+bool audit_mask_pair(struct audit_mask *m, const char *value, bool whole)
+{
+	struct audit_place at = audit_mask_place(m, value);
+	struct audit_reach reach =
+		audit_mask_reach(&at, whole || audit_mask_begins_argument(m, value), false);
+	const char *end;
+
+	while (*at.p && at.p < value + AUDIT_MASK_NEAR && *at.p != ':' && !strchr(" \t\r\n", *at.p))
+		audit_mask_step_to(&at, at.p + 1);
+	if (*at.p != ':')
+		return false;
+	audit_mask_step_to(&at, at.p + 1);
+	end = audit_mask_find_end(at, reach);
+	end = audit_mask_later(end, at.p + audit_mask_least_len(at.p, true));
+	if (end == at.p)
+		return false;
+	audit_mask_hide_value(m, at.p, end);
+	return true;
+}
+
+/* The end of what is at @at: of the quotes that it stands in, or of the line. Where it stands in
+ * none, as in a here-document, only a quote behind "=" is a part of it. */
+static const char *audit_mask_find_line_end(struct audit_place at)
+{
+	const char *start = at.p, *end = at.p;
+	const unsigned depth = audit_quote_depth(&at.quote);
+
+	for (; *at.p && (*at.p != '\n' || (at.p > start && at.p[-1] == '\\')); at.p++) {
+		unsigned before = audit_quote_depth(&at.quote);
+
+		if (audit_quote_step(&at.quote, *at.p) < depth)
+			break;
+		unsigned now = audit_quote_depth(&at.quote);
+
+		if (!depth && now > before && at.p > start && at.p[-1] != '=')
+			break;
+		if (now >= before || now >= depth)
+			end = at.p + 1;
+	}
+	return end;
+}
+
+void audit_mask_line(struct audit_mask *m, const char *value)
+{
+	const char *secret = value + audit_mask_scheme_len(m, value);
+	const char *end = audit_mask_find_line_end(audit_mask_place(m, secret));
+
+	audit_mask_hide(m, value, audit_mask_later(end, secret + strcspn(secret, "\"'\r\n")));
+}

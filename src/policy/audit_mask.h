@@ -1,0 +1,65 @@
+/*
+ * audit_mask - a copy of a command in which the values of secrets are masked.
+ *
+ * Knows how far a value goes: the shell word, argument, quoted text or line that holds it. Which
+ * values are secret is not its business (policy/audit_redact.c).
+ *
+ * Where the quotes before a value (policy/audit_quote.h) and its own bytes say different things
+ * about its end, the later one counts: to mask too much is the lesser harm.
+ */
+#ifndef PROCPEN_POLICY_AUDIT_MASK_H
+#define PROCPEN_POLICY_AUDIT_MASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "policy/audit_quote.h"
+
+/* How far to look for what must be there: looking again and again for what is not is expensive. */
+#define AUDIT_MASK_NEAR 4096
+
+struct audit_place {
+	const char *p;
+	struct audit_quote quote; /* open there */
+};
+
+/* A text for the shell, and behind it arguments, each behind a NUL. */
+struct audit_mask {
+	const char *text, *end;
+	struct audit_place at; /* what is before it is in @out */
+	struct buf out;
+};
+
+/* Is @c of a name, of an option too? */
+bool audit_mask_is_name_char(char c);
+
+/* Bytes between two words: blanks, backslashes that continue a line, the end of an argument. */
+size_t audit_mask_gap_len(const struct audit_mask *m, const char *p);
+
+/* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
+size_t audit_mask_plain_len(const char *p);
+
+/* Does a word or argument begin at @p, the quote before it not counted? */
+bool audit_mask_begins_word(const struct audit_mask *m, const char *p);
+
+/* The place @p, which is not before m->at. */
+struct audit_place audit_mask_place(const struct audit_mask *m, const char *p);
+
+/* Write what is before @from, and a mask for what is from there to @to, if anything; go there. */
+void audit_mask_hide(struct audit_mask *m, const char *from, const char *to);
+
+/*
+ * Mask the value at @value, and go behind it. @whole: it is of an option that begins a word, so all
+ * that is quoted with it is. @data: it may be of JSON or of a program, where "x", is not one word.
+ * False if there is none; then nothing is written.
+ */
+bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool data);
+
+/* The same for the password of the name:password at @value. */
+bool audit_mask_pair(struct audit_mask *m, const char *value, bool whole);
+
+/* Mask what is at @value up to the end of what it is quoted in, or of the line. */
+void audit_mask_line(struct audit_mask *m, const char *value);
+
+#endif
