@@ -67,8 +67,8 @@ static struct cap_call *cap_call_new(struct cap *c, struct req *r)
 	return call;
 }
 
-/* The command of the run that the call names, or NULL. */
-static const char *cap_target_command(const struct cap_call *call)
+/* The run that the call names, or NULL. */
+static const struct proc *cap_target(const struct cap_call *call)
 {
 	const struct proc *target = NULL;
 	struct err ignored = ERR_INIT;
@@ -76,7 +76,7 @@ static const char *cap_target_command(const struct cap_call *call)
 	if (call->event.process_id)
 		target = proctab_find(call->c->procs, call->event.process_id, &ignored);
 	err_release(&ignored);
-	return target ? target->command : NULL;
+	return target;
 }
 
 /* ---- audit ---- */
@@ -250,12 +250,13 @@ static void cap_start(struct cap_call *call, const char *rule)
  * it can write depends on the layers that work here, so the sandbox is prepared for that. */
 static json_t *cap_new_notice(const struct cap_call *call, bool question)
 {
+	const struct proc *target = cap_target(call);
 	struct blocklist_input shown = call->judge;
 	json_t *notice;
 
 	shown.stdin_len += call->stdin_held;
 	notice = notice_new(call->r, &call->event, &shown, call->row->input,
-			    cap_target_command(call), question);
+			    target ? target->command : NULL, question);
 	if (call->ruling.rule)
 		judge_add_rule(notice, &call->ruling);
 	if (question && call->row->flags & CAP_STARTS)
@@ -268,12 +269,13 @@ static json_t *cap_new_notice(const struct cap_call *call, bool question)
 /* Log the call on stderr. */
 static void cap_log_call(const struct cap_call *call, const char *what)
 {
+	const struct proc *target = cap_target(call);
 	struct buf json;
 
 	if (call->r->dialect->from_operator)
 		return;
 	buf_init(&json, NOTICE_MAX);
-	notice_write_log(&json, &call->event, cap_target_command(call));
+	notice_write_log(&json, &call->event, target ? target->masked : NULL);
 	log_notice("%s %s", what, json.data);
 	buf_release(&json);
 }
@@ -735,6 +737,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.process_id = p->id,
 		.capability = "process.run",
 		.command = p->command,
+		.masked = p->masked,
 		.cwd = p->settings->cwd,
 		.outcome = outcome,
 		.end = p->rare->failure ? NULL : &end,

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "policy/audit.h"
 #include "shell/words.h"
 
 #define SHOWN_MAX (32u * 1024 * 1024) /* above the longest input line */
@@ -33,6 +34,7 @@ static void command_join(struct command *c)
 		buf_adds(&b, c->args[i]);
 	}
 	c->shown = buf_steal(&b);
+	c->masked = audit_redact(c->text, c->args);
 }
 
 /* Build argv: @count leading words, then the request's args. */
@@ -199,6 +201,7 @@ void command_release(struct command *c)
 	free(c->args);
 	free(c->shown);
 	free(c->directory);
+	free(c->masked);
 	free(c->stdin_bytes);
 	for (size_t i = 0; c->environment && c->environment[i]; i++)
 		free(c->environment[i]);

@@ -25,6 +25,7 @@ struct command {
 	const char **args;   /* borrowed strings, NULL-terminated; NULL: the request has no args */
 	bool shell;
 	char *shown;         /* text and args joined by single spaces */
+	char *masked;        /* the same without secrets, for logs */
 	char **argv;         /* to execute, NULL-terminated; set by command_resolve() */
 	char *stdin_bytes;   /* decoded, or NULL */
 	size_t stdin_len;

@@ -23,6 +23,7 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 		return -1;
 	command_judge(command, call->c->config, call->c->shell, &call->judge);
 	call->event.command = command->shown;
+	call->event.masked = command->masked;
 	return 0;
 }
 

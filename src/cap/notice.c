@@ -219,7 +219,7 @@ json_t *notice_new(const struct req *r, const struct audit_event *event,
 
 static void notice_write_masked(struct jsonw *w, const char *key, const char *text)
 {
-	AUTO_FREE char *shown = text ? audit_redact(text) : NULL;
+	AUTO_FREE char *shown = text ? audit_redact(text, NULL) : NULL;
 
 	if (shown)
 		jsonw_str(w, key, shown);
@@ -234,10 +234,14 @@ void notice_write_log(struct buf *json, const struct audit_event *event, const c
 	jsonw_str(&w, "capability", event->capability);
 	jsonw_str(&w, "tier", event->tier);
 	jsonw_raw(&w, "request_id", event->request_id, strlen(event->request_id));
-	notice_write_masked(&w, "command", event->command);
+	if (event->masked)
+		jsonw_str(&w, "command", event->masked);
+	else
+		notice_write_masked(&w, "command", event->command);
 	if (event->process_id)
 		jsonw_str(&w, "process_id", event->process_id);
-	notice_write_masked(&w, "process_command", target);
+	if (target)
+		jsonw_str(&w, "process_command", target);
 	if (event->cwd)
 		jsonw_str(&w, "working_directory", event->cwd);
 	if (event->log_file)

@@ -27,7 +27,7 @@ json_t *notice_new(const struct req *r, const struct audit_event *event,
 
 /*
  * The notice for a line on stderr, which hosts keep in files: command and intent
- * masked as in the audit log, and no input. @target as above.
+ * masked as in the audit log, and no input. @target as above, but masked.
  */
 void notice_write_log(struct buf *json, const struct audit_event *event, const char *target);
 

@@ -270,6 +270,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	process_run_judge_typed(t, &call->judge);
 	call->event.command = t->command.shown;
+	call->event.masked = t->command.masked;
 	t->stdin_mode = process_run_stdin_mode(params);
 	process_run_hold_stdin(call);
 	t->result_options.stdin_ignored =
@@ -470,6 +471,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	const struct run_env env = process_run_env(call);
 	struct proc_spec spec = {
 		.command = t->command.shown,
+		.masked = t->command.masked,
 		.origin = call->r->id,
 		.path = t->path,
 		.argv = t->command.argv,

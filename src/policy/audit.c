@@ -187,7 +187,7 @@ static void audit_add_redacted(struct jsonw *w, const char *key, const char *tex
 {
 	if (!text)
 		return;
-	AUTO_FREE char *shown = audit_redact(text);
+	AUTO_FREE char *shown = audit_redact(text, NULL);
 
 	jsonw_str(w, key, shown);
 }
@@ -369,7 +369,10 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	if (event->grant)
 		jsonw_int(w, "grant", event->grant);
 	audit_add_text(w, "remember", event->remember, 64);
-	audit_add_redacted(w, "command", event->command);
+	if (event->masked)
+		jsonw_str(w, "command", event->masked);
+	else
+		audit_add_redacted(w, "command", event->command);
 	if (event->argv || (event->command && event->decision)) {
 		audit_hash_command(event, hash);
 		jsonw_str(w, "argv_sha256", hash);

@@ -51,7 +51,8 @@ struct audit_event {
 	const char *pack;       /* of the rule */
 	unsigned grant;         /* of the session: that allowed it, or that the answer made */
 	const char *remember;   /* what became of a wish to make one: session, ignored */
-	const char *command;    /* shown bounded and redacted */
+	const char *command;    /* shown bounded and redacted ... */
+	const char *masked;     /* ... like this; NULL: as a text without arguments */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;
 	const char *log_file;   /* that its output goes to as well */
@@ -133,8 +134,9 @@ char *audit_default_dir(void);
 /*
  * Copy of @text with everything masked that looks like a secret (password=...,
  * Authorization: ..., --token ...), at most 1,024 bytes, cut at a character (then it
- * ends in "..."). Heap.
+ * ends in "..."). @args follow it, with a blank before each; they are whole words, whatever they
+ * contain. NULL: none. Heap.
  */
-char *audit_redact(const char *text);
+char *audit_redact(const char *text, const char *const *args);
 
 #endif

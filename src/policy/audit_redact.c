@@ -438,9 +438,24 @@ static void audit_redact_step(struct redact *r)
 		audit_mask_hide(&r->mask, p + 1, p + 1);
 }
 
-char *audit_redact(const char *text)
+/* The text, and each argument behind a NUL. */
+static char *audit_redact_join(const char *text, const char *const *args, size_t *len)
 {
-	struct redact r = { .mask = { .text = text, .end = text + strlen(text), .at.p = text } };
+	struct buf joined;
+
+	buf_init(&joined, SIZE_MAX / 2);
+	buf_add(&joined, text, strlen(text) + 1);
+	for (; args && *args; args++)
+		buf_add(&joined, *args, strlen(*args) + 1);
+	*len = joined.len - 1;
+	return buf_steal(&joined);
+}
+
+char *audit_redact(const char *text, const char *const *args)
+{
+	size_t len;
+	AUTO_FREE char *joined = audit_redact_join(text, args, &len);
+	struct redact r = { .mask = { .text = joined, .end = joined + len, .at.p = joined } };
 	struct buf *out = &r.mask.out;
 
 	/* Room for one more name than is shown, so that the cut comes last. */

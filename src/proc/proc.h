@@ -92,6 +92,7 @@ struct proc_spec {
 	uint64_t seq;          /* set by the table */
 	struct proc *like;     /* ... too: a run that may have the same settings, or NULL */
 	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
+	const char *masked;    /* the same without secrets, for logs; NULL: it has none */
 	const char *origin;    /* request id, for the record of the end */
 	const char *path;      /* program to execute */
 	char *const *argv;
@@ -236,6 +237,7 @@ struct proc {
 	struct output out, err;
 	struct arrivals arrivals;
 	struct proc_live *live;       /* NULL once no process of it lives */
+	const char *masked;           /* the command without secrets, for logs */
 	char command[];
 };
 

@@ -210,16 +210,20 @@ void proc_rare_init(struct proc_rare *r, uint64_t head_bytes, uint64_t tail_byte
 static struct proc *proc_new_record(const struct proc_env *env, const struct proc_spec *spec,
 				    const struct confine_run *run)
 {
+	bool differs = spec->masked && strcmp(spec->masked, spec->command);
 	size_t command = strlen(spec->command) + 1;
+	size_t masked = differs ? strlen(spec->masked) + 1 : 0;
 	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
 	/* One allocation per record: a thousand are kept. */
-	struct proc *p = mem_zalloc(sizeof(*p) + command + origin);
+	struct proc *p = mem_zalloc(sizeof(*p) + command + origin + masked);
+	char *rest = p->command + command;
 
 	p->env = env;
 	memcpy(p->command, spec->command, command);
 	p->has_origin = origin;
 	if (origin)
-		memcpy(p->command + command, spec->origin, origin);
+		memcpy(rest, spec->origin, origin);
+	p->masked = masked ? memcpy(rest + origin, spec->masked, masked) : p->command;
 	p->settings = proc_settings_get(spec, run);
 	p->rare = mem_zalloc(sizeof(*p->rare));
 	proc_rare_init(p->rare, env->head_bytes, env->tail_bytes);

@@ -169,7 +169,7 @@ static void test_audit_all_members(void **state)
 	static const struct audit_end end = { 1, "SIGHUP", "none", 2, 3, 4, 5, 6, "x: y" };
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
-		"git", 1, "session", "ls -l ''",
+		"git", 1, "session", "ls -l ''", NULL,
 		argv, "/ws", "/ws/log", "nobody", "look", "a\0b", 3,
 		"echo --password=x", true, "all", runs, "running/none", &end,
 	};
@@ -625,7 +625,7 @@ struct masked {
 static void assert_masked(const struct masked *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		char *shown = audit_redact(cases[i].text);
+		char *shown = audit_redact(cases[i].text, NULL);
 
 		assert_string_equal(shown, cases[i].shown);
 		free(shown);
@@ -778,6 +778,39 @@ static void test_audit_redact_masks_whole_words(void **state)
 	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
+/* An argument is a word whatever it contains. */
+static void test_audit_redact_masks_arguments(void **state)
+{
+	static const struct {
+		const char *text, *args[6], *shown;
+	} cases[] = {
+		{ "x", { "--password", "a'bS3CRET", "y" }, "x --password *** y" },
+		{ "x", { "--password=a'b S3CRET", "y" }, "x --password=*** y" },
+		{ "x", { "PASSWORD=a\"S3CRET", "y" }, "x PASSWORD=*** y" },
+		{ "x", { "--token", "a S3CRET" }, "x --token ***" },
+		{ "x", { "--token", "--next" }, "x --token --next" },
+		{ "x", { "--token" }, "x --token" },
+		{ "x", { "", "a b", "" }, "x  a b " },
+		{ "curl", { "-u", "me:a S3CRET", "h" }, "curl -u me:*** h" },
+		{ "curl", { "-H", "Authorization: Digest x=\"S3CRET\", y=\"S3CRET\"", "h" },
+		  "curl -H Authorization: *** h" },
+		{ "mysql", { "-pa S3CRET", "db" }, "mysql -p*** db" },
+		{ "mysql", { "-p", "db" }, "mysql -p db" },
+		{ "docker", { "login", "-p", "a \"S3CRET", "h" }, "docker login -p *** h" },
+		{ "vault", { "login", "a S3CRET" }, "vault login ***" },
+		{ "sh", { "-c", "PGPASSWORD='a S3CRET' psql -l" }, "sh -c PGPASSWORD='***' psql -l" },
+		{ "sh -c 'x", { "--password", "a S3CRET", "y" }, "sh -c 'x --password *** y" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *shown = audit_redact(cases[i].text, cases[i].args);
+
+		assert_string_equal(shown, cases[i].shown);
+		free(shown);
+	}
+}
+
 static void test_audit_redact_leaves_the_rest_alone(void **state)
 {
 	static const char *const texts[] = {
@@ -800,7 +833,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		char *shown = audit_redact(texts[i]);
+		char *shown = audit_redact(texts[i], NULL);
 
 		assert_string_equal(shown, texts[i]);
 		free(shown);
@@ -823,7 +856,7 @@ static void test_audit_redact_is_bounded(void **state)
 		for (; n + len <= SIZE; n += len)
 			memcpy(text + n, pieces[i], len);
 		text[n] = '\0';
-		char *shown = audit_redact(text);
+		char *shown = audit_redact(text, NULL);
 		json_t *valid = json_string(shown); /* NULL if it is not UTF-8 */
 
 		assert_true(strlen(shown) <= 1024);
@@ -835,18 +868,18 @@ static void test_audit_redact_is_bounded(void **state)
 	memset(text, 'a', 2000);
 	text[1000] = ' ';
 	strcpy(text + 1001, "password=hunter2hunter2hunter2");
-	char *shown = audit_redact(text);
+	char *shown = audit_redact(text, NULL);
 
 	assert_null(strstr(shown, "hunter2"));
 	free(shown);
 	memset(text, 'a', 2000);
 	text[2000] = '\0';
-	shown = audit_redact(text);
+	shown = audit_redact(text, NULL);
 	assert_int_equal(strlen(shown), 1024);
 	assert_string_equal(shown + 1021, "...");
 	free(shown);
 	text[1024] = '\0';
-	shown = audit_redact(text);
+	shown = audit_redact(text, NULL);
 	assert_string_equal(shown, text);
 	free(shown);
 	free(text);
@@ -873,7 +906,7 @@ static void test_audit_redact_takes_linear_time(void **state)
 			strcpy(text, starts[i]);
 			for (; n + len <= SIZE; n += len)
 				memcpy(text + n, pieces[k], len + 1);
-			free(audit_redact(text));
+			free(audit_redact(text, NULL));
 			assert_true(clock() - before < 2 * CLOCKS_PER_SEC);
 		}
 	}
@@ -906,6 +939,7 @@ int main(void)
 		TEST(test_audit_default_dir),
 		cmocka_unit_test(test_audit_redact_masks_secrets),
 		cmocka_unit_test(test_audit_redact_masks_whole_words),
+		cmocka_unit_test(test_audit_redact_masks_arguments),
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
