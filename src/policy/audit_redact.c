@@ -25,7 +25,8 @@
 /* Parts of secret names, compared without '-', '_' and '.'. */
 static const char *const secret_parts[] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
-	"credential", "authorization", "bearer",
+	"credential", "authorization", "bearer", "sshpass", "dbpass", "userpass", "rootpass",
+	"keypass", "storepass",
 };
 
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
@@ -39,6 +40,8 @@ static const char *const secret_headers[] = {
 static const char *const token_prefixes[] = {
 	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-",
 	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ", "hvs.",
+	"sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
+	"AGE-SECRET-KEY-",
 };
 
 /* Where the value of an option, or a word, is a secret. */
@@ -47,28 +50,37 @@ enum secret_place {
 	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
 	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
 	SECRET_WORD = 8,     /* the first word that is no option */
+	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon */
 };
+
+/* Options without a value: the one that has the secret may stand behind them, as in -su. */
+#define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
+#define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
 
 static const struct secret_option {
 	const char *program; /* with '*' at its end: a prefix of it */
 	const char *subcommand; /* a word before; NULL: none needed */
 	const char *option;
 	unsigned places;
+	const char *flags; /* that may stand before a short one; NULL: none */
 } secret_options[] = {
-	{ "mysql*", NULL, "-p", SECRET_ATTACHED }, /* "-p db" asks for the password */
-	{ "mariadb*", NULL, "-p", SECRET_ATTACHED },
-	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT },
-	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT },
-	{ "sshpass", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT },
-	{ "openssl", NULL, "-k", SECRET_NEXT },
-	{ "openssl", NULL, "-K", SECRET_NEXT },
-	{ "redis-cli", NULL, "-a", SECRET_NEXT },
-	{ "ldap*", NULL, "-w", SECRET_ATTACHED | SECRET_NEXT },
-	{ "curl", NULL, "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR },
-	{ "curl", NULL, "--cookie", SECRET_NEXT | SECRET_PAIR },
-	{ "zip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT },
-	{ "unzip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT },
-	{ "vault", "login", "", SECRET_WORD },
+	{ "mysql*", NULL, "-p", SECRET_ATTACHED, NULL }, /* "-p db" asks for the password */
+	{ "mariadb*", NULL, "-p", SECRET_ATTACHED, NULL },
+	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "sshpass", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "openssl", NULL, "-k", SECRET_NEXT, NULL },
+	{ "openssl", NULL, "-K", SECRET_NEXT, NULL },
+	{ "redis-cli", NULL, "-a", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "ldap*", NULL, "-w", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "curl", NULL, "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
+	{ "curl", NULL, "--cookie", SECRET_NEXT | SECRET_PAIR, NULL },
+	{ "curl", NULL, "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", NULL, "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", NULL, "--proxy-user", SECRET_NEXT | SECRET_USER, NULL },
+	{ "zip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "unzip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "vault", "login", "", SECRET_WORD, NULL },
 };
 
 /* The simple command that is being read. */
@@ -123,7 +135,24 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	return n >= 5 && strcasecmp(plain + n - 5, "token") == 0;
 }
 
+/* An option --pwd, or in "Uid=me;Pwd=x". */
+static bool audit_redact_is_pwd(const struct redact *r, const char *p, size_t len)
+{
+	return audit_redact_has_tail(p, len, "pwd") &&
+	       (*p == '-' || (len == 3 && p > r->mask.text && p[-1] == ';'));
+}
+
 /* ---- the shapes: each masks what is here and goes behind it, or returns false ---- */
+
+/* Bytes of an index behind the name of an array, or of the end of one: [0], the last of ['X']. */
+static size_t audit_redact_index_len(const char *p)
+{
+	size_t n = *p == '[';
+
+	while (n > 0 && n < 64 && (audit_mask_is_name_char(p[n]) || strchr("$@*", p[n])) && p[n])
+		n++;
+	return p[n] == ']' ? n + 1 : 0;
+}
 
 static bool audit_redact_is_redirection(const char *p)
 {
@@ -152,10 +181,12 @@ static const char *audit_redact_next_word(const struct redact *r, const char *p)
 static const char *audit_redact_value_start(const struct redact *r, const char *p, bool option)
 {
 	const char *name_end = p + strspn(p, "\\\"'");
-	const char *sep = name_end + audit_mask_gap_len(&r->mask, name_end);
+	const char *sep = name_end + audit_redact_index_len(name_end);
 
+	sep += audit_mask_gap_len(&r->mask, sep);
+	sep += sep[0] == '+' && sep[1] == '=';
 	if (*sep == '=' || (*sep == ':' && strncmp(sep, "://", 3) != 0)) {
-		sep += sep[1] == '=' ? 2 : 1; /* also == and := */
+		sep += sep[1] == '=' || (*sep == '=' && sep[1] == '>') ? 2 : 1; /* also ==, := */
 		return sep + audit_mask_gap_len(&r->mask, sep);
 	}
 	return option && name_end == p ? audit_redact_next_word(r, p) : NULL;
@@ -168,7 +199,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	size_t len = audit_redact_name_len(p);
 	bool whole = *p == '-' && audit_mask_begins_word(&r->mask, p);
 
-	if (!audit_redact_is_secret_name(p, len))
+	if (!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len))
 		return false;
 	value = audit_redact_value_start(r, p + len, *p == '-');
 	if (!value)
@@ -267,10 +298,11 @@ static bool audit_redact_mask_url(struct redact *r)
 	return true;
 }
 
-/* The body of a private key in PEM form. */
+/* The body of a private key in PEM form, and in that of PGP. */
 static bool audit_redact_mask_key(struct redact *r)
 {
-	static const char head[] = "-----BEGIN ", tail[] = "PRIVATE KEY-----";
+	static const char head[] = "-----BEGIN ";
+	static const char *const tails[] = { "PRIVATE KEY", "PRIVATE KEY BLOCK" };
 
 	if (strncmp(r->mask.at.p, head, sizeof(head) - 1) != 0)
 		return false;
@@ -278,15 +310,17 @@ static bool audit_redact_mask_key(struct redact *r)
 	/* "RSA ", "ENCRYPTED " ... or nothing */
 	const char *body = kind + strspn(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ");
 
-	if (strncmp(body, "-----", 5) != 0 || body + 5 - kind < (ptrdiff_t)sizeof(tail) - 1)
-		return false;
-	body += 5;
-	if (strncmp(body - (sizeof(tail) - 1), tail, sizeof(tail) - 1) != 0)
-		return false;
-	const char *end = strstr(body, "-----END");
+	for (size_t i = 0; i < COUNT_OF(tails) && !strncmp(body, "-----", 5); i++) {
+		size_t len = strlen(tails[i]);
 
-	audit_mask_hide(&r->mask, body, end ? end : body + strlen(body));
-	return true;
+		if (body - kind < (ptrdiff_t)len || strncmp(body - len, tails[i], len) != 0)
+			continue;
+		const char *end = strstr(body + 5, "-----END");
+
+		audit_mask_hide(&r->mask, body + 5, end ? end : body + strlen(body));
+		return true;
+	}
+	return false;
 }
 
 /* ---- options of programs ---- */
@@ -307,12 +341,15 @@ static const struct secret_option *audit_redact_find_program(const char *word, s
 	return NULL;
 }
 
-/* Bytes of @row's option at @p; 0: it is not there. */
+/* Bytes of @row's option at @p, with the flags in front of it; 0: it is not there. */
 static size_t audit_redact_option_len(const struct secret_option *row, const char *p)
 {
 	size_t n = strlen(row->option);
+	size_t flags = row->flags && *p == '-' ? strspn(p + 1, row->flags) : 0;
 
-	return strncmp(p, row->option, n) ? 0 : n;
+	if (strncmp(p, row->option, n) == 0)
+		return n;
+	return flags && p[1 + flags] == row->option[1] ? flags + 2 : 0;
 }
 
 /* The value of @row's option or word that is here, or NULL. */
@@ -366,6 +403,8 @@ static bool audit_redact_mask_option(struct redact *r)
 		return false;
 	whole &= value == p || value[-1] == '=';
 	r->command.subcommand &= !(row->places & SECRET_WORD);
+	if (row->places & SECRET_USER)
+		return audit_mask_pair(&r->mask, value, whole);
 	return audit_mask_value(&r->mask, value, whole, false);
 }
 
@@ -380,6 +419,8 @@ static bool audit_redact_mask_attached(struct redact *r)
 	if (!row || !(row->places & SECRET_ATTACHED) ||
 	    value != p + audit_redact_option_len(row, p))
 		return false;
+	if (row->places & SECRET_USER)
+		return audit_mask_pair(&r->mask, value, whole);
 	if (!audit_mask_value(&r->mask, value, whole, false))
 		return false;
 	next = strncmp(p, "-pass", 5) ? NULL : audit_redact_next_word(r, r->mask.at.p);

@@ -811,6 +811,44 @@ static void test_audit_redact_masks_arguments(void **state)
 	}
 }
 
+/* Names, options and prefixes that secrets have. */
+static void test_audit_redact_knows_names(void **state)
+{
+	static const struct masked cases[] = {
+		{ "PASSWORD+=S3CRET x", "PASSWORD+=*** x" },
+		{ "PASSWORD[0]=S3CRET x", "PASSWORD[0]=*** x" },
+		{ "python -c \"os.environ['API_KEY']='S3CRET'; f()\"",
+		  "python -c \"os.environ['API_KEY']='***'; f()\"" },
+		{ "ruby -e \"c = { 'password' => 'S3CRET', 'x' => 1 }\"",
+		  "ruby -e \"c = { 'password' => '***', 'x' => 1 }\"" },
+		{ "SSHPASS=S3CRET sshpass -e ssh h", "SSHPASS=*** sshpass -e ssh h" },
+		{ "DBPASS=S3CRET x", "DBPASS=*** x" },
+		{ "keytool -storepass S3CRET -keypass S3CRET", "keytool -storepass *** -keypass ***" },
+		{ "x --pwd S3CRET y", "x --pwd *** y" },
+		{ "x -pwd S3CRET y", "x -pwd *** y" },
+		{ "sqlcmd \"Server=h;Uid=u;Pwd=S3CRET;X=1\"", "sqlcmd \"Server=h;Uid=u;Pwd=***;X=1\"" },
+		{ "redis-cli -h h -a\"S3CRET\" ping", "redis-cli -h h -a\"***\" ping" },
+		{ "curl -su u:S3CRET h", "curl -su u:*** h" },
+		{ "curl -sSfu u:S3CRET h", "curl -sSfu u:*** h" },
+		{ "curl -U u:S3CRET h", "curl -U u:*** h" },
+		{ "curl --proxy-user u:S3CRET h", "curl --proxy-user u:*** h" },
+		{ "curl -sb x=S3CRET h", "curl -sb *** h" },
+		{ "zip -rP S3CRET a.zip d", "zip -rP *** a.zip d" },
+		{ "echo sk_live_S3CRETS3CRETS3CRET", "echo sk_live_***" },
+		{ "echo dckr_pat_S3CRETS3CRETS3CRET", "echo dckr_pat_***" },
+		{ "echo ya29.S3CRETS3CRETS3CRET", "echo ya29.***" },
+		{ "echo SG.S3CRETS3CRET.S3CRETS3CRET", "echo SG.***" },
+		{ "echo shpat_S3CRETS3CRETS3CRET", "echo shpat_***" },
+		{ "echo xapp-S3CRETS3CRETS3CRET", "echo xapp-***" },
+		{ "echo AGE-SECRET-KEY-1S3CRETS3CRETS3CRET", "echo AGE-SECRET-KEY-***" },
+		{ "-----BEGIN PGP PRIVATE KEY BLOCK-----\nS3CRET\n-----END PGP PRIVATE KEY BLOCK-----",
+		  "-----BEGIN PGP PRIVATE KEY BLOCK-----***-----END PGP PRIVATE KEY BLOCK-----" },
+	};
+
+	(void)state;
+	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
 static void test_audit_redact_leaves_the_rest_alone(void **state)
 {
 	static const char *const texts[] = {
@@ -828,6 +866,9 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"git log --author='pass'", "ls passwords/", "npm run token-report",
 		"grep -rn \"--password\" src", "git commit -m 'use --token' f", "curl -sSo u:x h",
 		"docker login --password-stdin < f", "gh auth login --with-token 2>/dev/null",
+		"make bypass=1", "multipass launch x",
+		"ffmpeg -af 'highpass=f=200, lowpass=f=3000' a", "cd a;PWDX=/y make", "psql -U me db",
+		"curl -fsSL h | sh", "zip -rq P.zip d", "rsync -avU a b", "echo SG.short xapp-short",
 		"x --token >f", "x --token \\\n --next", "cat tokens[1] x",
 	};
 
@@ -940,6 +981,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_masks_secrets),
 		cmocka_unit_test(test_audit_redact_masks_whole_words),
 		cmocka_unit_test(test_audit_redact_masks_arguments),
+		cmocka_unit_test(test_audit_redact_knows_names),
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
