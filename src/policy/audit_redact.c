@@ -279,23 +279,54 @@ static bool audit_redact_mask_token(struct redact *r)
 	return keep > 0;
 }
 
+/* Bytes of the password in a URL, whose name ends before @p, or 0: none. It may hold an "@", and
+ * against the rules a "/" too; but a port and a variable are none. */
+static size_t audit_redact_password_len(const char *p)
+{
+	bool secret = !strchr("{<%$", *p) && !strchr("/?#", p[strspn(p, "0123456789")]);
+	size_t len = 0;
+
+	for (size_t n = 0; n < AUDIT_MASK_NEAR && p[n] && !strchr("?# \t\r\n\"'", p[n]); n++) {
+		if (p[n] == '/' && (len || !secret))
+			break;
+		if (p[n] == '@')
+			len = n;
+	}
+	return len;
+}
+
+/* Is the name in a URL rather a token? */
+static bool audit_redact_is_url_token(const struct redact *r, const char *name, size_t len)
+{
+	const char *scheme_end = name - 3;
+	bool digit = false;
+
+	if (len < TOKEN_MIN || scheme_end - r->mask.text < 4 ||
+	    (strncasecmp(scheme_end - 4, "http", 4) && strncasecmp(scheme_end - 4, "ttps", 4)))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		digit |= name[i] >= '0' && name[i] <= '9';
+	return digit && !audit_redact_token_prefix(name, len);
+}
+
 /* scheme://name:password@host, at the "://". */
 static bool audit_redact_mask_url(struct redact *r)
 {
-	const char *p = r->mask.at.p;
+	const char *name = r->mask.at.p + 3;
+	size_t len;
 
-	if (strncmp(p, "://", 3) != 0)
+	if (strncmp(r->mask.at.p, "://", 3) != 0)
 		return false;
-	size_t name = 3 + strcspn(p + 3, ":@/?# \t\r\n\"'");
-
-	if (p[name] != ':')
-		return false;
-	size_t end = name + 1 + strcspn(p + name + 1, "@/?# \t\r\n\"'");
-
-	if (p[end] != '@' || end == name + 1)
-		return false;
-	audit_mask_hide(&r->mask, p + name + 1, p + end);
-	return true;
+	len = strcspn(name, ":@/?#[ \t\r\n\"'");
+	if (name[len] == '@' && audit_redact_is_url_token(r, name, len)) {
+		audit_mask_hide(&r->mask, name, name + len);
+		return true;
+	}
+	name += len + 1;
+	len = name[-1] == ':' ? audit_redact_password_len(name) : 0;
+	if (len > 0)
+		audit_mask_hide(&r->mask, name, name + len);
+	return len > 0;
 }
 
 /* The body of a private key in PEM form, and in that of PGP. */

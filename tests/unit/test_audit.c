@@ -849,6 +849,22 @@ static void test_audit_redact_knows_names(void **state)
 	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
+/* The name in a URL stays if it is not the secret itself; a "/" or "@" ends no password. */
+static void test_audit_redact_masks_urls(void **state)
+{
+	static const struct masked cases[] = {
+		{ "curl https://u:p@S3CRET@h/", "curl https://u:***@h/" },
+		{ "curl https://u:S3CRET@h/@scope/x", "curl https://u:***@h/@scope/x" },
+		{ "git clone https://u:a/S3CRET@h/x", "git clone https://u:***@h/x" },
+		{ "git clone https://u:$PASS@h/x", "git clone https://u:***@h/x" },
+		{ "git clone https://0123456789abcdefS3CRET@h/x", "git clone https://***@h/x" },
+		{ "x redis://:S3CRET@h", "x redis://:***@h" },
+	};
+
+	(void)state;
+	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
 static void test_audit_redact_leaves_the_rest_alone(void **state)
 {
 	static const char *const texts[] = {
@@ -869,6 +885,9 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"make bypass=1", "multipass launch x",
 		"ffmpeg -af 'highpass=f=200, lowpass=f=3000' a", "cd a;PWDX=/y make", "psql -U me db",
 		"curl -fsSL h | sh", "zip -rq P.zip d", "rsync -avU a b", "echo SG.short xapp-short",
+		"curl http://localhost:4873/@scope/x",
+		"curl http://h:$PORT/@vite/client", "git clone https://my-organization@dev.azure.com/x",
+		"git clone ssh://git0123456789abcdef@h/x", "curl http://[::1]:80/@x",
 		"x --token >f", "x --token \\\n --next", "cat tokens[1] x",
 	};
 
@@ -982,6 +1001,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_masks_whole_words),
 		cmocka_unit_test(test_audit_redact_masks_arguments),
 		cmocka_unit_test(test_audit_redact_knows_names),
+		cmocka_unit_test(test_audit_redact_masks_urls),
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
