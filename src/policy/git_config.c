@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "policy/audit.h"
 
 #define FILE_MAX (256u * 1024)
 #define KEY_SHOWN 64  /* bytes of a name */
@@ -316,13 +317,18 @@ static void git_config_add_key(struct difference *d, const char *line)
 {
 	char shown[6 * KEY_SHOWN + 1];
 	size_t len = strcspn(line, "=");
+	AUTO_FREE char *masked = NULL;
 
 	if (d->last && strcspn(d->last, "=") == len && !memcmp(d->last, line, len))
 		return;
 	d->last = line;
 	if (d->count++ >= KEYS_SHOWN)
 		return;
-	shown[utf8_show(shown, sizeof(shown) - 1, line, len < KEY_SHOWN ? len : KEY_SHOWN)] = '\0';
+	/* The value too, because the name may hold a "=" inside of a secret. */
+	masked = audit_redact(line, NULL);
+	len = strcspn(masked, "=");
+	len = utf8_show(shown, sizeof(shown) - 1, masked, len < KEY_SHOWN ? len : KEY_SHOWN);
+	shown[len] = '\0';
 	buf_addf(&d->keys, "%s%s", d->count > 1 ? ", " : "", shown);
 }
 

@@ -35,7 +35,7 @@ void git_config_look(struct git_config *g);
 /*
  * What was found after @start_us (clock_mono_us()), the start of a run, in files that were written
  * after @wall_ms, the same by clock_wall_ms(): "/ws/.git/config: alias.st, core.hookspath". Hidden
- * characters are shown by code, and a few keys at most. Heap, or NULL.
+ * characters are shown by code, secrets in URLs are masked, and a few keys at most. Heap, or NULL.
  */
 char *git_config_changes(const struct git_config *g, int64_t wall_ms,
 			 int64_t start_us);

@@ -229,6 +229,8 @@ def test_git_settings():
         equal(told("git config user.name n; git remote add o x"), ([], ""), "ordinary settings")
         equal(told("git config core.hooksPath h"), (["core.hookspath"], "core.hookspath"), "hooksPath")
         equal(told("git status"), ([], ""), "the next run")
+        equal(told("git config credential.https://me:S3CRET@h/.helper x"),
+              (["credential.https://me:***@h/.helper"], "credential.https://me:***@h/.helper"), "a secret")
         equal(told("git config alias.x '!y'; exit 1"), (["alias.x"], "alias.x"), "a run that failed")
         equal(told("sleep 0.2; git config filter.f.clean z", background=True),
               (["filter.f.clean"], "filter.f.clean"), "in the background")
