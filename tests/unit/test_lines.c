@@ -153,9 +153,11 @@ static void test_lines_of_half_a_character(void **state)
 	lines_begin(&l, &s.out, 3);
 	l.grows = true;
 	expect_end(&l, &s);
+	lines_end(&l);
 	lines_begin(&l, &s.out, 0);
 	l.grows = false;
 	expect_line(&l, &s, 0, 1, false, "caf" UTF8_REPLACEMENT);
+	lines_end(&l);
 	stream_add(&s, "\xa9", 1);
 	lines_begin(&l, &s.out, 0);
 	l.grows = true;
