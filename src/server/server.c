@@ -44,7 +44,8 @@
 #define CLOSE_MORE_MS 1000 /* more, as long as further runs have died in the time before ... */
 #define CLOSE_MAX_MS 15000 /* ... up to here: a busy machine takes so long to end a thousand */
 #define HURRY_MS 300  /* the same, once a signal has arrived twice */
-#define CLOSE_READ_US 100000 /* for requests that were read, but not handled yet */
+#define CLOSE_READ_MAX 1000 /* messages that were read, but not handled yet ... */
+#define CLOSE_READ_MS 1000  /* ... within this time, on a busy machine */
 #define FLUSH_MS 150  /* without progress */
 #define STATUS_SURVIVORS 3
 
@@ -108,10 +109,10 @@ static void server_kill_runs(struct server *s)
 /* What was read are requests, too: nothing starts any more, and the rest takes little time. */
 static void server_take_read(struct server *s)
 {
-	int64_t until = clock_mono_us() + CLOSE_READ_US;
+	int64_t until = clock_mono_ms() + CLOSE_READ_MS;
 
-	while (!s->out.stopped && !s->out.dead && clock_mono_us() < until)
-		if (!server_take_message(s))
+	for (int i = 0; i < CLOSE_READ_MAX && !s->out.stopped && !s->out.dead; i++)
+		if (!server_take_message(s) || clock_mono_ms() >= until)
 			break;
 	while (rpc_more(&s->rpc))
 		; /* a batch that was begun is answered in full */
