@@ -163,15 +163,17 @@ static void process_input_tell(size_t written, size_t dropped, struct err *e)
 
 	if (written) {
 		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
-		err_hint(e, "The first %zu byte%s of this call %s written: send only what follows. "
-			    "%s", written, written == 1 ? "" : "s", written == 1 ? "was" : "were",
-			 hint);
+		err_hint(e, "The first %zu byte%s of this call %s written, and nothing behind "
+			    "them. %s", written, written == 1 ? "" : "s",
+			 written == 1 ? "was" : "were", hint);
 	}
 	if (dropped) {
 		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
-		err_hint(e, "%zu byte%s of earlier calls, which waited, %s dropped: send all of "
-			    "that text again. %s", dropped, dropped == 1 ? "" : "s",
-			 dropped == 1 ? "is" : "are", hint);
+		err_hint(e, "%zu byte%s of earlier calls, which waited, %s dropped%s. %s", dropped,
+			 dropped == 1 ? "" : "s", dropped == 1 ? "is" : "are",
+			 /* what is blocked may be among them */
+			 e->type == ERR_INVALID_COMMAND ? ": send all of that text again" : "",
+			 hint);
 	}
 }
 
