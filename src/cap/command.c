@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "policy/audit.h"
+#include "policy/env.h"
 #include "shell/words.h"
 
 #define SHOWN_MAX (32u * 1024 * 1024) /* above the longest input line */
@@ -115,6 +116,7 @@ int command_read(struct command *c, const json_t *params, const struct scope *sc
 		 struct err *e)
 {
 	const json_t *args = json_object_get(params, "args");
+	json_t *environment = json_object_get(params, "environment");
 
 	memset(c, 0, sizeof(*c));
 	c->text = json_get_str(params, "command", "");
@@ -122,9 +124,11 @@ int command_read(struct command *c, const json_t *params, const struct scope *sc
 	c->directory = command_new_directory(scope, json_get_str(params, "working_directory", ""));
 	if (args)
 		command_read_args(c, args);
-	if (json_object_size(json_object_get(params, "environment")))
-		command_read_environment(c, json_object_get(params, "environment"));
+	if (json_object_size(environment))
+		command_read_environment(c, environment);
 	command_join(c);
+	if (env_check_names(environment, e))
+		return -1;
 	return command_decode(params, "stdin", "stdin_encoding", &c->stdin_bytes, &c->stdin_len, e);
 }
 
@@ -160,9 +164,14 @@ static bool command_is_blank(const char *text)
 	}
 }
 
+bool command_runs_nothing(const struct command *c)
+{
+	return !*c->text || (!c->args && command_is_blank(c->text));
+}
+
 static int command_check_blank(const struct command *c, struct err *e)
 {
-	if (*c->text && (c->args || !command_is_blank(c->text)))
+	if (!command_runs_nothing(c))
 		return 0;
 	err_set(e, ERR_INVALID_COMMAND, "command is %s: there is nothing to run",
 		*c->text ? "only white space and comments" : "empty");

@@ -35,10 +35,13 @@ struct command {
 
 /*
  * Read the parameters of a request whose directories @scope says. 0, or -1 with InvalidParams (bad
- * base64). @c is zeroed first.
+ * base64, or an environment that none can be). @c is zeroed first.
  */
 int command_read(struct command *c, const json_t *params, const struct scope *scope,
 		 struct err *e);
+
+/* Is there no command in it? process.run refuses that. */
+bool command_runs_nothing(const struct command *c);
 
 /*
  * Copy the bytes of the parameter @name, given as @encoding says, to the heap. Leaves *@bytes as it

@@ -19,8 +19,11 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 
 	call->r->task = command;
 	call->r->task_free = is_blocked_task_free;
-	if (command_read(command, call->r->params, call->c->scope, e))
+	if (command_read(command, call->r->params, call->c->scope, e) ||
+	    (judge_environment(call->c, command, call->r->params, e) &&
+	     e->type != ERR_PROTECTED_VARIABLE))
 		return -1;
+	err_release(e);
 	command_judge(command, call->c->config, call->c->shell, &call->judge);
 	call->event.command = command->shown;
 	call->event.masked = command->masked;
@@ -34,7 +37,7 @@ static enum cap_outcome is_blocked_start(struct cap_call *call)
 	struct blocklist_verdict v;
 	struct ruling ruling;
 
-	(void)judge_environment(call->c, call->r->params, &environment);
+	(void)judge_environment(call->c, call->r->task, call->r->params, &environment);
 	judge_command(call->c, cap_tier(call->c, run), call->r->params, &call->judge, NULL, &v,
 		      &ruling);
 	judge_write(req_result(call->r), &v, &ruling, &environment);

@@ -190,9 +190,16 @@ static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
 	jsonw_str(w, "suggestion", ruling->rule ? ruling->rule->suggestion : NULL);
 }
 
-int judge_environment(const struct cap *c, const json_t *params, struct err *e)
+int judge_environment(const struct cap *c, const struct command *command, const json_t *params,
+		      struct err *e)
 {
-	return env_check_protected(c->config, json_object_get(params, "environment"), e);
+	const json_t *environment = json_object_get(params, "environment");
+
+	if (command_runs_nothing(command))
+		return 0;
+	if (env_check_protected(c->config, environment, e))
+		return -1;
+	return command->shell ? env_check_shell_names(environment, e) : 0;
 }
 
 static void judge_write_environment(struct jsonw *w, const struct err *e)

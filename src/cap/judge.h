@@ -9,6 +9,7 @@
 
 #include "blocklist/stream.h"
 #include "cap/cap.h"
+#include "cap/command.h"
 
 /* Judge @in, the command of a process.run of the tier @tier with the checked @params. @watch: or
  * NULL. */
@@ -40,10 +41,11 @@ void judge_add_rule(json_t *notice, const struct ruling *ruling);
 void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const char *user);
 
 /*
- * Would process.run refuse the environment of @params, whatever the command? 0, or -1 with
- * ProtectedVariable.
+ * Would process.run refuse the environment of @params for @command, whatever it does? 0, or -1 with
+ * ProtectedVariable, or InvalidParams for a name that shells drop.
  */
-int judge_environment(const struct cap *c, const json_t *params, struct err *e);
+int judge_environment(const struct cap *c, const struct command *command, const json_t *params,
+		      struct err *e);
 #define JUDGE_ENVIRONMENT "environment.protected" /* the id of that rule in a verdict */
 
 /* The members of is_blocked's result, into the open object. @environment: of judge_environment();

@@ -35,14 +35,13 @@ struct check {
 	struct options options;
 	struct context context;
 	struct cap cap; /* its gate; nothing is started */
-	struct err environment; /* why --env is refused, whatever the command */
 };
 
 /* What is said of one command. */
 struct check_verdict {
 	struct blocklist_verdict blocklist;
 	struct ruling ruling;
-	const struct err *environment; /* of struct check */
+	struct err environment; /* why --env is refused, whatever the command does */
 };
 
 /* ---- one verdict ---- */
@@ -59,7 +58,7 @@ static void cli_check_print_json(const struct command *command, size_t line,
 	if (line)
 		jsonw_int(&w, "line", (int64_t)line);
 	jsonw_str(&w, "command", command->shown);
-	judge_write(&w, &v->blocklist, &v->ruling, v->environment);
+	judge_write(&w, &v->blocklist, &v->ruling, &v->environment);
 	jsonw_end_object(&w);
 	buf_addc(&out, '\n');
 	fwrite(out.data, 1, out.len, stdout);
@@ -126,8 +125,8 @@ static void cli_check_print_text(size_t line, const struct check_verdict *all)
 		if (!line && v->has_span)
 			printf(", bytes %zu to %zu", v->start, v->end);
 		cli_check_print_reason(line, v->reason, v->suggestion);
-	} else if (all->environment->type && !cli_check_is_denied(all)) {
-		cli_check_print_environment(line, all->environment);
+	} else if (all->environment.type && !cli_check_is_denied(all)) {
+		cli_check_print_environment(line, &all->environment);
 	} else {
 		cli_check_print_ruling(&all->ruling);
 	}
@@ -140,9 +139,15 @@ static int cli_check_find_verdict(struct check *c, struct command *command, size
 	const struct cap_row *run = cap_find(&c->cap, "process.run");
 	struct blocklist_input in;
 
-	*v = (struct check_verdict){ .environment = &c->environment };
+	*v = (struct check_verdict){ .environment = ERR_INIT };
 	if (command_read(command, c->params, c->cap.scope, e))
 		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
+	if (judge_environment(&c->cap, command, c->params, &v->environment) &&
+	    v->environment.type != ERR_PROTECTED_VARIABLE) {
+		*e = v->environment;
+		v->environment = (struct err)ERR_INIT;
+		return -1;
+	}
 	command_judge(command, c->cap.config, c->cap.shell, &in);
 	judge_command(&c->cap, cap_tier(&c->cap, run), c->params, &in, NULL, &v->blocklist,
 		      &v->ruling);
@@ -160,14 +165,15 @@ static int cli_check_judge(struct check *c, size_t line)
 	if (cli_check_find_verdict(c, &command, line, &v, &e)) {
 		say_mistake(c->command, "%s", e.message);
 	} else {
-		status = cli_check_is_denied(&v) || v.environment->type ? STATUS_BLOCKED
-									: STATUS_ALLOWED;
+		status = cli_check_is_denied(&v) || v.environment.type ? STATUS_BLOCKED
+								       : STATUS_ALLOWED;
 		if (c->json)
 			cli_check_print_json(&command, line, &v);
 		else
 			cli_check_print_text(line, &v);
 	}
 	err_release(&e);
+	err_release(&v.environment);
 	command_release(&command);
 	return status;
 }
@@ -272,7 +278,6 @@ static int cli_check_open(struct check *c)
 	c->options.context.may_lack_workspace = c->options.context.only_judges = true;
 	if (!context_open(&c->context, &c->options.context, &e)) {
 		c->cap = context_cap(&c->context, NULL, NULL);
-		(void)judge_environment(&c->cap, c->params, &c->environment);
 		return CMDLINE_GO_ON;
 	}
 	say_error(c->command, &e);
@@ -327,7 +332,6 @@ int cli_check(const struct cli_command *command, char **argv)
 	if (status == CMDLINE_GO_ON)
 		status = cli_check_judge_words(&c, &args);
 	json_decref(c.params);
-	err_release(&c.environment);
 	context_close(&c.context);
 	options_release(&c.options);
 	return say_flush(command) ? STATUS_NONE : status;

@@ -171,7 +171,7 @@ static int env_check_name(const char *name, const json_t *value, struct err *e)
 	return 0;
 }
 
-static int env_check_names(const json_t *request, struct err *e)
+int env_check_names(const json_t *request, struct err *e)
 {
 	const char *name;
 	json_t *value;

@@ -29,6 +29,9 @@ void env_free(char **envp);
 /* May @request set its names? As env_build(): 0, or -1 with ProtectedVariable. */
 int env_check_protected(const struct config *c, const json_t *request, struct err *e);
 
+/* Can each name of @request be one, and its value too? 0, or -1 with InvalidParams. */
+int env_check_names(const json_t *request, struct err *e);
+
 /* Would any shell pass every name of @request on to its commands? POSIX.1-2017, 2.5.3 and 3.235: it
  * need not if that is no [A-Za-z_][A-Za-z0-9_]*, and dash does not. 0, or -1 with InvalidParams. */
 int env_check_shell_names(const json_t *request, struct err *e);
