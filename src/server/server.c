@@ -507,6 +507,8 @@ static void server_on_ahead(struct ev_loop *loop, ev_timer *w, int events)
 
 	(void)loop;
 	(void)events;
+	if (s->cap.no_workspace)
+		return; /* its first words after it has named one begin anew */
 	s->rested = true;
 	if (s->phase == READING && !s->eof)
 		run_ahead(&s->cap);
