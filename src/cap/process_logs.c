@@ -80,8 +80,9 @@ static int process_logs_check_page(const struct cap_call *call, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const json_t *value = json_object_get(call->r->params, names[i]);
 
-		if (!value || schema_is_default(call->row->input, names[i], value))
-			continue;
+		if (!value || schema_is_default(call->row->input, names[i], value) ||
+		    (json_is_number(value) && json_number_value(value) == 0))
+			continue; /* filled in by a host, or no context at all */
 		err_set(e, ERR_INVALID_PARAMS, "%s is for a search, and there is no grep",
 			names[i]);
 		err_parameter(e, names[i]);

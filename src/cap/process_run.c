@@ -126,6 +126,7 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 		return -1;
 	t->result_options.timeout_most = timeout.most;
 	t->result_options.timeout_is_most = t->timeout_ms == timeout.most * 1000;
+	t->result_options.background_ends = max_runtime.fallback || max_runtime.most;
 	return 0;
 }
 

@@ -19,6 +19,7 @@ struct run_result_options {
 	bool timeout_ignored; /* or a timeout */
 	int64_t timeout_most; /* seconds that a request may ask for; 0: no bound ... */
 	bool timeout_is_most; /* ... which this run has */
+	bool background_ends; /* a run in the background has a bound, too */
 	bool max_runtime_ignored; /* a foreground run that was given one */
 	bool keyed;         /* the request has an idempotency_key ... */
 	bool replayed;      /* ... and is not the first one with it */

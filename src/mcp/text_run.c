@@ -408,16 +408,18 @@ static void text_run_add_remedy(struct text *t)
 {
 	const struct run_result_options *options = t->a->options;
 
-	if (!text_is(t, NULL, "reason", "timeout"))
+	if (!text_is(t, NULL, "reason", "timeout") || !options)
 		return;
-	if (!options)
-		text_add(t, ". A larger timeout or background:true.");
+	if (t->a->run->background)
+		text_add(t, ". A larger max_runtime");
 	else if (options->timeout_is_most)
-		text_add(t, ". %" PRId64 " s is the largest timeout; background:true has no such "
-			    "end.", options->timeout_most);
+		text_add(t, ". %" PRId64 " s is the largest timeout; background:true has %s",
+			 options->timeout_most,
+			 options->background_ends ? "max_runtime instead" : "no such end");
 	else
-		text_add(t, ". A larger timeout (max %" PRId64 ") or background:true.",
+		text_add(t, ". A larger timeout (max %" PRId64 ") or background:true",
 			 options->timeout_most);
+	text_add(t, options->keyed ? ", with a new idempotency_key." : ".");
 }
 
 static void text_run_add_running(struct text *t, const char *none)

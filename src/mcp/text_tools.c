@@ -10,6 +10,7 @@
 #define COMMAND_MAX 200 /* bytes shown of the command of one run */
 #define LIST_COMMAND_MAX 100
 #define GROUPS_BYTES 1000
+#define LIVES_ON_MS 1000 /* so long process.kill waits for the effect of a signal */
 
 /* ---- process.monitor ---- */
 
@@ -72,13 +73,22 @@ static const struct {
 	{ "exit", "it has not ended yet", "" },
 };
 
-/* The same call would wait for more than there is by then, and miss what comes meanwhile. */
+/* Without `from` the same call would wait for more than there is by then, and miss what comes
+ * meanwhile. */
 static void text_tools_add_wait_for_output(struct text *t, const struct proc *run)
 {
+	const char *stream = json_get_str(t->a->params, "stream", "both");
+	bool err = !strcmp(stream, "stderr");
+
 	text_add(t, "; ");
 	text_open_call(t, "process_logs");
-	text_add(t, ",\"offset\":%" PRIu64 ",\"stderr_offset\":%" PRIu64 ",\"wait_ms\":45000} "
-		    "waits on and shows it", run->out.total, run->err.total);
+	if (strcmp(stream, "both") != 0)
+		text_add(t, ",\"stream\":\"%s\",\"offset\":%" PRIu64, err ? "stderr" : "stdout",
+			 err ? run->err.total : run->out.total);
+	else
+		text_add(t, ",\"offset\":%" PRIu64 ",\"stderr_offset\":%" PRIu64, run->out.total,
+			 run->err.total);
+	text_add(t, ",\"wait_ms\":45000} waits on and shows it");
 }
 
 static void text_tools_add_unmet(struct text *t, const char *until)
@@ -96,7 +106,8 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 	}
 	if (running && !json_get_int(t->a->params, "wait_ms", 0))
 		text_add(t, "; with wait_ms this call waits for it");
-	else if (running && !strcmp(until, "output") && t->a->run)
+	else if (running && !strcmp(until, "output") && t->a->run &&
+		 !json_object_get(t->a->params, "from"))
 		text_tools_add_wait_for_output(t, t->a->run);
 	else if (running)
 		text_add(t, "; the same call waits on");
@@ -254,7 +265,9 @@ void text_wait(struct text *t)
 		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, failures first: ask for fewer "
 			    "at once ...]\n", shown, total);
 	if (!text_flag(t, "matched"))
-		text_add(t, json_get_int(t->a->params, "wait_ms", 0)
+		text_add(t, text_tools_count(t, "forgotten")
+				    ? "A call with the ids of those that run waits on."
+			    : json_get_int(t->a->params, "wait_ms", 0)
 				    ? "The same call waits on."
 				    : "With wait_ms this call waits for their end.");
 }
@@ -305,10 +318,9 @@ static void text_tools_add_gone(struct text *t)
 static void text_tools_add_not_killed(struct text *t)
 {
 	text_put_member(t, text_member(t, NULL, "signal_sent"));
-	if (text_is(t, NULL, "state", "running") && text_number(t, NULL, "waited_ms")) {
-		text_add(t, " sent, and it lives on");
-	} else if (text_is(t, NULL, "state", "running")) {
-		text_add(t, " sent, and it is not gone yet");
+	if (text_is(t, NULL, "state", "running")) {
+		text_add(t, text_number(t, NULL, "waited_ms") < LIVES_ON_MS
+				    ? " sent, and it still runs" : " sent, and it lives on");
 	} else if (text_is(t, NULL, "state", "completed")) {
 		text_add(t, " sent; it ended by itself");
 	} else {

@@ -95,6 +95,8 @@ static void check(const char *tool, const char *json, const char *wanted)
 }
 
 /* The text of a process.run with these streams. */
+static bool in_background; /* the runs of check_run_with(), whatever their texts say */
+
 static void check_run_with(const struct run_result_options *options, const char *json, const char *out,
 			   const char *err, const char *wanted)
 {
@@ -103,7 +105,7 @@ static void check_run_with(const struct run_result_options *options, const char 
 				.options = options };
 	char *text;
 
-	p->background = strstr(wanted, "background,") || strstr(wanted, "background [");
+	p->background = in_background || strstr(wanted, "background,") || strstr(wanted, "background [");
 	text = text_of(a, json, MCP_TEXT_MAX);
 	assert_string_equal(text, wanted);
 	free(text);
@@ -162,7 +164,9 @@ static void test_mcp_text_of_timeouts(void **state)
 				   "\"timeout\",\"exit_code\":null,\"duration_ms\":5000}";
 	const struct run_result_options most = { .by_default = true, .timeout_most = 5,
 						 .timeout_is_most = true };
-	const struct run_result_options none = { .timeout_most = 90 };
+	const struct run_result_options none = { .timeout_most = 90, .keyed = true };
+	const struct run_result_options bound = { .by_default = true, .timeout_most = 5,
+						  .timeout_is_most = true, .background_ends = true };
 
 	(void)state;
 	check_run_with(&most, json, "a\n", "",
@@ -170,7 +174,14 @@ static void test_mcp_text_of_timeouts(void **state)
 		       "timeout; background:true has no such end.\n--- stdout\na\n");
 	check_run_with(&none, json, "out\n", "",
 		       "timed out after 5 s, killed [p7]; stdout 4 bytes in 1 line, not shown. A "
-		       "larger timeout (max 90) or background:true.");
+		       "larger timeout (max 90) or background:true, with a new idempotency_key.");
+	check_run_with(&bound, json, "", "",
+		       "timed out after 5 s, killed, no output [p7]. 5 s is the largest timeout; "
+		       "background:true has max_runtime instead.");
+	in_background = true;
+	check_run_with(&bound, json, "", "",
+		       "timed out after 5 s, killed, no output [p7]. A larger max_runtime.");
+	in_background = false;
 }
 
 /* A model that asks twice must see that nothing ran again. */
@@ -456,6 +467,38 @@ static void test_mcp_text_of_monitors(void **state)
 	      "started T\n");
 }
 
+/* The call that waits on asks for the same stream; one with `from` misses nothing. */
+static void test_mcp_text_of_waits_for_output(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p8\",\"state\":\"running\",\"command\":\"x\","
+				   "\"duration_ms\":12,\"alive\":1,\"started_at\":\"T\",\"matched\":false}";
+	static const struct {
+		const char *params, *wanted;
+	} cases[] = {
+		{ "{\"until\":\"output\",\"wait_ms\":9}", "; process_logs {\"process_id\":\"p8\","
+		  "\"offset\":2,\"stderr_offset\":3,\"wait_ms\":45000} waits on and shows it\n" },
+		{ "{\"until\":\"output\",\"wait_ms\":9,\"stream\":\"stderr\"}",
+		  "; process_logs {\"process_id\":\"p8\",\"stream\":\"stderr\",\"offset\":3,"
+		  "\"wait_ms\":45000} waits on and shows it\n" },
+		{ "{\"until\":\"output\",\"wait_ms\":9,\"from\":7}", "; the same call waits on\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct proc *p = run_new("12", "123");
+		json_t *params = json_loads(cases[i].params, 0, NULL);
+		struct mcp_answer a = { .row = cap_find(&rows, "process.monitor"), .run = p,
+					.params = params };
+		char *text = text_of(a, json, MCP_TEXT_MAX);
+
+		if (!strstr(text, cases[i].wanted))
+			fail_msg("%s: %s", cases[i].params, text);
+		free(text);
+		json_decref(params);
+		run_free(p);
+	}
+}
+
 static void test_mcp_text_of_lists(void **state)
 {
 	struct buf b;
@@ -543,7 +586,7 @@ static void test_mcp_text_of_kills(void **state)
 	check("process.kill",
 	      "{\"killed\":false,\"signal_sent\":\"SIGINT\",\"process_id\":\"p1\","
 	      "\"state\":\"running\",\"survivors\":0,\"alive\":1,\"waited_ms\":0}",
-	      "SIGINT sent, and it is not gone yet, 1 process alive [p1]");
+	      "SIGINT sent, and it still runs, 1 process alive [p1]");
 	check("process.kill",
 	      "{\"killed\":false,\"signal_sent\":\"SIGKILL\",\"process_id\":\"p1\","
 	      "\"state\":\"timed_out\",\"reason\":\"timeout\",\"survivors\":0,\"alive\":0}",
@@ -625,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
 		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_monitors),
+		cmocka_unit_test(test_mcp_text_of_waits_for_output),
 		cmocka_unit_test(test_mcp_text_of_lists),
 		cmocka_unit_test(test_mcp_text_of_waits),
 		cmocka_unit_test(test_mcp_text_of_inputs),
