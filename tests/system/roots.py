@@ -3,6 +3,7 @@
 the client's root as the workspace."""
 import os
 import signal
+import time
 import urllib.parse
 
 from client import WAIT, Server, check, equal, eventually
@@ -54,6 +55,24 @@ class Host(Server):
         check(directory in self.text("process_run", command="pwd -P"), "not in " + directory)
         check("exit 0" in self.text("process_run", command="echo x >inside"), "it cannot write")
         check(os.path.exists(os.path.join(directory, "inside")), "nothing was written")
+
+
+def has_shim(server):
+    with open("/proc/%d/task/%d/children" % (server.pid, server.pid)) as f:
+        return bool(f.read().split())
+
+
+@suite.test()
+def test_sandbox_ahead_of_a_late_root():
+    """It is made in the first silence after the root is known."""
+    server = Host()
+    server.handshake(roots={})
+    time.sleep(0.5)
+    check(not has_shim(server), "one without a workspace")
+    server.answer_roots(uri(server.workspace))
+    eventually(lambda: has_shim(server), WAIT, "no sandbox is made ahead")
+    server.works_in(server.workspace)
+    server.stop()
 
 
 @suite.test()
