@@ -120,7 +120,7 @@ static void test_blocklist_reason_and_suggestion(void **state)
 		{ "echo \"abc",
 		  "The command is not a text that the shell would accept: a double quote that is "
 		  "not closed, "
-		  "at byte 5: \"\"abc\" (rule text.unparsable).", "close every quote" },
+		  "at byte 5: '\"abc' (rule text.unparsable).", "close every quote" },
 		{ "ls\nls )", "none may stand, in line 2, at byte 6: \")\" (rule", "end if with fi" },
 		{ "if true; then", "accept: an unexpected end of the text, at byte 13 (rule",
 		  "end if with fi" },
