@@ -114,6 +114,35 @@ static void fields_add_unknowns(struct expander *e, const struct shell_char *v, 
 	}
 }
 
+/* Does @c end a word, also one in a text for a shell? */
+static bool fields_is_end(char c)
+{
+	return c == '\0' || strchr(" \t\n'\"`;&|()<>", c);
+}
+
+/* Is the star at @i a whole path, but for a "./" before it? */
+static bool fields_is_whole(const char *text, size_t len, size_t i)
+{
+	if (i + 1 < len && text[i + 1] != '/' && !fields_is_end(text[i + 1]))
+		return false;
+	if (i >= 2 && text[i - 1] == '/' && text[i - 2] == '.')
+		i -= 2;
+	return i == 0 || fields_is_end(text[i - 1]);
+}
+
+void shell_word_settle(char *text, uint8_t *kind, size_t len, const struct shell_unknown *unknowns,
+		       size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		uint32_t i = unknowns[k].index;
+
+		if (kind[i] != SHELL_GLOB || fields_is_whole(text, len, i))
+			continue;
+		kind[i] = SHELL_UNKNOWN;
+		text[i] = '?';
+	}
+}
+
 void word_make(struct expander *e, const struct shell_char *v, size_t len, struct shell_word *out)
 {
 	expand_charge(e, 10 + len / 2);
@@ -150,8 +179,10 @@ void word_make(struct expander *e, const struct shell_char *v, size_t len, struc
 	out->quoted = quoted;
 	out->text = (struct shell_text){ s, at, n };
 	out->kind = kind;
-	if (named > 0)
+	if (named > 0) {
 		fields_add_unknowns(e, v, len, named, out);
+		shell_word_settle(s, kind, n, out->unknowns, out->unknown_count);
+	}
 	if (missing)
 		fields_find_missing(v, len, out);
 	if (e->process && named > 0 && out->unknowns[0].name[0] == '<') {

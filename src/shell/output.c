@@ -475,17 +475,26 @@ static bool output_names_is_here(const struct shell_word *w)
 	return false;
 }
 
+/* What a star for names here is called, see shell_word_settle(); 0: @place is elsewhere. */
+static uint16_t output_names_name(struct expander *e, const struct shell_word *place)
+{
+	return output_names_is_here(place) ? expand_name(e, "$(find)") : 0;
+}
+
 static void output_names_write_place(struct expander *e, const struct shell_word *place,
 				     const char *before)
 {
 	const struct value *v = word_value(e, place);
+	uint16_t name = output_names_name(e, place);
 
 	chars_text(e, e->capture, before, CHAR_QUOTED, place->start);
 	for (uint32_t i = 0; i < v->len; i++) {
 		struct shell_char c = v->v[i];
 
-		if (i < place->text.len && place->kind[i] == SHELL_GLOB)
+		if (i < place->text.len && place->kind[i] == SHELL_GLOB) {
 			c.kind = CHAR_GLOB;
+			c.name = name;
+		}
 		chars_copy(e, e->capture, &c, 1);
 	}
 }
@@ -501,7 +510,7 @@ static void output_names_write_below(struct expander *e, const struct shell_word
 	output_names_write_place(e, place, before);
 	if (place->text.s[len - 1] != '/')
 		chars_add(e, e->capture, '/', CHAR_QUOTED, place->end, 0);
-	chars_add(e, e->capture, '*', CHAR_GLOB, place->end, 0);
+	chars_add(e, e->capture, '*', CHAR_GLOB, place->end, output_names_name(e, place));
 	chars_add(e, e->capture, end, CHAR_QUOTED, place->end, 0);
 }
 
@@ -607,7 +616,7 @@ static bool output_names_lists_here(const struct shell_word *words, size_t count
 static bool output_names_of_ls(struct expander *e, const struct shell_word *words, size_t count)
 {
 	if (output_names_lists_here(words, count)) {
-		chars_add(e, e->capture, '*', CHAR_GLOB, words[0].end, 0);
+		chars_add(e, e->capture, '*', CHAR_GLOB, words[0].end, expand_name(e, "$(ls)"));
 		chars_add(e, e->capture, '\n', CHAR_QUOTED, words[0].end, 0);
 		return true;
 	}

@@ -34,7 +34,10 @@ struct shell_text {
 	size_t len;
 };
 
-/* An unknown character with a name. */
+/*
+ * An unknown character with a name; or a glob with one, "$(ls)": a star that stands for the names
+ * of the files in the current directory.
+ */
 struct shell_unknown {
 	uint32_t index; /* in the word's text */
 	bool is_set;    /* not empty */
@@ -61,6 +64,13 @@ const struct shell_unknown *shell_word_unknown(const struct shell_word *word, si
 
 /* How many of word->unknowns stand before character @index: takes no time for each of them. */
 uint32_t shell_word_unknowns_before(const struct shell_word *word, size_t index);
+
+/*
+ * A star for the names of files here means all of them only if it is the whole path, but for a
+ * "./" before it; make each other one among @unknowns (/opt/$f, $f.service) an unknown name.
+ */
+void shell_word_settle(char *text, uint8_t *kind, size_t len, const struct shell_unknown *unknowns,
+		       size_t count);
 
 /* The index of the first name in the words of read, behind options and their values. */
 size_t shell_read_names(const struct shell_word *words, size_t count);

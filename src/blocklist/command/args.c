@@ -38,10 +38,15 @@ static bool args_may_begin(char entry, const char *text)
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
 }
 
+/* Files' names, as in ls | xargs systemctl stop, are as unknown here as any other text. */
 bool args_word_fits(const struct shell_word *word, size_t skip, const char *list)
 {
 	for (size_t i = skip; i < word->text.len; i++)
 		if (word_unknown_at(word, i))
+			return false;
+	for (uint32_t u = 0; u < word->unknown_count; u++)
+		if (word->kind[word->unknowns[u].index] == SHELL_GLOB &&
+		    word->unknowns[u].index >= skip)
 			return false;
 	while (*list) {
 		size_t len;

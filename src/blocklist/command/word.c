@@ -80,6 +80,13 @@ static struct shell_word word_builder_word(const struct builder *b, uint32_t sta
 				    .unknown_count = (uint32_t)b->unknown_count };
 }
 
+/* The word, if the parts that it is of stand next to each other. */
+static struct shell_word word_builder_whole(const struct builder *b, uint32_t start, uint32_t end)
+{
+	shell_word_settle(b->s, b->kind, b->len, b->unknowns, b->unknown_count);
+	return word_builder_word(b, start, end);
+}
+
 struct shell_word word_join(const struct shell_word *words, size_t count,
 			    struct shell_arena *arena)
 {
@@ -122,7 +129,7 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 		from = i;
 	}
 	word_builder_add(&b, word, from, word->text.len);
-	return word_builder_word(&b, word->start, word->end);
+	return word_builder_whole(&b, word->start, word->end);
 }
 
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
@@ -141,7 +148,7 @@ struct shell_word word_concat(const struct shell_word *a, const struct shell_wor
 
 	word_builder_add(&out, a, 0, a->text.len);
 	word_builder_add(&out, b, 0, b->text.len);
-	return word_builder_word(&out, a->start, a->end);
+	return word_builder_whole(&out, a->start, a->end);
 }
 
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
