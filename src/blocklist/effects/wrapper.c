@@ -145,21 +145,26 @@ static struct shell_text wrapper_placeholder(const struct wrapping *w)
 
 /*
  * ls ~ | xargs rm -rf ~/{}: dataflow_names() puts the directory before the names that ls prints.
- * Where @word has it before the placeholder at @hole, only the name belongs there.
+ * Where @word has it before the placeholder at @hole, only the name belongs there. The directory
+ * must be the whole path so far: bin is another directory than /usr/local/bin.
  */
 static const struct shell_word *wrapper_item_for(const struct wrapping *w,
 						 const struct shell_word *word, const char *hole,
 						 const struct shell_word *item)
 {
+	static const char before_path[] = " \t\n'\"`;&|()<>=";
 	const char *s = item->text.s, *slash = strrchr(s, '/'), *end = hole;
-	size_t dir = slash ? (size_t)(slash - s) : 0;
+	size_t dir = slash ? (size_t)(slash - s) : 0, skip;
 
 	while (end > word->text.s && end[-1] == '/')
 		end--;
 	while (dir && s[dir - 1] == '/')
 		dir--;
-	if (!slash || end == hole || (size_t)(end - word->text.s) < dir ||
-	    memcmp(end - dir, s, dir))
+	if (!slash || end == hole || (size_t)(end - word->text.s) < dir)
+		return item;
+	skip = (size_t)(end - word->text.s) - dir;
+	if (memcmp(word->text.s + skip, s, dir) ||
+	    (skip && !strchr(before_path, word->text.s[skip - 1])))
 		return item;
 	return wrapper_keep(w, word_slice(item, (size_t)(slash + 1 - s), item->text.len,
 					  w->out->arena));
