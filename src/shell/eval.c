@@ -87,6 +87,53 @@ static void eval_here_string(struct expander *e, const struct shell_word *word)
 	chars_release(&c);
 }
 
+/* Descriptors looked at for one. */
+#define DESCRIPTORS_MAX 32
+
+static const struct descriptor *eval_descriptor(const struct expander *e, long fd)
+{
+	const struct descriptor *d = e->descriptors;
+
+	for (unsigned i = 0; d && i < DESCRIPTORS_MAX; i++, d = d->older)
+		if (d->fd == fd)
+			return d;
+	return NULL;
+}
+
+/* Note what N<FILE, N<&0 and the like open. */
+static void eval_note_descriptor(struct expander *e, const struct shell_redirect *r)
+{
+	long from = strtol(r->target.text.s, NULL, 10);
+	const struct descriptor *old = r->op == SHELL_DUP ? eval_descriptor(e, from) : NULL;
+	struct descriptor *d;
+
+	if (r->fd <= 2 || (r->op == SHELL_DUP && from > 2 && !old))
+		return;
+	d = shell_alloc(e->arena, sizeof(*d));
+	if (old)
+		*d = *old;
+	else if (r->op == SHELL_DUP && eval_is_descriptor(&r->target) &&
+		 r->target.text.s[0] == '0')
+		*d = (struct descriptor){ .is_input = true, .input = e->input,
+					  .piped_from = e->piped_from };
+	d->fd = r->fd;
+	d->older = e->descriptors;
+	e->descriptors = d;
+}
+
+/* <&N: what N is; the input stays if that is not known. */
+static void eval_input_from(struct expander *e, const struct shell_word *target)
+{
+	long fd = strtol(target->text.s, NULL, 10);
+	const struct descriptor *d = eval_descriptor(e, fd);
+
+	if (!eval_is_descriptor(target) || target->text.s[0] == '0' || (fd > 2 && !d))
+		return;
+	eval_set_input(e, d ? d->input : NULL);
+	if (d && d->is_input)
+		e->piped_from = d->piped_from;
+}
+
 /* Set e->input and e->capture as the redirection does. */
 static void eval_redirect_effect(struct expander *e, const struct ast_redirect *r,
 				 const struct shell_redirect *out)
@@ -114,8 +161,8 @@ static void eval_redirect_effect(struct expander *e, const struct ast_redirect *
 			e->capture = NULL;
 		break;
 	case SHELL_DUP:
-		if (out->fd == 0 && strcmp(out->target.text.s, "0") != 0)
-			eval_set_input(e, NULL);
+		if (out->fd == 0)
+			eval_input_from(e, &out->target);
 		if (output && r->op == SHELL_DUP && out->fd != 0)
 			e->capture = NULL;
 		break;
@@ -134,6 +181,7 @@ static void eval_redirect(struct expander *e, const struct ast_redirect *r,
 	/* >&FILE redirects both streams to FILE; <& never writes. */
 	if (r->ampersand && !eval_is_descriptor(&out->target) && r->fd != 0)
 		out->op = SHELL_TO;
+	eval_note_descriptor(e, out);
 	eval_redirect_effect(e, r, out);
 }
 
@@ -487,10 +535,15 @@ static struct alias *eval_alias_of(struct expander *e, const struct ast_node *n)
 	return call_find_alias(e, name);
 }
 
-/* exec < FILE: the shell itself reads FILE from here on. */
+/* exec < FILE: the redirections are those of the shell itself from here on. */
+static bool eval_is_exec(const struct shell_command *c)
+{
+	return c->word_count == 1 && strcmp(c->words[0].text.s, "exec") == 0;
+}
+
 static bool eval_opens_input(const struct shell_command *c)
 {
-	if (c->word_count != 1 || strcmp(c->words[0].text.s, "exec"))
+	if (!eval_is_exec(c))
 		return false;
 	for (size_t i = 0; i < c->redirect_count; i++)
 		if (c->redirects[i].fd <= 0 && c->redirects[i].op != SHELL_TO &&
@@ -526,6 +579,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	struct chars *capture = e->capture;
 	struct value *input = e->input;
 	struct shell_word *input_word = e->input_word;
+	const struct descriptor *descriptors = e->descriptors;
 	struct local *prefix = e->prefix;
 	uint32_t piped_from = e->piped_from, first = SHELL_NONE;
 	struct alias *alias = eval_alias_of(e, n);
@@ -539,6 +593,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 		e->capture = capture;
 		e->input = input;
 		e->input_word = input_word;
+		e->descriptors = descriptors;
 		e->piped_from = piped_from;
 		uint32_t index = eval_record(e, n, first == SHELL_NONE);
 
@@ -555,6 +610,8 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	}
 	vars_end_locals(e, &e->prefix, prefix);
 	e->capture = capture;
+	if (first == SHELL_NONE || !eval_is_exec(&e->script->commands[first]))
+		e->descriptors = descriptors;
 	if (first != SHELL_NONE && eval_opens_input(&e->script->commands[first]))
 		return s; /* the input stays */
 	e->input = input;
@@ -573,6 +630,7 @@ struct place {
 	struct chars *capture;
 	struct value *input;
 	struct shell_word *input_word;
+	const struct descriptor *descriptors;
 	const struct shell_word *last_word;
 	struct params params;
 	unsigned context;
@@ -582,8 +640,8 @@ struct place {
 
 static struct place eval_save_place(const struct expander *e)
 {
-	return (struct place){ e->capture, e->input, e->input_word, e->last_word, e->params,
-			       e->context, e->piped_from, e->parent, e->errexit };
+	return (struct place){ e->capture, e->input, e->input_word, e->descriptors, e->last_word,
+			       e->params, e->context, e->piped_from, e->parent, e->errexit };
 }
 
 static void eval_restore_place(struct expander *e, const struct place *p)
@@ -591,6 +649,7 @@ static void eval_restore_place(struct expander *e, const struct place *p)
 	e->capture = p->capture;
 	e->input = p->input;
 	e->input_word = p->input_word;
+	e->descriptors = p->descriptors;
 	e->last_word = p->last_word;
 	e->params = p->params;
 	e->context = p->context;
@@ -1085,6 +1144,7 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
 		place.input = e->input;
 		place.input_word = e->input_word;
+		place.descriptors = e->descriptors;
 	}
 	eval_restore_place(e, &place);
 	expand_leave(e);

@@ -147,6 +147,15 @@ struct shell_memory {
 /* Levels of the walk for each level of the text, since functions call functions. */
 #define EXPAND_LEVELS 4u
 
+/* What a redirection made of a descriptor. */
+struct descriptor {
+	const struct descriptor *older;
+	long fd;
+	bool is_input; /* N<&0: what standard input was then; else a file or the like */
+	struct value *input;
+	uint32_t piped_from;
+};
+
 struct expander {
 	struct shell_memory *memory;
 	struct shell_arena *arena;
@@ -161,6 +170,7 @@ struct expander {
 	struct chars *capture;    /* gets the commands' output; NULL: not needed */
 	struct value *input;      /* known standard input, or NULL */
 	struct shell_word *input_word; /* the same, made when first needed */
+	const struct descriptor *descriptors; /* the newest */
 	const struct shell_word *last_word; /* of the command before: $_; NULL: not known */
 	/* Where the walk is. */
 	unsigned context;

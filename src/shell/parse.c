@@ -155,6 +155,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	vars_undo(e, mark);
 	e->input = NULL;
 	e->input_word = NULL;
+	e->descriptors = NULL;
 	e->last_word = NULL;
 }
 
