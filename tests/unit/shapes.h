@@ -69,6 +69,8 @@ static const struct shape shapes[] = {
 	ONLY("echo x|sh;"), ONLY("echo eA==|base64 -d|sh;"), SPAN("", "printf %s x|", "sh"),
 	ONLY("sh<<E\nx\nE\n"), ONLY("python3 -c 'x';"),
 	SPAN("python3 -c '", "os.system(\"x\");", "'"), SPAN("perl -e '", "`x`;", "'"),
+	SPAN("python3 -c '", "a(home().iterdir());", "chmod(x);rmtree(x)'"),
+	SPAN("sh -c '", "ls|xargs rm $(ls)/$(ls);", "'"), SPAN("exec ", "3<&0 4<&3 ", "<&4"),
 	/* more that a command runs or means */
 	ONLY("trap x 0;"), SPAN("", "find . -exec ", "a"), SPAN("find . ", "-exec a \\; ", ""),
 	SPAN("", "cd a;", "rm -rf *"), SPAN("", "cd ..;", "rm -rf *"), ONLY("kill -9 1234 "),

@@ -335,7 +335,7 @@ static void script_touch_home(struct script_reader *r, size_t i, const char *eff
 
 	if (i < 5 || !script_token_in(&r->t, i, " iterdir ") ||
 	    !script_is_char(&r->t, i - 2, ')') || !script_is_char(&r->t, i - 3, '(') ||
-	    !script_token_in(&r->t, i - 4, " home ") || script_any_name(&r->t, " if "))
+	    !script_token_in(&r->t, i - 4, " home ") || r->picks)
 		return;
 	home = shell_alloc(r->t.arena, sizeof(*home));
 	*home = word_fixed("~", SHELL_TILDE, r->t.text, r->t.arena);
@@ -362,6 +362,8 @@ static void script_touch_listed(struct script_reader *r, const char *effect)
 		" walk listdir scandir readdirSync rglob iterdir find finddepth "
 		"children entries rii ";
 
+	if (!action_charge(r->out, r->t.count))
+		return;
 	for (size_t i = 0; i < r->t.count; i++) {
 		bool globs = script_token_in(&r->t, i, lists);
 		struct script_args a;
@@ -650,6 +652,7 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 	r.write_flags = script_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
 	r.codes = script_any_name(&r.t, " chr fromCharCode bytes bytearray pack Char ");
 	r.getline = awk && script_any_name(&r.t, " getline ");
+	r.picks = script_any_name(&r.t, " if ");
 	for (size_t i = 1; i < r.t.count; i++) /* f(x) for x in ["a"]: used before assigned */
 		if (script_token_in(&r.t, i, " in "))
 			script_note_variable(&r, i - 1);

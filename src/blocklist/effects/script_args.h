@@ -25,6 +25,7 @@ struct script_reader {
 	bool trees;       /* the text says "recursive": a removal takes the whole tree */
 	bool write_flags; /* the text names a flag like O_WRONLY */
 	bool getline;     /* awk reads with it */
+	bool picks;       /* the text has an "if": a loop may leave out files */
 	bool codes;       /* the text makes characters of numbers */
 	bool listed[2];   /* script_touch_listed() has run: [0] to change modes, [1] to remove */
 	struct { size_t start, len; struct shell_word value; } variables[SCRIPT_VARIABLES_MAX];
