@@ -120,14 +120,17 @@ static bool fields_is_end(char c)
 	return c == '\0' || strchr(" \t\n'\"`;&|()<>", c);
 }
 
-/* Is the star at @i a whole path, but for a "./" before it? */
+/* Is the star at @i a whole path, but for "./" before it, or .//./? */
 static bool fields_is_whole(const char *text, size_t len, size_t i)
 {
+	size_t from = i;
+
 	if (i + 1 < len && text[i + 1] != '/' && !fields_is_end(text[i + 1]))
 		return false;
-	if (i >= 2 && text[i - 1] == '/' && text[i - 2] == '.')
-		i -= 2;
-	return i == 0 || fields_is_end(text[i - 1]);
+	while (from > 0 && (text[from - 1] == '/' ||
+			    (text[from - 1] == '.' && text[from] == '/')))
+		from--;
+	return (from == 0 || fields_is_end(text[from - 1])) && (from == i || text[from] == '.');
 }
 
 void shell_word_settle(char *text, uint8_t *kind, size_t len, const struct shell_unknown *unknowns,

@@ -163,8 +163,11 @@ static const struct shell_word *wrapper_item_for(const struct wrapping *w,
 	if (!slash || end == hole || (size_t)(end - word->text.s) < dir)
 		return item;
 	skip = (size_t)(end - word->text.s) - dir;
-	if (memcmp(word->text.s + skip, s, dir) ||
-	    (skip && !strchr(before_path, word->text.s[skip - 1])))
+	if (memcmp(word->text.s + skip, s, dir))
+		return item;
+	while (skip && s[0] == '/' && word->text.s[skip - 1] == '/') /* //etc */
+		skip--;
+	if (skip && !strchr(before_path, word->text.s[skip - 1]))
 		return item;
 	return wrapper_keep(w, word_slice(item, (size_t)(slash + 1 - s), item->text.len,
 					  w->out->arena));
