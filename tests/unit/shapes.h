@@ -17,6 +17,8 @@ struct shape {
 };
 
 /* A piece alone; with what stands before and behind it; one that is closed once for each. */
+/* A long path. */
+#define LONG "/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/01234567"
 #define ONLY(piece) { "", piece, "", NULL }
 #define SPAN(before, piece, after) { before, piece, after, NULL }
 #define NEST(before, piece, inside, closer) { before, piece, inside, closer }
@@ -96,10 +98,14 @@ static const struct shape shapes[] = {
 	SPAN("ed <<E\n", "$(a)\n", "E\n"), SPAN("at now <<E\n", "$(a)\n", "E\n"),
 	SPAN("crontab - <<E\n", "* * * * * $(a)\n", "E\n"), SPAN("parted <<E\n", "$a\n", "E\n"),
 	SPAN("cat >x.service <<E\n", "ExecStart=$(a)\n", "E\n"),
+	/* paths in a container */
+	SPAN("docker run -v /:/h a ls ", "/", ""), SPAN("docker run -v /:/h a sh -c '", "/h ", "'"),
+	SPAN("docker run -v " LONG LONG LONG LONG ":/h a sh -c '", "/h ", "'"),
 };
 #undef ONLY
 #undef SPAN
 #undef NEST
+#undef LONG
 #define SHAPE_COUNT (sizeof(shapes) / sizeof(shapes[0]))
 
 /* A text of at most @size bytes of shape @s. Heap. */

@@ -151,6 +151,20 @@ struct shell_word word_concat(const struct shell_word *a, const struct shell_wor
 	return word_builder_whole(&out, a->start, a->end);
 }
 
+struct shell_word word_concat_all(const struct shell_word *words, size_t count,
+				  struct shell_arena *arena)
+{
+	struct builder out;
+	size_t room = 0;
+
+	for (size_t i = 0; i < count; i++)
+		room += words[i].text.len;
+	out = word_builder_make(arena, room);
+	for (size_t i = 0; i < count; i++)
+		word_builder_add(&out, &words[i], 0, words[i].text.len);
+	return word_builder_word(&out, words[0].start, words[count - 1].end);
+}
+
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
 			     struct shell_arena *arena)
 {

@@ -67,6 +67,10 @@ struct shell_word word_join(const struct shell_word *words, size_t count,
 struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
 			      struct shell_arena *arena);
 
+/* @count words, at least one, as one word. */
+struct shell_word word_concat_all(const struct shell_word *words, size_t count,
+				  struct shell_arena *arena);
+
 /* Shell text for the same words: each in quotes, joined by spaces. */
 struct shell_word word_quote(const struct shell_word *words, size_t count,
 			     struct shell_arena *arena);

@@ -17,6 +17,10 @@ static const char values[] =
 /* Steps of the budget for a word, and for each mount that it is compared with. */
 #define WORK_WORD 12u
 #define WORK_MOUNT 5u
+/* Steps for the slashes between two names, */
+#define WORK_RUN 6u
+/* and for a path that lies in a mount, besides those for its bytes. */
+#define WORK_PLACE 40u
 
 struct mount {
 	struct shell_word outside, inside;
@@ -136,17 +140,14 @@ static bool container_is_name_char(const struct shell_text *t, size_t i)
 	       c == '.' || c == '_' || c == '-' || c > 0x7f;
 }
 
-/* The mount that the path at byte @i of @t lies in, the innermost; NULL: no path begins there, or
- * it lies in none. */
+/* The mount that the path lies in whose slashes are bytes @first to @i of @t, the innermost; NULL:
+ * no path begins there, or it lies in none. */
 static const struct mount *container_mount_at(const struct container *c,
-					      const struct shell_text *t, size_t i)
+					      const struct shell_text *t, size_t first, size_t i)
 {
 	const struct mount *found = NULL;
-	size_t before = i;
 
-	while (before && t->s[before - 1] == '/')
-		before--;
-	if (before && container_is_name_char(t, before - 1))
+	if (first && container_is_name_char(t, first - 1))
 		return NULL;
 	for (size_t k = 0; k < c->mount_count; k++) {
 		const struct shell_text *inside = &c->mounts[k].inside.text;
@@ -175,19 +176,6 @@ static struct shell_word container_outside(const struct container *c, const stru
 	return outside;
 }
 
-/* In halves, so that no byte is copied often. */
-static struct shell_word container_concat(const struct shell_word *parts, size_t count,
-					  struct shell_arena *arena)
-{
-	struct shell_word left, right;
-
-	if (count == 1)
-		return parts[0];
-	left = container_concat(parts, count / 2, arena);
-	right = container_concat(parts + count / 2, count - count / 2, arena);
-	return word_concat(&left, &right, arena);
-}
-
 /* The parts of @word, in turn without and with a mount. Returns how many. */
 static size_t container_split(const struct container *c, const struct shell_word *word,
 			      struct action_list *out, struct shell_word *parts)
@@ -198,14 +186,19 @@ static size_t container_split(const struct container *c, const struct shell_word
 
 	for (size_t i = 0; i < t->len && action_charge(out, c->mount_count); i++) {
 		const struct mount *m;
+		size_t first;
 
 		slash = memchr(t->s + i, '/', t->len - i);
 		if (!slash)
 			break;
-		i = (size_t)(slash - t->s);
-		m = container_mount_at(c, t, i);
+		first = i = (size_t)(slash - t->s);
+		while (i + 1 < t->len && t->s[i + 1] == '/')
+			i++;
+		m = container_mount_at(c, t, first, i);
 		if (!m)
 			continue;
+		if (!action_charge(out, WORK_PLACE + m->outside.text.len))
+			break;
 		parts[count++] = word_slice(word, from, i, c->arena);
 		parts[count++] = container_outside(c, m, word, i);
 		from = i + m->inside.text.len;
@@ -220,17 +213,21 @@ static bool container_turn_mounts(const struct container *c, struct action_list 
 				  struct shell_word *word)
 {
 	struct shell_word *parts, turned;
-	size_t slashes = 0, count;
+	size_t runs = 0, count, len = 0;
 
 	for (size_t i = 0; i < word->text.len; i++)
-		slashes += word->text.s[i] == '/';
-	if (!action_charge(out, word->text.len) || !slashes)
+		runs += word->text.s[i] == '/' && (!i || word->text.s[i - 1] != '/');
+	if (!action_charge(out, word->text.len + WORK_RUN * runs) || !runs)
 		return false;
-	parts = shell_alloc(c->arena, (2 * slashes + 1) * sizeof(*parts));
+	parts = shell_alloc_raw(c->arena, (2 * runs + 1) * sizeof(*parts));
 	count = container_split(c, word, out, parts);
 	if (count == 1)
 		return false;
-	turned = container_concat(parts, count, c->arena);
+	for (size_t i = 0; i < count; i++)
+		len += parts[i].text.len;
+	if (!action_charge(out, len))
+		return false;
+	turned = word_concat_all(parts, count, c->arena);
 	turned.start = word->start;
 	turned.end = word->end;
 	*word = turned;
