@@ -23,7 +23,9 @@ static const char values[] =
 #define WORK_PLACE 40u
 
 struct mount {
-	struct shell_word outside, inside;
+	struct shell_word outside;
+	const char *inside; /* resolved: "/a/b" */
+	size_t inside_len;
 };
 
 struct container {
@@ -45,15 +47,39 @@ static bool container_has_room(struct container *c)
 	return c->mount_count < MOUNTS_MAX;
 }
 
-static void container_add_mount(struct container *c, const struct shell_word *w, size_t from,
-				size_t middle, size_t to)
+/* The path @s[0..len) without empty, "." and ".." components. Returns its length in @out. */
+static size_t container_resolve(const char *s, size_t len, char *out)
 {
-	while (to > middle + 1 && w->text.s[to - 1] == '/')
-		to--;
-	if (middle == from || to <= middle + 1 || !container_has_room(c))
+	size_t n = 0;
+
+	for (size_t i = 0, end; i < len; i = end + 1) {
+		const char *slash = memchr(s + i, '/', len - i);
+
+		end = slash ? (size_t)(slash - s) : len;
+		if (end - i == 2 && !memcmp(s + i, "..", 2)) {
+			while (n && out[--n] != '/')
+				;
+		} else if (end > i && !(end - i == 1 && s[i] == '.')) {
+			out[n++] = '/';
+			memcpy(out + n, s + i, end - i);
+			n += end - i;
+		}
+	}
+	return n;
+}
+
+/* The bytes [from, middle) of @w outside are the bytes [inside, to) inside. */
+static void container_add_mount(struct container *c, const struct shell_word *w, size_t from,
+				size_t middle, size_t inside, size_t to)
+{
+	struct mount *m = &c->mounts[c->mount_count];
+	char *resolved = shell_alloc(c->arena, to - inside + 2);
+	size_t len = container_resolve(w->text.s + inside, to - inside, resolved);
+
+	if (middle == from || !len || !container_has_room(c))
 		return;
-	c->mounts[c->mount_count].outside = word_slice(w, from, middle, c->arena);
-	c->mounts[c->mount_count++].inside = word_slice(w, middle + 1, to, c->arena);
+	*m = (struct mount){ word_slice(w, from, middle, c->arena), resolved, len };
+	c->mount_count++;
 }
 
 /* OUTSIDE:INSIDE[:OPTIONS] */
@@ -64,20 +90,17 @@ static void container_volume(struct container *c, const struct shell_word *w, si
 	if (!middle)
 		return;
 	end = strchr(middle + 1, ':');
-	container_add_mount(c, w, skip, (size_t)(middle - s),
+	container_add_mount(c, w, skip, (size_t)(middle - s), (size_t)(middle - s) + 1,
 			    end ? (size_t)(end - s) : w->text.len);
 }
 
 /* --device OUTSIDE[:INSIDE[:RIGHTS]]; without INSIDE it has the same name inside. */
 static void container_device(struct container *c, const struct shell_word *w, size_t skip)
 {
-	if (strchr(w->text.s + skip, ':')) {
+	if (strchr(w->text.s + skip, ':'))
 		container_volume(c, w, skip);
-	} else if (container_has_room(c)) {
-		struct shell_word device = word_slice(w, skip, w->text.len, c->arena);
-
-		c->mounts[c->mount_count++] = (struct mount){ device, device };
-	}
+	else
+		container_add_mount(c, w, skip, w->text.len, skip, w->text.len);
 }
 
 /* type=bind,source=OUTSIDE,target=INSIDE */
@@ -85,23 +108,21 @@ static void container_mount(struct container *c, const struct shell_word *w, siz
 {
 	static const char *const outside[] = { "source=", "src=" };
 	static const char *const inside[] = { "target=", "destination=", "dst=" };
-	struct shell_word parts[2] = { { .text = { .s = "" } }, { .text = { .s = "" } } };
+	size_t from[2] = { 0, 0 }, to[2] = { 0, 0 };
 
 	for (size_t side = 0; side < 2; side++)
 		for (size_t i = 0; i < 2 + side; i++) {
 			const char *key = side ? inside[i] : outside[i];
 			const char *at = strstr(w->text.s + skip, key), *end;
-			size_t from;
 
 			if (!at)
 				continue;
-			from = (size_t)(at - w->text.s) + strlen(key);
-			end = strchr(w->text.s + from, ',');
-			parts[side] = word_slice(
-				w, from, end ? (size_t)(end - w->text.s) : w->text.len, c->arena);
+			from[side] = (size_t)(at - w->text.s) + strlen(key);
+			end = strchr(w->text.s + from[side], ',');
+			to[side] = end ? (size_t)(end - w->text.s) : w->text.len;
 		}
-	if (parts[0].text.len && parts[1].text.len && container_has_room(c))
-		c->mounts[c->mount_count++] = (struct mount){ parts[0], parts[1] };
+	if (to[0] && to[1])
+		container_add_mount(c, w, from[0], to[0], from[1], to[1]);
 }
 
 static void container_options(struct container *c, const struct args *a)
@@ -140,31 +161,95 @@ static bool container_is_name_char(const struct shell_text *t, size_t i)
 	       c == '.' || c == '_' || c == '-' || c > 0x7f;
 }
 
-/* The mount that the path lies in whose slashes are bytes @first to @i of @t, the innermost; NULL:
- * no path begins there, or it lies in none. */
-static const struct mount *container_mount_at(const struct container *c,
-					      const struct shell_text *t, size_t first, size_t i)
+/* Does a path begin at the slash @i? Also behind an option without a space: -C/x, -xC/x. */
+static bool container_begins_path(const struct shell_text *t, size_t i)
 {
-	const struct mount *found = NULL;
+	size_t dash = i;
 
-	if (first && container_is_name_char(t, first - 1))
-		return NULL;
-	for (size_t k = 0; k < c->mount_count; k++) {
-		const struct shell_text *inside = &c->mounts[k].inside.text;
-
-		if (inside->len <= t->len - i && !memcmp(t->s + i, inside->s, inside->len) &&
-		    (i + inside->len == t->len || !container_is_name_char(t, i + inside->len)) &&
-		    (!found || found->inside.text.len < inside->len))
-			found = &c->mounts[k];
-	}
-	return found;
+	if (!i || !container_is_name_char(t, i - 1))
+		return true;
+	while (dash && ((t->s[dash - 1] | 0x20) >= 'a' && (t->s[dash - 1] | 0x20) <= 'z'))
+		dash--;
+	if (dash == i || !dash || t->s[dash - 1] != '-')
+		return false;
+	return dash == 1 || (t->s[dash - 2] != '/' && !container_is_name_char(t, dash - 2));
 }
 
-/* What stands for the mount @m at byte @i of @word: "/" in front of a slash is nothing. */
-static struct shell_word container_outside(const struct container *c, const struct mount *m,
+/* A place in a text: a path, and the mount that it lies in. */
+struct container_place {
+	const struct mount *mount; /* or NULL */
+	size_t end;                /* of the mount's name in the text */
+	size_t steps;
+};
+
+/* ".." or ".", which a glob behind it would make another name. */
+static bool container_is_dots(const struct shell_text *t, size_t from, size_t end)
+{
+	return end - from <= 2 && t->s[from] == '.' && t->s[end - 1] == '.' &&
+	       (end == t->len || !strchr("*?[", t->s[end]));
+}
+
+/* Follow the path at byte @i of @t through its components: does it end in the mount @m? */
+static void container_follow(const struct mount *m, const struct shell_text *t, size_t i,
+			     struct container_place *place)
+{
+	size_t fits = 0, more = 0, end = 0, start = i; /* bytes of m->inside; levels below these */
+
+	while (i < t->len && t->s[i] == '/') {
+		size_t from = ++i, next = fits + 1;
+
+		while (next < m->inside_len && m->inside[next] != '/' && i < t->len &&
+		       m->inside[next] == t->s[i])
+			next++, i++;
+		if (!more && i > from && (next == m->inside_len || m->inside[next] == '/') &&
+		    (i == t->len || !container_is_name_char(t, i))) {
+			fits = next;
+			end = i;
+			continue;
+		}
+		while (i < t->len && t->s[i] != '/' && container_is_name_char(t, i))
+			i++;
+		if (i == from)
+			continue;
+		if (!container_is_dots(t, from, i))
+			more++;
+		else if (i - from == 2 && more)
+			more--;
+		else if (i - from == 2)
+			while (fits && m->inside[--fits] != '/')
+				;
+	}
+	place->steps += i - start;
+	if (fits == m->inside_len &&
+	    (!place->mount || place->mount->inside_len < m->inside_len)) {
+		place->mount = m;
+		place->end = end;
+	}
+}
+
+/* The path whose slashes are the bytes @first to @i of @t, and the innermost mount of it. */
+static struct container_place container_place_at(const struct container *c,
+						 const struct shell_text *t, size_t first,
+						 size_t i)
+{
+	struct container_place place = { NULL, 0, 0 };
+
+	bool url = first && t->s[first - 1] == ':' && i == first + 1;
+
+	if (!url && container_begins_path(t, first))
+		for (size_t k = 0; k < c->mount_count; k++)
+			container_follow(&c->mounts[k], t, i, &place);
+	return place;
+}
+
+/* What stands for the mount at @place, from byte @i to its end, in @word: "/" in front of a slash
+ * is nothing. */
+static struct shell_word container_outside(const struct container *c,
+					   const struct container_place *place,
 					   const struct shell_word *word, size_t i)
 {
-	size_t end = i + m->inside.text.len, len = m->outside.text.len;
+	const struct mount *m = place->mount;
+	size_t end = place->end, len = m->outside.text.len;
 	bool root = len == 1 && m->outside.text.s[0] == '/';
 	bool more = end < word->text.len && word->text.s[end] == '/';
 	struct shell_word outside = word_slice(&m->outside, 0, root && more ? 0 : len, c->arena);
@@ -185,7 +270,7 @@ static size_t container_split(const struct container *c, const struct shell_word
 	const char *slash;
 
 	for (size_t i = 0; i < t->len && action_charge(out, c->mount_count); i++) {
-		const struct mount *m;
+		struct container_place place;
 		size_t first;
 
 		slash = memchr(t->s + i, '/', t->len - i);
@@ -194,14 +279,16 @@ static size_t container_split(const struct container *c, const struct shell_word
 		first = i = (size_t)(slash - t->s);
 		while (i + 1 < t->len && t->s[i + 1] == '/')
 			i++;
-		m = container_mount_at(c, t, first, i);
-		if (!m)
-			continue;
-		if (!action_charge(out, WORK_PLACE + m->outside.text.len))
+		place = container_place_at(c, t, first, i);
+		if (!action_charge(out, place.steps))
 			break;
-		parts[count++] = word_slice(word, from, i, c->arena);
-		parts[count++] = container_outside(c, m, word, i);
-		from = i + m->inside.text.len;
+		if (!place.mount)
+			continue;
+		if (!action_charge(out, WORK_PLACE + place.mount->outside.text.len))
+			break;
+		parts[count++] = word_slice(word, from, first, c->arena);
+		parts[count++] = container_outside(c, &place, word, i);
+		from = place.end;
 		i = from - 1;
 	}
 	parts[count++] = word_slice(word, from, t->len, c->arena);
@@ -234,15 +321,41 @@ static bool container_turn_mounts(const struct container *c, struct action_list 
 	return true;
 }
 
+/* Is *@word, seen from a --workdir outside of the mounts, a path in one? Then it is that. */
+static bool container_turn_relative(const struct container *c, struct action_list *out,
+				    struct shell_word *word)
+{
+	size_t from = c->directory_skip, end = c->directory ? c->directory->text.len : 0;
+	struct shell_word path;
+	struct container_place place;
+
+	if (end <= from || c->directory->text.s[from] != '/' || word->text.s[0] == '-' ||
+	    !action_charge(out, WORK_PLACE + 2 * (end - from + word->text.len)))
+		return false;
+	while (end > from && c->directory->text.s[end - 1] == '/')
+		end--;
+	path = word_slice(c->directory, from, end, c->arena);
+	path = word_path(&path, word, c->arena);
+	place = container_place_at(c, &path.text, 0, 0);
+	if (!action_charge(out, place.steps) || !place.mount || place.end <= end - from)
+		return false;
+	path.start = word->start;
+	path.end = word->end;
+	*word = path;
+	return container_turn_mounts(c, out, word);
+}
+
 /* A path in the container as a host path; other absolute ones become relative, thus harmless. */
 static struct shell_word container_turn(const struct container *c, struct action_list *out,
 					const struct shell_word *word)
 {
 	struct shell_word turned = *word;
+	bool absolute = word->text.len && word->text.s[0] == '/';
 
-	if (!container_turn_mounts(c, out, &turned) && !c->host && turned.text.len &&
-	    turned.text.s[0] == '/')
+	if (!container_turn_mounts(c, out, &turned) && !c->host && absolute)
 		return word_slice(&turned, 1, turned.text.len, c->arena);
+	if (!absolute)
+		container_turn_relative(c, out, &turned);
 	return turned;
 }
 
@@ -264,13 +377,13 @@ static void container_chdir(const struct container *c, struct action_list *out)
 static bool container_enters_root(const struct container *c, const struct shell_word *words,
 				  size_t count)
 {
+	struct container_place root;
+
 	if (count < 3 || strcmp(words[0].text.s, "chroot"))
 		return false;
-	for (size_t i = 0; i < c->mount_count; i++)
-		if (strcmp(c->mounts[i].outside.text.s, "/") == 0 &&
-		    strcmp(c->mounts[i].inside.text.s, words[1].text.s) == 0)
-			return true;
-	return false;
+	root = container_place_at(c, &words[1].text, 0, 0);
+	return root.mount && !strcmp(root.mount->outside.text.s, "/") &&
+	       strspn(words[1].text.s + root.end, "/.") == words[1].text.len - root.end;
 }
 
 /* --entrypoint PROGRAM: @words are its arguments. */
