@@ -14,6 +14,15 @@ static const char values[] =
 	"--cap-drop --security-opt --tmpfs --ulimit --add-host --dns --restart --log-driver --gpus "
 	"--platform --pull --volumes-from --userns --uts --cgroupns --shm-size ";
 
+/* Options in front of run, of docker, podman and compose, that take a value. */
+static const char global_values[] =
+	" -H --host -c --context -l --log-level --config --tlscacert --tlscert --tlskey "
+	"--url --connection --identity --root --runroot --runtime --storage-driver --storage-opt "
+	"--tmpdir --cgroup-manager --conmon --events-backend --hooks-dir --module "
+	"--network-cmd-path --namespace -n --address -a "
+	"-f --file -p --project-name --project-directory --profile --env-file --ansi --parallel "
+	"--progress ";
+
 /* Steps of the budget for a word, and for each mount that it is compared with. */
 #define WORK_WORD 12u
 #define WORK_MOUNT 5u
@@ -453,7 +462,7 @@ void read_container(const struct command *cmd, struct action_list *out)
 							    : MOUNTS_MAX))))
 		return;
 	while (at < cmd->count && !word_in(&cmd->words[at], " run create "))
-		at++;
+		at += word_in(&cmd->words[at], global_values) ? 2 : 1;
 	if (at >= cmd->count)
 		return;
 	args_read(out->args, cmd->words + at, cmd->count - at, values, true);
