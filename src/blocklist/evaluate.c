@@ -793,6 +793,7 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
 	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
 	p.elsewhere |= (a->flags & ACTION_ELSEWHERE) != 0;
+	p.elsewhere &= !(a->flags & ACTION_HOST);
 	if (a->input) {
 		p.input = a->input;
 		p.input_is_rest = false;

@@ -37,7 +37,7 @@ struct place {
 	bool each;       /* runs on all files below a directory, one by one */
 	bool same_shell; /* text that it runs sees unexported variables */
 	bool lenient;    /* text that it runs may be invalid shell text */
-	bool elsewhere;  /* in a container or on another host: process 1 is another one */
+	bool elsewhere;  /* in a container: process 1 is another one */
 };
 
 /* The command at @p in its script; NULL if it stands in none. */
@@ -80,7 +80,8 @@ enum action_flag {
 	ACTION_PUSH = 256,      /* the same: remember where it was, pushd */
 	ACTION_POP = 512,       /* the same: to the directory remembered last, popd */
 	ACTION_AT_END = 1024,   /* the text runs when its script ends */
-	ACTION_ELSEWHERE = 2048,/* runs in a container or on another host */
+	ACTION_ELSEWHERE = 2048,/* runs in a container */
+	ACTION_HOST = 4096,     /* leaves the container again: nsenter, ssh */
 };
 
 struct action {

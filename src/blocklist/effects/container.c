@@ -442,7 +442,7 @@ static void container_run(const struct container *c, const struct command *cmd, 
 	if (c->entry)
 		list = container_with_entry(c, list, count++);
 	container_chdir(c, out);
-	action_words(out, list, count, ACTION_LENIENT);
+	action_words(out, list, count, ACTION_LENIENT | (c->host ? 0 : ACTION_ELSEWHERE));
 	container_feed(c, cmd, out);
 }
 

@@ -625,8 +625,6 @@ static unsigned wrapper_flags(const struct blocklist_wrapper *wrapper, const str
 		flags |= ACTION_SAME_SHELL;
 	if (wrapper->kind == WRAPPER_TEXT || wrapper->remote || wrapper->lenient)
 		flags |= ACTION_LENIENT;
-	if (wrapper->remote)
-		flags |= ACTION_ELSEWHERE;
 	if (wrapper->kind == WRAPPER_CODE)
 		flags |= ACTION_FOREIGN | (wrapper->text ? 0 : ACTION_AWK);
 	return flags;
@@ -660,6 +658,9 @@ void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command 
 	/* command cd and builtin cd change the shell's own directory. */
 	out->keeps_directory = word_in(&cmd->words[0], " command builtin ");
 	wrapper_read_kind(&w);
+	if (wrapper->remote || (cmd->program.len == 7 && !memcmp(cmd->program.s, "nsenter", 7)))
+		for (size_t i = 0; i < out->count; i++)
+			out->list[i].flags |= ACTION_HOST;
 	for (size_t i = 0; i < out->count && w.assign_count; i++) {
 		out->list[i].assigns = w.assigns;
 		out->list[i].assign_count = w.assign_count;
