@@ -534,6 +534,14 @@ static bool wrapper_is_exec(const struct wrapping *w, size_t i)
 		(i + 2 < w->count && word_is(words + 2, "--")));
 }
 
+/* pixi run halt, pdm run reboot: a single word is a task of the project, if it is not a program
+ * that would run others. */
+static bool wrapper_is_task(const struct wrapping *w, size_t i, const struct blocklist_name *name)
+{
+	return i + 1 == w->count && word_in(&w->words[0], " pdm pixi ") && name &&
+	       !strchr(w->words[i].text.s, '/') && !name_wrapper(name) && !name_program(name);
+}
+
 /* Every word that names a program may be where the command begins. */
 static void wrapper_read_scan(struct wrapping *w)
 {
@@ -546,6 +554,8 @@ static void wrapper_read_scan(struct wrapping *w)
 
 		if (wrapper_is_exec(w, i)) {
 			i++;
+		} else if (wrapper_is_task(w, i, name)) {
+			return;
 		} else if ((name && (name_wrapper(name) || name_program(name) ||
 				     *name_rules(name) != BLOCKLIST_NONE)) ||
 			   list_has(" kill ", base.s, base.len)) {
