@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "blocklist/command/list.h"
 #include "blocklist/command/table.h"
 
 /* ---- the patterns as a tree ---- */
@@ -223,17 +224,72 @@ static bool path_tree_is_same_glob(const struct node *n, struct path_part p)
 	return true;
 }
 
-/* *@except, *@sweeps: classes that exclude @p, by name and by glob. */
-static uint64_t path_tree_match_below(const struct node *n, const struct path *p, size_t i,
-				      uint64_t *except, uint64_t *sweeps)
+/* Endings and names of what projects make. Nothing that a system needs is named so. */
+static const char work_endings[] =
+	" .log .tmp .bak .orig .rej .o .pyc .deb .dsc .changes .buildinfo .rpm .whl .egg-info "
+	".tar .tar.gz .tar.xz .tar.bz2 .tgz .zip .md .csv .html ";
+static const char work_names[] = " node_modules __pycache__ .pytest_cache .mypy_cache .venv dist ";
+
+/* The characters of @p from @from on, as text; "" if it is too long or not plain. */
+static const char *path_tree_text(struct path_part p, size_t from, char *out, size_t size)
 {
-	uint64_t found = n->below, mask = ~0ull;
+	size_t n = 0;
+
+	for (size_t i = from; i < p.len && n + 1 < size && p.s[i] <= 0xff; i++)
+		out[n++] = (char)p.s[i];
+	out[n == p.len - from ? n : 0] = '\0';
+	return out;
+}
+
+/*
+ * Does @p mean what projects made, beside or below a workspace that lies in /: all *.log there,
+ * or each node_modules? A home or boot file of that name would be an accident.
+ */
+static bool path_tree_is_work(const struct path *p)
+{
+	struct path_part last = p->parts[p->count ? p->count - 1 : 0];
+	size_t from = last.len;
+	char text[16];
+
+	if (!p->count || path_tree_plain(p->parts[0]))
+		return false;
+	if (path_tree_plain(last)) {
+		path_tree_text(last, 0, text, sizeof(text));
+		return list_has(work_names, text, strlen(text));
+	}
+	while (last.s[from - 1] <= 0xff)
+		from--;
+	for (size_t i = 0; i < from; i++)
+		if (last.s[i] > MARK_STAR)
+			return false;
+	path_tree_text(last, from, text, sizeof(text));
+	return list_has(work_endings, text, strlen(text));
+}
+
+/* Would a name of work match @n only by the star at its end, as vmlinuz.log does vmlinuz*? */
+static bool path_tree_is_vague(const struct node *n)
+{
+	return (n->glob || n->text[0] == '~') && !memchr(n->text, '.', n->len);
+}
+
+/* What a search finds out besides the classes: those that exclude the path, by name and by glob. */
+struct search {
+	bool work; /* path_tree_is_work() */
+	uint64_t except, sweeps;
+};
+
+static uint64_t path_tree_match_below(const struct node *n, const struct path *p, size_t i,
+				      struct search *search)
+{
+	uint64_t found = search->work && i < p->count ? 0 : n->below, mask = ~0ull;
 	bool is_plain;
 
 	if (i == p->count) {
-		*except |= n->except;
+		if (search->work && path_tree_is_vague(n))
+			return 0;
+		search->except |= n->except;
 		if (n->sweeps && path_tree_is_same_glob(n, p->parts[i - 1]))
-			*sweeps |= n->sweeps;
+			search->sweeps |= n->sweeps;
 		return found | n->here;
 	}
 	is_plain = path_tree_plain(p->parts[i]);
@@ -245,7 +301,7 @@ static uint64_t path_tree_match_below(const struct node *n, const struct path *p
 	if (p->parts[i].s[0] > 0xff) {
 		for (const struct node *c = n->children; c; c = c->next)
 			if (path_tree_part_matches(c, p->parts[i], is_plain))
-				found |= path_tree_match_below(c, p, i + 1, except, sweeps) & mask;
+				found |= path_tree_match_below(c, p, i + 1, search) & mask;
 		return found;
 	}
 	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
@@ -253,14 +309,15 @@ static uint64_t path_tree_match_below(const struct node *n, const struct path *p
 	for (size_t k = 0; k < COUNT_OF(same); k++)
 		for (const struct node *c = same[k]; c; c = c->same)
 			if (path_tree_part_matches(c, p->parts[i], is_plain))
-				found |= path_tree_match_below(c, p, i + 1, except, sweeps) & mask;
+				found |= path_tree_match_below(c, p, i + 1, search) & mask;
 	return found;
 }
 
 uint64_t path_match(const struct path *p)
 {
-	uint64_t except = 0, sweeps = 0;
-	uint64_t found = path_tree_match_below(&top, p, 0, &except, &sweeps);
+	struct search search = { .work = path_tree_is_work(p) };
+	uint64_t found = path_tree_match_below(&top, p, 0, &search);
+	uint64_t except = search.except, sweeps = search.sweeps;
 
 	for (size_t i = 0; (except || sweeps) && i < p->count; i++)
 		if (!path_tree_plain(p->parts[i])) {

@@ -240,12 +240,25 @@ static void test_blocklist_nul_does_not_end_stdin(void **state)
 }
 
 /* What a relative path means depends on where the command starts. */
+struct in_directory {
+	const char *directory, *command;
+	bool blocked;
+};
+
+static void check_in_directories(const struct in_directory *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct blocklist_verdict v = judge_input(&(struct blocklist_input){
+			.command = cases[i].command, .directory = cases[i].directory });
+
+		if (v.blocked != cases[i].blocked)
+			fail_msg("%s in %s: %s", cases[i].command, cases[i].directory, v.reason);
+	}
+}
+
 static void test_blocklist_relative_paths(void **state)
 {
-	static const struct {
-		const char *directory, *command;
-		bool blocked;
-	} cases[] = {
+	static const struct in_directory cases[] = {
 		{ "/root/proj", "cd .. && rm -rf *", true },
 		{ "/root/proj", "rm -rf ../*", true },
 		{ "/root/proj", "rm -rf \"$PWD/..\"/*", true },
@@ -279,13 +292,36 @@ static void test_blocklist_relative_paths(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct blocklist_verdict v = judge_input(&(struct blocklist_input){
-			.command = cases[i].command, .directory = cases[i].directory });
+	check_in_directories(cases, COUNT_OF(cases));
+}
 
-		if (v.blocked != cases[i].blocked)
-			fail_msg("%s in %s: %s", cases[i].command, cases[i].directory, v.reason);
-	}
+/* What stands beside a workspace in / is mostly work too, but a broad glob there is not. */
+static void test_blocklist_beside_a_shallow_workspace(void **state)
+{
+	static const struct in_directory cases[] = {
+		{ "/workspace", "rm -rf ../*", true },
+		{ "/workspace", "rm -rf ../*/bin", true },
+		{ "/workspace", "rm -rf ../*/me", true },
+		{ "/workspace", "rm -rf ../*.d/x ../*", true },
+		{ "/workspace", "rm -f ../*.img", true },
+		{ "/workspace", "rm -f ../*.x86_64", true },
+		{ "/workspace", "rm -rf ../*.*", true },
+		{ "/workspace", "rm -rf ../*/*.conf", true },
+		{ "/workspace", "rm -rf ../b*/*", true },
+		{ "/workspace", "rm -f ../*/*/auth.log", true },
+		{ "/workspace", "rm -f ../*/*/*.log", true },
+		{ "/workspace", "rm -f ../*/*.txt", true }, /* /boot/cmdline.txt */
+		{ "/workspace", "rm -rf ../*/.ssh", true },
+		{ "/workspace", "rm -f ../*.log", false },
+		{ "/workspace", "rm -rf ../*/node_modules", false },
+		{ "/workspace", "rm -rf ../*/*/node_modules ../*/__pycache__", false },
+		{ "/workspace", "mv ../*.deb dist/", false },
+		{ "/workspace", "rm -f ../*.tar.gz ../*.dsc ../*.changes ../*.deb", false },
+		{ "/workspace", "rm -rf ../*.egg-info ../*/*.egg-info", false },
+	};
+
+	(void)state;
+	check_in_directories(cases, COUNT_OF(cases));
 }
 
 static void test_blocklist_environment_and_directory(void **state)
@@ -498,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_blocklist_stdin),
 		cmocka_unit_test(test_blocklist_nul_does_not_end_stdin),
 		cmocka_unit_test(test_blocklist_relative_paths),
+		cmocka_unit_test(test_blocklist_beside_a_shallow_workspace),
 		cmocka_unit_test(test_blocklist_environment_and_directory),
 		cmocka_unit_test(test_blocklist_literal_where_it_counts),
 		cmocka_unit_test(test_blocklist_long_stdin),
