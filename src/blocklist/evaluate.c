@@ -644,6 +644,16 @@ static struct shell_assign *evaluate_variables(struct evaluation *e, const struc
 	return all;
 }
 
+/* The directory in which a shell that starts now finds itself; NULL: not known. */
+static const char *evaluate_start_directory(struct evaluation *e)
+{
+	char path[sizeof(e->rules.dir.path)];
+
+	if (!path_dir_text(&e->rules.dir, path, sizeof(path)))
+		return NULL;
+	return shell_copy(&e->arena, path, strlen(path));
+}
+
 /* Does @text begin with the standard input of the outermost command? */
 static bool evaluate_is_input(const struct shell_word *text)
 {
@@ -698,6 +708,8 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 		setup.on_change_ctx = e;
 	}
 	setup.variables = evaluate_variables(e, at, &setup.variable_count);
+	if (!at->elsewhere && (!setup.outer || setup.exported_only))
+		setup.directory = evaluate_start_directory(e);
 	run = evaluate_push_script(e, at, 1);
 	/* An unknown part of the text may hold the missing quote. */
 	run->lenient = at->lenient || word_has_unknown(text);
@@ -918,7 +930,8 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 		   const struct shell_word *input)
 {
 	struct shell_setup setup = { .variables = e->variables,
-				     .variable_count = e->variable_count, .args = args,
+				     .variable_count = e->variable_count,
+				     .directory = evaluate_start_directory(e), .args = args,
 				     .arg_count = arg_count, .input = input,
 				     .shell_path = e->shell_path, .family = e->shell_family };
 	struct place nowhere = { .index = SHELL_NONE };

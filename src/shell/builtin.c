@@ -319,36 +319,100 @@ static enum status builtin_mapfile(struct expander *e, const struct call *c)
 
 /* ---- cd ---- */
 
+/* A longer PWD is unknown, as a longer working directory is to the rules. */
+#define PWD_MAX 256
+
+/* Append the known @v to the absolute path @c, without "." and with ".." resolved. */
+static void builtin_add_path(struct expander *e, struct chars *c, const struct value *v)
+{
+	for (uint32_t from = 0, end; from < v->len; from = end + 1) {
+		const struct shell_char *part = v->v + from;
+
+		for (end = from; end < v->len && v->v[end].c != '/';)
+			end++;
+		if (end == from || (end - from == 1 && part[0].c == '.'))
+			continue;
+		if (end - from == 2 && part[0].c == '.' && part[1].c == '.') {
+			while (c->len > 0 && c->v[--c->len].c != '/')
+				;
+			continue;
+		}
+		chars_add(e, c, '/', CHAR_QUOTED, part[0].at, 0);
+		chars_copy(e, c, part, end - from);
+	}
+}
+
+static struct value *builtin_value_before(struct expander *e, const char *name)
+{
+	bool unset;
+	struct value *v = vars_value(e, name, &unset);
+
+	return v && v->len && v->v[0].c == '/' && chars_known(v->v, v->len) ? v : NULL;
+}
+
+/* Where cd @w leads, or NULL: unknown. */
+static struct value *builtin_directory(struct expander *e, const struct shell_word *w)
+{
+	const char *path = shell_word_constant(w);
+	const struct value *before = builtin_value_before(e, "PWD");
+	struct chars joined = { 0 };
+	struct value *v = NULL;
+
+	if (path && strcmp(path, "-") == 0)
+		return builtin_value_before(e, "OLDPWD");
+	if (w->text.len > 0 && w->kind[0] == SHELL_TILDE)
+		return word_value(e, w);
+	if (!path || path[0] == '-' || (path[0] != '/' && !before))
+		return NULL;
+	if (path[0] != '/')
+		builtin_add_path(e, &joined, before);
+	builtin_add_path(e, &joined, word_value(e, w));
+	if (joined.len == 0)
+		chars_add(e, &joined, '/', CHAR_QUOTED, w->start, 0);
+	if (joined.len <= PWD_MAX)
+		v = value_make(e, joined.v, joined.len);
+	chars_release(&joined);
+	return v;
+}
+
+/* @v alone, without the other possible values behind it. */
+static struct value *builtin_only_value(struct expander *e, const struct value *v)
+{
+	struct value *only = shell_alloc(e->arena, sizeof(*only));
+
+	*only = (struct value){ .v = v->v, .len = v->len };
+	return only;
+}
+
+/* PWD becomes @v, or unknown; OLDPWD what PWD was. */
+static enum status builtin_set_directory(struct expander *e, struct value *v, uint32_t at)
+{
+	bool unset;
+	const struct value *before = vars_value(e, "PWD", &unset);
+
+	vars_set(e, "PWD", v ? builtin_only_value(e, v) : value_unknown(e, "PWD", at));
+	if (before)
+		vars_set(e, "OLDPWD", builtin_only_value(e, before));
+	return STATUS_UNKNOWN;
+}
+
 /* cd sets PWD: to the directory, or to unknown if that is relative to an unknown one. */
 static enum status builtin_cd(struct expander *e, const struct call *c)
 {
 	const struct shell_word *w = &c->words[c->count - 1];
-	const char *path = c->count > 1 ? shell_word_constant(w) : NULL;
-	bool unset;
-	const struct value *before = vars_value(e, "PWD", &unset);
-	struct chars joined = { 0 };
+	struct value *v = c->count == 1 ? builtin_value_home(e, w->start)
+					: builtin_directory(e, w);
 
-	if (path && path[0] != '/' && path[0] != '-' && before &&
-	    chars_known(before->v, before->len)) {
-		chars_copy(e, &joined, before->v, before->len);
-		chars_add(e, &joined, '/', CHAR_QUOTED, w->start, 0);
-	}
-	if (path && (path[0] == '/' || joined.len > 0)) {
-		const struct value *v = word_value(e, w);
+	return builtin_set_directory(e, v, w->start);
+}
 
-		chars_copy(e, &joined, v->v, v->len);
-		vars_set(e, "PWD", value_make(e, joined.v, joined.len));
-	} else if (c->count == 1 || (w->text.len > 0 && w->kind[0] == SHELL_TILDE)) {
-		vars_set(e, "PWD",
-			 c->count == 1 ? builtin_value_home(e, c->words[0].start)
-				       : word_value(e, w));
-	} else {
-		vars_set(e, "PWD", value_unknown(e, "PWD", w->start));
-	}
-	if (before)
-		vars_set(e, "OLDPWD", value_make(e, before->v, before->len));
-	chars_release(&joined);
-	return STATUS_UNKNOWN;
+/* pushd DIR is cd DIR; without one, and popd: to what the stack has. */
+static enum status builtin_pushd(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	bool goes = c->words[0].text.s[1] == 'u' && c->count > 1 && w->text.s[0] != '+';
+
+	return builtin_set_directory(e, goes ? builtin_directory(e, w) : NULL, w->start);
 }
 
 /* ---- the rest ---- */
@@ -434,7 +498,8 @@ static const struct builtin {
 	{ "declare", builtin_declare, true }, { "eval", builtin_eval, false },
 	{ "export", builtin_declare, true }, { "false", builtin_false, false },
 	{ "let", builtin_let, false },       { "local", builtin_declare, true },
-	{ "mapfile", builtin_mapfile, false }, { "printf", builtin_printf, false },
+	{ "mapfile", builtin_mapfile, false }, { "popd", builtin_pushd, false },
+	{ "printf", builtin_printf, false }, { "pushd", builtin_pushd, false },
 	{ "read", builtin_read, false },     { "readarray", builtin_mapfile, false },
 	{ "readonly", builtin_declare, true }, { "set", builtin_set, false },
 	{ "shift", builtin_shift, false },   { "true", builtin_true, false },

@@ -45,6 +45,8 @@ static void parse_apply_setup(struct expander *e, const struct shell_setup *setu
 		vars_set(e, setup->variables[i].name, word_value(e, &setup->variables[i].value));
 		vars_export(e, setup->variables[i].name);
 	}
+	if (setup->directory)
+		vars_set(e, "PWD", value_text(e, setup->directory, 0));
 	if (setup->input)
 		e->input = word_value(e, setup->input);
 }

@@ -32,6 +32,7 @@
 struct shell_setup {
 	const struct shell_assign *variables; /* the environment; later ones win */
 	size_t variable_count;
+	const char *directory; /* absolute, where it starts: the value of PWD; NULL: unknown */
 	const struct shell_word *args; /* $0, $1, ...; count 0: $0 is shell_path, there is no $1 */
 	size_t arg_count;
 	const char *shell_path; /* value of SHELL; NULL: /bin/sh */

@@ -324,6 +324,56 @@ static void test_blocklist_beside_a_shallow_workspace(void **state)
 	check_in_directories(cases, COUNT_OF(cases));
 }
 
+/* What $PWD and $(pwd) say is where the shell is when it reads them, not later. */
+static void test_blocklist_saved_directory(void **state)
+{
+	static const char *const directories[] = { "/home/me/proj", "/srv/app", "/workspace" };
+	static const char *const allowed[] = {
+		"D=$PWD; cd ..; rm -rf $D",
+		"BASE=$(pwd); cd ..; rm -rf \"$BASE\"/*",
+		"HERE=`pwd`; cd ..; git clone x; cd $HERE; rm -rf *",
+		"HERE=$(pwd); cd ..; git clone x; cd \"$HERE\"; git clean -fdx",
+		"D=\"$(pwd)\"; (cd .. && rm -rf \"$D\")",
+		"cd ..; rm -rf \"$OLDPWD\"/dist",
+		"sh -c 'D=$PWD; cd ..; rm -rf \"$D\"/*'",
+		"pushd ..; D=$OLDPWD; rm -rf \"$D\"/*; popd; rm -rf \"$PWD\"/*",
+		"(cd ..; ls); rm -rf \"$PWD\"/*",
+		"cd ..; cd -; D=$PWD; cd ..; rm -rf \"$D\"/*",
+	};
+	static const char *const blocked[] = {
+		"cd /etc; D=$(pwd); cd /tmp/x; rm -rf \"$D\"",
+		"cd ../..; D=$PWD; cd /tmp/x; rm -rf \"$D\"/*",
+		"D=$(cd ../../..; pwd); rm -rf \"$D\"/*",
+		"pushd ../../..; rm -rf \"$PWD\"/*",
+		"pushd /etc; cd /tmp/x; popd; rm -rf \"$OLDPWD/../../etc\"",
+		"pushd /etc; pushd /tmp/x; popd; rm -rf \"$PWD\"/*",
+		"env -C /etc sh -c 'rm -rf \"$PWD\"/*'",
+		"env -C ../../.. sh -c 'rm -rf \"$PWD\"/*'",
+		"env -C /etc sh -c 'D=$PWD; cd /tmp/x; rm -rf \"$D\"'",
+		"cd /etc; sh -c 'rm -rf \"$PWD\"/*'",
+		"cd /etc; eval 'rm -rf \"$PWD\"/*'",
+		"PWD=/tmp/x sh -c 'cd /etc; rm -rf \"$PWD\"/*'",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(directories); i++) {
+		struct blocklist_input in = { .directory = directories[i] };
+
+		for (size_t k = 0; k < COUNT_OF(allowed); k++) {
+			in.command = allowed[k];
+			if (judge_input(&in).blocked)
+				fail_msg("%s in %s: blocked", in.command, in.directory);
+		}
+		for (size_t k = 0; k < COUNT_OF(blocked); k++) {
+			in.command = blocked[k];
+			if (!judge_input(&in).blocked)
+				fail_msg("%s in %s: allowed", in.command, in.directory);
+		}
+	}
+	assert_false(judge_input(&(struct blocklist_input){ .directory = "/tmp/x",
+		.command = "HERE=$(pwd); cd ../..; ls; cd \"$HERE\"; rm -rf lib" }).blocked);
+}
+
 static void test_blocklist_environment_and_directory(void **state)
 {
 	static const char *const target[] = { "T=/etc", NULL };
@@ -535,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_blocklist_nul_does_not_end_stdin),
 		cmocka_unit_test(test_blocklist_relative_paths),
 		cmocka_unit_test(test_blocklist_beside_a_shallow_workspace),
+		cmocka_unit_test(test_blocklist_saved_directory),
 		cmocka_unit_test(test_blocklist_environment_and_directory),
 		cmocka_unit_test(test_blocklist_literal_where_it_counts),
 		cmocka_unit_test(test_blocklist_long_stdin),
