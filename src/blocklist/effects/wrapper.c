@@ -420,6 +420,21 @@ static void wrapper_read_shell(struct wrapping *w)
 
 /* ---- parallel CMD ::: A B, watch CMD, tmux new CMD: text in several words ---- */
 
+/*
+ * Are the words of a text one command too, as watch -x and tmux take them? Not those of eval,
+ * which knows text only, nor where a command ends among them: rm -rf build '&&' cmake ..
+ */
+static bool wrapper_is_one_command(const struct wrapping *w, const struct shell_word *words,
+				   size_t count)
+{
+	if (w->flags & ACTION_SAME_SHELL)
+		return false;
+	for (size_t i = 0; i + 1 < count; i++)
+		if (words[i].text.len && strchr(";&|", words[i].text.s[words[i].text.len - 1]))
+			return false;
+	return true;
+}
+
 static void wrapper_read_text(struct wrapping *w)
 {
 	size_t at = w->args->first_operand, end;
@@ -453,7 +468,7 @@ static void wrapper_read_text(struct wrapping *w)
 		wrapper_run_text(w, text, NULL, 0);
 		any = true;
 	}
-	if (any && template)
+	if (any && template && wrapper_is_one_command(w, w->words + at, end - at))
 		action_words(w->out, w->words + at, end - at, 0);
 }
 
