@@ -458,7 +458,7 @@ static void eval_words(struct expander *e, const struct ast_node *n, uint32_t in
 		if (declares && eval_is_assignment_word(w)) {
 			struct shell_word one;
 
-			expand_one(e, w, &one);
+			expand_declared(e, w, &one);
 			word_add(e, &words, &one);
 		} else {
 			expand_word(e, w, &words);

@@ -206,16 +206,20 @@ static void expand_tilde_at(struct expander *e, struct chars *c, size_t at, bool
 	*c = joined;
 }
 
-static void expand_tilde(struct expander *e, struct chars *c, enum expand_mode mode)
+static void expand_tilde_colons(struct expander *e, struct chars *c)
 {
-	if (c->len > 0)
-		expand_tilde_at(e, c, 0, mode == EXPAND_ONE);
-	if (mode != EXPAND_ONE)
-		return;
 	for (size_t i = 1; i < c->len; i++)
 		if (c->v[i].c == '~' && c->v[i].kind == CHAR_PLAIN && c->v[i - 1].c == ':' &&
 		    c->v[i - 1].kind == CHAR_PLAIN)
 			expand_tilde_at(e, c, i, true);
+}
+
+static void expand_tilde(struct expander *e, struct chars *c, enum expand_mode mode)
+{
+	if (c->len > 0)
+		expand_tilde_at(e, c, 0, mode == EXPAND_ONE);
+	if (mode == EXPAND_ONE)
+		expand_tilde_colons(e, c);
 }
 
 /* ---- words ---- */
@@ -316,6 +320,30 @@ void expand_one(struct expander *e, const struct ast_word *w, struct shell_word 
 	*out = (struct shell_word){ .start = w->start, .end = w->end };
 	expand_parts(e, w->parts, &c, EXPAND_ONE);
 	expand_tilde(e, &c, EXPAND_FIELDS);
+	word_make(e, c.v, c.len, out);
+	chars_release(&c);
+}
+
+/* The first character behind an = in plain text. */
+static size_t expand_behind_equals(const struct chars *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind == CHAR_PLAIN && c->v[i].c == '=')
+			return i + 1;
+	return c->len;
+}
+
+void expand_declared(struct expander *e, const struct ast_word *w, struct shell_word *out)
+{
+	struct chars c = { 0 };
+	size_t at;
+
+	*out = (struct shell_word){ .start = w->start, .end = w->end };
+	expand_parts(e, w->parts, &c, EXPAND_ONE);
+	at = expand_behind_equals(&c);
+	if (at < c.len)
+		expand_tilde_at(e, &c, at, true);
+	expand_tilde_colons(e, &c);
 	word_make(e, c.v, c.len, out);
 	chars_release(&c);
 }

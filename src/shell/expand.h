@@ -329,6 +329,9 @@ struct value *expand_value(struct expander *e, const struct ast_word *w);
 /* One word, not split; a redirection's target. */
 void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out);
 
+/* The same for NAME=VALUE behind export and the like: a ~ that begins VALUE is a home. */
+void expand_declared(struct expander *e, const struct ast_word *w, struct shell_word *out);
+
 /* ---- param.c ---- */
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
