@@ -275,6 +275,7 @@ static void test_blocklist_relative_paths(void **state)
 		{ "/home/me/proj", "eval rm -rf build ';' rm -rf ..", true },
 		{ "/home/me/proj", "watch rm -rf build '&&' rm -rf ..", true },
 		{ "/home/me/proj", "watch rm -rf ..", true },
+		{ "/tmp/x", "export GIT_WORK_TREE=~; git clean -fdx", true },
 		{ "/root/proj", "rm -rf *", false },
 		{ "/root/proj", "rm -rf ./* .[!.]*", false },
 		{ "/root/proj", "rm -rf \"$PWD\"/*", false },
@@ -297,6 +298,11 @@ static void test_blocklist_relative_paths(void **state)
 		{ "/srv/app", "chmod -R 755 . && chown -R me: .", false },
 		{ "/app", "rm -rf node_modules ../app/dist", false },
 		{ "/tmp/tmp.x", "rm -rf ./* ../other", false },
+		{ "/tmp/x", "export GIT_WORK_TREE=$HOME; unset GIT_WORK_TREE; git clean -fdx", false },
+		{ "/tmp/x", "export GIT_WORK_TREE=$HOME; git add .vimrc; "
+			    "env -u GIT_WORK_TREE git -C proj clean -fdx", false },
+		{ "/home/me/proj", "(export GIT_WORK_TREE=$HOME; git status); git clean -fdx", false },
+		{ "/home/me/proj", "export GIT_WORK_TREE=$PWD; cd ..; git clean -fdx", false },
 		{ "/workspace/repo/packages/a", "rm -rf ../../node_modules ../*/dist", false },
 	};
 

@@ -1,7 +1,10 @@
 /* Commands that change or clean a directory: cd, pushd, popd, git -C DIR clean. */
 #include "blocklist/effects/readers.h"
 
+#include <string.h>
+
 #include "blocklist/command/word.h"
+#include "shell/parse.h"
 
 void read_cd(const struct command *cmd, struct action_list *out)
 {
@@ -32,52 +35,85 @@ void read_popd(const struct command *cmd, struct action_list *out)
 		action_chdir(out, NULL, ACTION_POP);
 }
 
-/* Commands searched backwards for the export of a variable. */
-#define BEFORE_MAX 64
-
-/* The value of NAME=VALUE in @words, of @count; NULL: none. */
-static const struct shell_word *directory_exported(const struct shell_word *words, size_t count,
-						   const char *name, struct action_list *out)
+/* Is @value empty, or a variable that no text sets? */
+static bool directory_is_unset(const struct shell_word *value)
 {
-	struct shell_word *value;
+	const struct shell_unknown *u = shell_word_unknown(value, 0);
 
-	if (!count || !word_in(&words[0], " export declare typeset "))
-		return NULL;
-	for (size_t i = 1; i < count; i++) {
-		if (!word_begins(&words[i], name))
-			continue;
-		value = shell_alloc(out->arena, sizeof(*value));
-		*value = word_slice(&words[i], strlen(name), words[i].text.len, out->arena);
-		return value;
-	}
-	return NULL;
+	return !value->text.len ||
+	       (value->text.len == 1 && u && strcmp(u->name, "GIT_WORK_TREE") == 0);
 }
 
-static const struct shell_word *directory_assigned(const struct shell_assign *list, size_t count)
+static const struct shell_word *directory_copy(const struct shell_word *word,
+					       struct shell_arena *arena)
 {
-	for (size_t i = count; i-- > 0;)
-		if (strcmp(list[i].name, "GIT_WORK_TREE") == 0)
-			return &list[i].value;
-	return NULL;
+	struct shell_word *copy = shell_alloc(arena, sizeof(*copy));
+	struct shell_unknown *unknowns;
+
+	*copy = word_slice(word, 0, word->text.len, arena);
+	unknowns = shell_alloc(arena, (copy->unknown_count + 1) * sizeof(*unknowns));
+	for (uint32_t i = 0; i < copy->unknown_count; i++) {
+		unknowns[i] = copy->unknowns[i];
+		unknowns[i].name = shell_copy(arena, unknowns[i].name, strlen(unknowns[i].name));
+	}
+	copy->unknowns = unknowns;
+	return copy;
+}
+
+/*
+ * What $GIT_WORK_TREE is for @at's command, by the variables that its text exports; NULL: it
+ * does not say.
+ */
+static const struct shell_word *directory_exported(const struct place *at, struct action_list *out)
+{
+	static const char s[] = ": \"$GIT_WORK_TREE\"";
+	const struct shell_text text = { .s = s, .len = sizeof(s) - 1 };
+	const struct shell_setup setup = { .outer = at->script, .outer_command = at->index,
+					   .exported_only = true };
+	const struct shell_word *value = NULL;
+	struct shell_script script;
+
+	shell_parse_with(&text, &setup, out->budget, &script);
+	if (script.trouble != SHELL_FINE) /* the budget did not last */
+		action_charge(out, out->budget->work);
+	for (size_t i = 0; !value && i < script.command_count; i++)
+		if (script.commands[i].word_count == 2 &&
+		    !directory_is_unset(&script.commands[i].words[1]))
+			value = directory_copy(&script.commands[i].words[1], out->arena);
+	shell_script_free(&script);
+	return value;
+}
+
+/* Does env, before @cmd, take the variable out of its environment? */
+static bool directory_env_drops(const struct command *cmd, const struct shell_command *c)
+{
+	static const char all[] = " -i - --ignore-environment ";
+	static const char one[] = " -uGIT_WORK_TREE --unset=GIT_WORK_TREE ";
+	bool env = false;
+
+	for (size_t i = 0; i + cmd->count < c->word_count; i++) {
+		const struct shell_word *w = &c->words[i];
+
+		if (env && (word_in(w, all) || word_in(w, one)))
+			return true;
+		if (env && word_in(w, " -u --unset ") && word_is(w + 1, "GIT_WORK_TREE"))
+			return true;
+		env |= word_in(w, " env /usr/bin/env ");
+	}
+	return false;
 }
 
 /* What the command's environment says of the work tree, or NULL. */
-static const struct shell_word *directory_git_variable(const struct place *at,
+static const struct shell_word *directory_git_variable(const struct command *cmd,
 						       struct action_list *out)
 {
+	const struct place *at = cmd->at;
 	const struct shell_command *c = place_command(at);
-	const struct shell_word *value = directory_assigned(at->assigns, at->assign_count);
 
-	if (value || !c)
-		return value;
-	value = directory_assigned(c->assigns, c->assign_count);
-	for (uint32_t i = at->index; !value && i-- > 0 && at->index - i <= BEFORE_MAX;) {
-		const struct shell_command *before = &at->script->commands[i];
-
-		value = directory_exported(before->words, before->word_count, "GIT_WORK_TREE=",
-					   out);
-	}
-	return value;
+	for (size_t i = at->assign_count; i-- > 0;)
+		if (strcmp(at->assigns[i].name, "GIT_WORK_TREE") == 0)
+			return &at->assigns[i].value;
+	return c && !directory_env_drops(cmd, c) ? directory_exported(at, out) : NULL;
 }
 
 /* The work tree that git's option at *@i, before its subcommand, names; NULL: none. */
@@ -112,7 +148,7 @@ static size_t directory_git_clean_at(const struct command *cmd, struct action_li
 
 	for (size_t i = 1; i < cmd->count; i++) {
 		if (word_is(&cmd->words[i], "clean")) {
-			tree = tree ? tree : directory_git_variable(cmd->at, out);
+			tree = tree ? tree : directory_git_variable(cmd, out);
 			if (tree)
 				action_chdir(out, tree, 0);
 			return i + 1;
