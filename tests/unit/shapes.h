@@ -75,6 +75,10 @@ static const struct shape shapes[] = {
 	SPAN("sh -c '", "ls|xargs rm $(ls)/$(ls);", "'"), SPAN("exec ", "3<&0 4<&3 ", "<&4"),
 	/* more that a command runs or means */
 	ONLY("trap x 0;"), SPAN("", "find . -exec ", "a"), SPAN("find . ", "-exec a \\; ", ""),
+	SPAN("find / ", "\\( / ", "-o -delete"), NEST("find . ", "\\( -name a -o ", "a", " \\)"),
+	SPAN("cd /;", "cd a;", "rm -rf *"), SPAN("cd /;", "pushd a;", ""), ONLY("git clean -f;"),
+	SPAN("cd /a;", "cd \"$PWD/b\";", ""), SPAN("cd /;", "sh -c 'D=$PWD';", ""),
+	SPAN("export GIT_WORK_TREE=/x;", "git clean -f;", ""),
 	SPAN("", "cd a;", "rm -rf *"), SPAN("", "cd ..;", "rm -rf *"), ONLY("kill -9 1234 "),
 	SPAN("dd ", "if=a ", "of=b"),
 	/* what is left out, and quotes without an end */

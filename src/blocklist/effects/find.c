@@ -322,10 +322,11 @@ static void find_open_group(struct search *s)
 /* After -o the tests before it need not hold; after a comma they do not matter at all. */
 static void find_next_arm(struct search *s, bool comma)
 {
-	struct group *g = &s->groups[s->depth];
+	struct group *g;
 
 	if (s->depth >= GROUPS_MAX)
 		return;
+	g = &s->groups[s->depth];
 	if (comma)
 		g->least = CHOICE_NARROW;
 	else if (s->choice < g->least)
@@ -337,9 +338,9 @@ static void find_next_arm(struct search *s, bool comma)
 /* The group narrows the choice as far as its widest arm does. */
 static void find_close_group(struct search *s)
 {
-	struct group *g = &s->groups[s->depth];
-
 	if (s->depth < GROUPS_MAX) {
+		struct group *g = &s->groups[s->depth];
+
 		find_next_arm(s, false);
 		if (!g->negated && g->least > s->choice)
 			s->choice = g->least;
