@@ -337,6 +337,17 @@ static bool param_names_files(const struct value *v)
 	return true;
 }
 
+/* The marks of "" in @c are no characters of a pattern. */
+static void param_drop_marks(struct chars *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind != CHAR_EMPTY)
+			c->v[n++] = c->v[i];
+	c->len = n;
+}
+
 /* Operators that compute a text from a known value. NULL: the result is unknown. */
 static struct value *param_compute(struct expander *e, const struct value *v,
 				   const struct ast_param *p)
@@ -363,6 +374,7 @@ static struct value *param_compute(struct expander *e, const struct value *v,
 			expand_parts(e, p->arg->parts, &pattern, EXPAND_PATTERN);
 		if (p->arg2)
 			expand_parts(e, p->arg2->parts, &by, EXPAND_ONE);
+		param_drop_marks(&pattern);
 		if (!chars_known(pattern.v, pattern.len))
 			r = NULL;
 		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)

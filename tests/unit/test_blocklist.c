@@ -368,6 +368,7 @@ static void test_blocklist_saved_directory(void **state)
 		"cd /etc; sh -c 'rm -rf \"$PWD\"/*'",
 		"cd /etc; eval 'rm -rf \"$PWD\"/*'",
 		"PWD=/tmp/x sh -c 'cd /etc; rm -rf \"$PWD\"/*'",
+		"rm -fr \"${PWD%%\"${PWD#?}\"}\"",
 	};
 
 	(void)state;
