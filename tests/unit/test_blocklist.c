@@ -369,6 +369,7 @@ static void test_blocklist_saved_directory(void **state)
 		"cd /etc; eval 'rm -rf \"$PWD\"/*'",
 		"PWD=/tmp/x sh -c 'cd /etc; rm -rf \"$PWD\"/*'",
 		"rm -fr \"${PWD%%\"${PWD#?}\"}\"",
+		"S=\"$(cd x && pwd)\"; bash -c \"rm -rf $S/*\"",
 	};
 
 	(void)state;

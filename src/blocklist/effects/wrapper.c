@@ -71,20 +71,42 @@ static void wrapper_run_words(struct wrapping *w, size_t at)
 }
 
 /* Text in the wrapper's language; @params are its $0, $1, ... */
+static void wrapper_add_text(struct wrapping *w, const struct shell_word *text,
+			     const struct shell_word *params, size_t count)
+{
+	bool code = w->flags & ACTION_FOREIGN;
+	struct action *a = action_add(w->out, code ? ACTION_CODE : ACTION_TEXT, w->flags);
+
+	a->word = text;
+	a->words = params;
+	a->count = count;
+}
+
+/* @text where the part that may be missing is unknown: a nested text does not see that it may. */
+static const struct shell_word *wrapper_hide_gone(const struct wrapping *w,
+						  const struct shell_word *text)
+{
+	struct shell_arena *arena = w->out->arena;
+	struct shell_word before = word_slice(text, 0, text->gone_from, arena);
+	struct shell_word after = word_slice(text, text->gone_to, text->text.len, arena);
+	struct shell_word any = word_fixed("?", SHELL_UNKNOWN, text, arena);
+
+	before = word_concat(&before, &any, arena);
+	return wrapper_keep(w, word_concat(&before, &after, arena));
+}
+
 static void wrapper_run_text(struct wrapping *w, const struct shell_word *text,
 			     const struct shell_word *params, size_t count)
 {
 	const struct place *at = w->cmd->at;
 	bool code = w->flags & ACTION_FOREIGN;
-	struct action *a;
 
 	action_flow(w->out, dataflow_origin(at, text), text, 1);
 	if (!code && at->each && word_unknown_at(text, 0))
 		action_flow(w->out, at->input_flow, text, 1);
-	a = action_add(w->out, code ? ACTION_CODE : ACTION_TEXT, w->flags);
-	a->word = text;
-	a->words = params;
-	a->count = count;
+	wrapper_add_text(w, text, params, count);
+	if (text->gone_from < text->gone_to && text->gone_to <= text->text.len)
+		wrapper_add_text(w, wrapper_hide_gone(w, text), params, count);
 }
 
 /* The values of all options that hold text. False: there is none. */
