@@ -160,11 +160,11 @@ static void text_logs_add_state(struct text *t, bool empty)
 		text_add(t, empty ? " yet, still running; " : "still running; ");
 }
 
-/* Does the next call read on in @s, of which @rest bytes are there? A running command can write to
- * it meanwhile. */
-static bool text_logs_goes_on(const struct text *t, const struct stream *s, int64_t rest)
+/* Does the next call read on in @s? @more: bytes of it are there. A running command can write to it
+ * meanwhile. */
+static bool text_logs_goes_on(const struct text *t, const struct stream *s, bool more)
 {
-	return rest > 0 || (text_logs_wants(t, s->name) && text_is(t, NULL, "state", "running"));
+	return text_logs_wants(t, s->name) && (more || text_is(t, NULL, "state", "running"));
 }
 
 /* How much follows the page, and the call that reads it. */
@@ -188,8 +188,8 @@ static void text_logs_add_next(struct text *t, bool empty)
 	}
 	if (more || running) {
 		text_open_call(t, "process_logs");
-		text_logs_add_place(t, text_logs_goes_on(t, &text_logs_out, out),
-				    text_logs_goes_on(t, &text_logs_err, err),
+		text_logs_add_place(t, text_logs_goes_on(t, &text_logs_out, out > 0),
+				    text_logs_goes_on(t, &text_logs_err, err > 0),
 				    text_number(t, NULL, text_logs_out.next),
 				    text_number(t, NULL, text_logs_err.next));
 		text_logs_add_same(t);
@@ -286,11 +286,9 @@ static void text_logs_add_next_search(struct text *t, const struct outline_value
 	text_open_call(t, "process_logs");
 	text_logs_add_place(t,
 			    text_logs_goes_on(t, &text_logs_out,
-					      text_logs_wants(t, "stdout") *
-						      (text_number(t, NULL, "stdout_size") - out)),
+					      out < text_number(t, NULL, "stdout_size")),
 			    text_logs_goes_on(t, &text_logs_err,
-					      text_logs_wants(t, "stderr") *
-						      (text_number(t, NULL, "stderr_size") - err)),
+					      err < text_number(t, NULL, "stderr_size")),
 			    out, err);
 	whole = text_logs_add_parameter(t, "grep");
 	for (size_t i = 0; i < COUNT_OF(same); i++)

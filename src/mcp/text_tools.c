@@ -182,12 +182,6 @@ void text_monitor(struct text *t)
 
 /* ---- process.list and process.wait ---- */
 
-static bool text_tools_any(const struct text *t, const struct outline_value *run)
-{
-	(void)t;
-	return run;
-}
-
 static bool text_tools_succeeded(const struct text *t, const struct outline_value *run)
 {
 	return text_has(t, run, "exit_code") && !text_number(t, run, "exit_code");
@@ -198,8 +192,8 @@ static bool text_tools_failed(const struct text *t, const struct outline_value *
 	return !text_tools_succeeded(t, run);
 }
 
-/* A line for each run in the array @all of which @wanted is true, as long as there is room beside
- * @kept bytes. Returns how many. */
+/* A line for each run in the array @all of which @wanted is true (NULL: each), as long as there is
+ * room beside @kept bytes. Returns how many. */
 static int64_t text_tools_add_runs(struct text *t, const struct outline_value *all, size_t kept,
 				   bool (*wanted)(const struct text *t,
 						  const struct outline_value *run))
@@ -209,7 +203,7 @@ static int64_t text_tools_add_runs(struct text *t, const struct outline_value *a
 
 	while ((v = outline_next(&t->a->result->outline, all, v)) &&
 	       t->left > TEXT_MARK_BYTES + LIST_COMMAND_MAX + kept) {
-		if (!wanted(t, v))
+		if (wanted && !wanted(t, v))
 			continue;
 		text_put_member(t, text_member(t, v, "process_id"));
 		text_add(t, " ");
@@ -276,7 +270,7 @@ void text_list(struct text *t)
 {
 	int64_t total = text_number(t, NULL, "total"), shown;
 
-	shown = text_tools_add_runs(t, text_member(t, NULL, "processes"), 0, text_tools_any);
+	shown = text_tools_add_runs(t, text_member(t, NULL, "processes"), 0, NULL);
 	if (!total)
 		text_add(t, "no processes");
 	else if (shown < total)
