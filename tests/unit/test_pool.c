@@ -472,6 +472,7 @@ static void test_pool_made_ahead(void **state)
 		struct job *slow = job_new(both[i], &nothing, "cat"), *j;
 		bool served = false;
 
+		children_pause(&all, 30); /* what the first start has set going is over */
 		start(s, slow);
 		assert_true(children_wait(&all, another_child, pair));
 		for (int tries = 0; !served && tries < 200; tries++) { /* it may not be ready yet */

@@ -28,7 +28,7 @@
 #define IDLE_MAX 16     /* idle shims, for a burst of commands */
 #define UNUSED_MS 30000 /* discard a shim that was not needed for so long ... */
 #define KEPT 1          /* ... but keep so many: whoever asks after a pause waits for no new one */
-#define REFILL_MS 5     /* a short command returns its shim before another one is started */
+#define REFILL_MS 5     /* by then a short command has returned its shim, and none is made */
 #define RUNS_MAX 1000   /* of one shim */
 #define MESSAGE_OVERHEAD 32 /* of SO_SNDBUF, as unix_dgram_sendmsg() of Linux counts */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL | \
@@ -609,11 +609,9 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	pool_check_stale(s, other_plan);
 	if (s->has_ruleset)
 		second.landlock_fd = -1;
-	if (reuse && !s->count)
-		pool_plan_refill(s, REFILL_MS);
 	acquired = !pool_acquire(s, &second, len, request, result);
-	if (!reuse && !s->count)
-		pool_plan_refill(s, 0); /* none comes back */
+	if (!s->count)
+		pool_plan_refill(s, reuse ? REFILL_MS : 0);
 	if (acquired)
 		return 0;
 	if (pool_spawn(s, request->path, SHIM_QUEUED, result, e))
