@@ -239,9 +239,9 @@ static int scope_fail_gone(const struct scope *s, size_t i, struct err *e)
 			i ? "there " : "");
 }
 
-/* What is wrong with the entry @name of the directory @dir, which does not open as a directory;
- * NULL: that depends on what a link leads to, or passes by itself. */
-static const char *scope_fault_of(int dir, const char *name)
+/* What is wrong with the entry @name of the directory @dir, which does not open as a directory, or
+ * opens as one that is @shut; NULL: that depends on what a link leads to, or passes by itself. */
+static const char *scope_fault_of(int dir, const char *name, bool shut)
 {
 	struct stat st;
 
@@ -249,7 +249,18 @@ static const char *scope_fault_of(int dir, const char *name)
 		return errno == ENOENT	 ? "does not exist"
 		       : errno == EACCES ? "lies in a directory that the server may not enter"
 					 : NULL;
-	return S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode) ? NULL : "is not a directory";
+	if (S_ISDIR(st.st_mode))
+		return shut ? "may not be entered by the server" : NULL;
+	return S_ISLNK(st.st_mode) ? NULL : "is not a directory";
+}
+
+/* Is nothing found from @dir, not even what it lies in? O_PATH opens such a directory all the
+ * same. */
+static bool scope_is_shut(int dir)
+{
+	struct stat st;
+
+	return fstatat(dir, ".", &st, 0) && errno == EACCES;
 }
 
 /*
@@ -265,14 +276,18 @@ static const char *scope_find_fault(const struct scope *s, char *path)
 	if (scope_may_leave(path) || strlen(path) >= PATH_MAX)
 		return NULL;
 	for (; at >= 0 && *name; name = end + strspn(end, "/")) {
+		bool shut;
 		int deeper;
 
 		end = name + strcspn(name, "/");
 		after = *end;
 		*end = '\0';
 		deeper = dir_open(at, name);
-		if (deeper < 0)
-			return scope_lies_inside(s, at) ? scope_fault_of(at, name) : NULL;
+		shut = deeper >= 0 && scope_is_shut(deeper);
+		if (deeper < 0 || shut) {
+			mem_cleanup_close(&deeper);
+			return scope_lies_inside(s, at) ? scope_fault_of(at, name, shut) : NULL;
+		}
 		*end = after;
 		mem_cleanup_close(&at);
 		at = deeper;

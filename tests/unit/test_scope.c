@@ -213,6 +213,33 @@ static void test_scope_says_what_is_wrong_inside(void **state)
 	assert_bad(f, path, "does not exist");
 }
 
+/* What the server may not enter: named inside, and as unknown as all the rest outside. */
+static void test_scope_says_what_may_not_be_entered(void **state)
+{
+	struct fixture *f = *state;
+	uid_t user = geteuid();
+
+	scratch_mkdir(&f->tmp, "ws/shut");
+	scratch_mkdir(&f->tmp, "ws/shut/in");
+	scratch_link(&f->tmp, "shut", "ws/link_shut");
+	assert_int_equal(chmod(scratch_path(&f->tmp, "ws"), 0755), 0);
+	assert_int_equal(chmod(scratch_path(&f->tmp, "ws/shut"), 0), 0);
+	assert_int_equal(chmod(scratch_path(&f->tmp, "outside"), 0), 0);
+	if (!user)
+		assert_int_equal(seteuid(65534), 0); /* root enters everything */
+	assert_bad(f, "shut", ": shut may not be entered by the server");
+	assert_bad(f, "shut/", ": shut may not be entered by the server");
+	assert_bad(f, "shut/in", ": shut may not be entered by the server");
+	assert_bad(f, "shut/missing", ": shut may not be entered by the server");
+	assert_outside(f, "link_shut");
+	assert_outside(f, "link_out");
+	assert_outside(f, "link_out/x");
+	assert_outside(f, "../outside");
+	assert_int_equal(seteuid(user), 0);
+	assert_int_equal(chmod(scratch_path(&f->tmp, "ws/shut"), 0700), 0);
+	assert_int_equal(chmod(scratch_path(&f->tmp, "outside"), 0700), 0);
+}
+
 static void test_scope_says_that_the_workspace_is_gone(void **state)
 {
 	struct fixture *f = *state;
@@ -611,6 +638,7 @@ static void test_scope_leaks_no_descriptors(void **state)
 	test_scope_opens_what_lies_inside(state);
 	test_scope_refuses_what_lies_outside(state);
 	test_scope_says_what_is_wrong_inside(state);
+	test_scope_says_what_may_not_be_entered(state);
 	test_scope_covers(state);
 	test_scope_covers_any(state);
 	test_scope_finds_what_lies_below(state);
@@ -626,6 +654,7 @@ int main(void)
 		TEST(test_scope_opens_what_lies_inside),
 		TEST(test_scope_refuses_what_lies_outside),
 		TEST(test_scope_says_what_is_wrong_inside),
+		TEST(test_scope_says_what_may_not_be_entered),
 		TEST(test_scope_says_that_the_workspace_is_gone),
 		TEST(test_scope_refuses_magic_links),
 		TEST(test_scope_refuses_names_that_are_too_long),
