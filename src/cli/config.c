@@ -103,8 +103,9 @@ static json_t *cli_config_mistakes(const struct config_faults *faults)
 }
 
 static void cli_config_print_json(const char *path, const struct rulebook *book,
-				  const struct config_faults *faults)
+				  const struct config *c)
 {
+	const struct config_faults *faults = c->faults;
 	json_t *verdict = json_pack("{s:b, s:s%}", "valid", !faults->count, "file", path,
 				    strlen(path));
 	json_t *notes = json_array();
@@ -114,7 +115,7 @@ static void cli_config_print_json(const char *path, const struct rulebook *book,
 		json_object_set_new(verdict, "mistakes_total",
 				    json_integer((json_int_t)faults->count));
 	} else {
-		rulebook_each_idle(book, cli_config_add_note, notes);
+		rulebook_each_idle(book, c, cli_config_add_note, notes);
 	}
 	if (json_array_size(notes))
 		json_object_set(verdict, "notes", notes);
@@ -125,8 +126,10 @@ static void cli_config_print_json(const char *path, const struct rulebook *book,
 }
 
 static void cli_config_print_text(const struct cli_command *command, const char *path,
-				  const struct rulebook *book, const struct config_faults *faults)
+				  const struct rulebook *book, const struct config *c)
 {
+	const struct config_faults *faults = c->faults;
+
 	for (size_t i = 0; i < cli_config_listed(faults); i++)
 		say_error(command, &faults->list[i]);
 	if (faults->count > CONFIG_FAULTS_MAX)
@@ -134,7 +137,7 @@ static void cli_config_print_text(const struct cli_command *command, const char 
 			faults->count - CONFIG_FAULTS_MAX);
 	if (faults->count)
 		return;
-	rulebook_each_idle(book, cli_config_say_note, NULL);
+	rulebook_each_idle(book, c, cli_config_say_note, NULL);
 	say_text(stdout, path);
 	puts(": valid");
 }
@@ -157,9 +160,9 @@ static int cli_config_validate(struct config_args *a, char **words)
 		config_fault(&c, &e);
 	valid = !faults.count;
 	if (a->json)
-		cli_config_print_json(words[0], &book, &faults);
+		cli_config_print_json(words[0], &book, &c);
 	else
-		cli_config_print_text(a->command, words[0], &book, &faults);
+		cli_config_print_text(a->command, words[0], &book, &c);
 	rulebook_release(&book);
 	config_files_release(&files);
 	config_release(&c);

@@ -157,7 +157,7 @@ static int cli_policy_test(struct policy_args *a, char **words)
 	failed = cli_policy_test_set(book.own, rows);
 	for (size_t i = 0; i < book.pack_count; i++)
 		failed += cli_policy_test_set(&book.packs[i].rules, rows);
-	rulebook_each_idle(&book, cli_policy_add_note, notes);
+	rulebook_each_idle(&book, &a->options.context.config, cli_policy_add_note, notes);
 	document = json_pack("{s:i, s:o, s:o}", "failed", failed, "rules", rows, "notes", notes);
 	if (a->json)
 		cli_policy_print_json(document);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/schema.h"
+#include "policy/policy.h"
 
 #define PACK_NAMES_MAX 32
 
@@ -129,8 +130,21 @@ static const char *rulebook_always_blocked(const struct rule *r)
 	return NULL;
 }
 
-void rulebook_each_idle(const struct rulebook *book, void (*note)(void *ctx, const char *text),
-			void *ctx)
+/* The capability whose tier denies all that the rule @r lets happen; or NULL. */
+static const char *rulebook_always_denied(const struct rule *r, const struct config *config)
+{
+	if (r->decision == TIER_DENY)
+		return NULL;
+	if (policy_tier(config, "process.run", TIER_NOTIFY) == TIER_DENY)
+		return "process.run"; /* then there is no run to write to either */
+	return r->capabilities == RULE_INPUT &&
+			       policy_tier(config, "process.input", TIER_NOTIFY) == TIER_DENY
+		       ? "process.input"
+		       : NULL;
+}
+
+void rulebook_each_idle(const struct rulebook *book, const struct config *config,
+			void (*note)(void *ctx, const char *text), void *ctx)
 {
 	char text[2 * RULE_TEXT_MAX];
 
@@ -138,6 +152,7 @@ void rulebook_each_idle(const struct rulebook *book, void (*note)(void *ctx, con
 		const struct rule *r = &book->own->list[i];
 		const char *blocked = r->decision == TIER_AUTONOMOUS ? rulebook_always_blocked(r)
 								     : NULL;
+		const char *denied = rulebook_always_denied(r, config);
 
 		if (rule_is_over(r)) {
 			snprintf(text, sizeof(text), "%.300s: rule \"%s\" does not count any more: "
@@ -147,6 +162,11 @@ void rulebook_each_idle(const struct rulebook *book, void (*note)(void *ctx, con
 		if (blocked) {
 			snprintf(text, sizeof(text), "%.300s: rule \"%s\" has no effect on \"%s\", "
 				 "which is always blocked", r->origin, r->id, blocked);
+			note(ctx, text);
+		}
+		if (denied) {
+			snprintf(text, sizeof(text), "%.300s: rule \"%s\" has no effect: "
+				 "tier.%s is deny", r->origin, r->id, denied);
 			note(ctx, text);
 		}
 	}

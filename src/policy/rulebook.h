@@ -46,8 +46,8 @@ int rulebook_read_file(struct ruleset *set, const struct rulebook_file *file, en
 size_t rulebook_count(const struct rulebook *book);
 
 /* Call @note for each of the operator's rules that does nothing, with the reason: its last day is
- * over, or it allows what is always blocked. */
-void rulebook_each_idle(const struct rulebook *book, void (*note)(void *ctx, const char *text),
-			void *ctx);
+ * over, it allows what is always blocked, or it lets happen what a tier of @config denies. */
+void rulebook_each_idle(const struct rulebook *book, const struct config *config,
+			void (*note)(void *ctx, const char *text), void *ctx);
 
 #endif

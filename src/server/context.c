@@ -218,7 +218,7 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	    sandbox_check_record(&ctx->config, ctx->state_dir, e) ||
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
-	rulebook_each_idle(&ctx->book, context_warn, NULL);
+	rulebook_each_idle(&ctx->book, &ctx->config, context_warn, NULL);
 	context_hide_memory();
 	json_text_seed();
 	ids_instance(ctx->instance);

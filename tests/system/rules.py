@@ -212,6 +212,32 @@ def test_rules_that_do_nothing():
 
 
 @suite.test()
+def test_rules_that_a_tier_denies():
+    """Tier deny is final: what would let the command run does nothing, and is named likewise."""
+    server = Server(start=False)
+    path = write_rules(server, {"tier.process.run": "deny", "rules": [
+        {"id": "free", "program": "true", "decision": "allow"},
+        {"id": "told", "program": "true", "words": "x", "decision": "notify"},
+        {"id": "typed", "capability": "process.input", "program": "true", "decision": "confirm"},
+        {"id": "never", "program": "false", "decision": "deny"}]})
+    server.args += ["--config", path]
+    server.start()
+    equal(server.call("is_blocked", {"command": "true"})["rule"], "tier.deny", "denied all the same")
+    notes = json.loads(cli(server, "config", "validate", "--json", path)[1])["notes"]
+    equal(notes, ['%s:1: rule "%s" has no effect: tier.process.run is deny' % (path, name)
+                  for name in ("free", "told", "typed")], "each of them")
+    texts = [cli(server, "config", "validate", path)[2], cli(server, "policy", "test", "--config", path)[1]]
+    for text in texts + [server.stderr_text()]:
+        equal(text.count("has no effect: tier.process.run is deny"), 3, text)
+    path = write_rules(server, {"tier.process.input": "deny", "rules": [
+        {"id": "free", "program": "true", "decision": "allow"},
+        {"id": "typed", "capability": "process.input", "program": "true", "decision": "confirm"}]})
+    err = cli(server, "config", "validate", path)[2]
+    check(err.count("has no effect") == 1 and
+          'rule "typed" has no effect: tier.process.input is deny' in err, err)
+
+
+@suite.test()
 def test_explain():
     server = started(["packs=git:confirm"])
     command = "cd src && sudo git push -f origin $BRANCH; true $X"
