@@ -301,10 +301,10 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 	const struct rule *r = call->ruling.rule;
 
 	if (r)
-		err_hint(e, "Do not retry unchanged; rule \"%s\" asks for it, which the operator "
+		err_hint(e, "Do not retry it; rule \"%s\" asks for it, which the operator "
 			    "can change (%.200s)", r->id, r->origin);
 	else
-		err_hint(e, "Do not retry unchanged; the operator can change this with "
+		err_hint(e, "Do not retry it; the operator can change this with "
 			    "--set tier.%s=...", call->row->name);
 }
 

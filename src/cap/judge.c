@@ -96,7 +96,7 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
-	err_hint(e, "%s%s%sDo not retry unchanged; the operator can change the rule (%.200s)",
+	err_hint(e, "%s%s%sDo not retry it; the operator can change the rule (%.200s)",
 		 r->suggestion ? r->suggestion : "",
 		 r->suggestion ? judge_stop(r->suggestion) : "", r->suggestion ? " " : "",
 		 r->origin);
