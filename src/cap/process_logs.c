@@ -16,8 +16,7 @@
 
 struct logs_task {
 	bool want_out, want_err;
-	bool has_out_offset, has_err_offset, has_tail;
-	bool combined, has_since;
+	bool combined, has_tail;
 	uint64_t out_offset, err_offset, tail_lines, since;
 	size_t limit;
 	bool base64, clean;
@@ -35,13 +34,6 @@ static void process_logs_free_task(void *task)
 	free(t);
 }
 
-static void process_logs_read_offset(const json_t *params, const char *name, bool *has,
-				     uint64_t *offset)
-{
-	*has = json_object_get(params, name) != NULL;
-	*offset = (uint64_t)json_get_int(params, name, 0);
-}
-
 /* A search returns no page: refuse the parameters of one. */
 static int process_logs_prepare_search(struct req *r, struct logs_task *t, struct err *e)
 {
@@ -53,7 +45,7 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 
 	if (t->has_tail)
 		with = "tail_lines";
-	else if (t->has_since)
+	else if (t->since)
 		with = "since";
 	else if (json_object_get(r->params, "limit"))
 		with = "limit";
@@ -91,24 +83,24 @@ static int process_logs_check_page(const struct cap_call *call, struct err *e)
 	return 0;
 }
 
-/* Parameters that exclude each other. */
+/* Parameters that exclude each other. One that is 0 says as little as one that is left out. */
 static int process_logs_check(const struct logs_task *t, struct err *e)
 {
-	bool has_offset = t->has_out_offset || t->has_err_offset;
+	bool has_offset = t->out_offset || t->err_offset;
 
-	if (t->has_tail && (has_offset || t->has_since)) {
+	if (t->has_tail && (has_offset || t->since)) {
 		err_set(e, ERR_INVALID_PARAMS, "tail_lines and %s exclude each other",
-			t->has_since ? "since" : "an offset");
+			t->since ? "since" : "an offset");
 		err_parameter(e, "tail_lines");
 		return err_hint(e, "Give tail_lines for the end, or %s for a page.",
-				t->has_since ? "since" : "offset");
+				t->since ? "since" : "offset");
 	}
 	if (t->combined && has_offset) {
 		err_set(e, ERR_INVALID_PARAMS, "stream combined has no offset: it goes by since");
-		err_parameter(e, t->has_out_offset ? "offset" : "stderr_offset");
+		err_parameter(e, t->out_offset ? "offset" : "stderr_offset");
 		return err_hint(e, "Give since, 0 or the next_since of the page before.");
 	}
-	if (!t->combined && t->has_since) {
+	if (!t->combined && t->since) {
 		err_set(e, ERR_INVALID_PARAMS, "since is for stream combined");
 		err_parameter(e, "since");
 		return err_hint(e, "Give stream as combined, or offset instead of since.");
@@ -126,12 +118,10 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	r->task_free = process_logs_free_task;
 	t->want_out = strcmp(stream, "stderr") != 0;
 	t->want_err = strcmp(stream, "stdout") != 0;
-	process_logs_read_offset(r->params, "offset", &t->has_out_offset, &t->out_offset);
-	process_logs_read_offset(r->params, "stderr_offset", &t->has_err_offset, &t->err_offset);
-	if (!t->has_err_offset)
-		t->err_offset = t->out_offset;
+	t->out_offset = (uint64_t)json_get_int(r->params, "offset", 0);
+	t->err_offset = (uint64_t)json_get_int(r->params, "stderr_offset",
+					       (int64_t)t->out_offset);
 	t->combined = !strcmp(stream, "combined");
-	t->has_since = json_object_get(r->params, "since") != NULL;
 	t->since = (uint64_t)json_get_int(r->params, "since", 0);
 	t->has_tail = json_object_get(r->params, "tail_lines") != NULL;
 	t->tail_lines = (uint64_t)json_get_int(r->params, "tail_lines", 0);
@@ -316,7 +306,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	/* With an offset the client has the bytes before it; without one it has none. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
-	if (t->has_since) {
+	if (t->since) {
 		process_logs_place(t, p, &place);
 		t->out_seen = place.at[0];
 		t->err_seen = place.at[1];

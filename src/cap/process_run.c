@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/schema.h"
 #include "blocklist/stream.h"
 #include "blocklist/typed.h"
 #include "cap/budget.h"
@@ -32,8 +33,6 @@
 #include "policy/git_config.h"
 #include "shell/words.h"
 
-#define TERMINAL_COLS 80
-#define TERMINAL_ROWS 24
 #define START_LATE_MS 5000 /* answer a background run whose shim has not reported by then */
 
 struct run_task {
@@ -206,17 +205,30 @@ static enum proc_stdin process_run_stdin_mode(const json_t *params)
 	return strcmp(mode, "data") ? PROC_STDIN_NULL : PROC_STDIN_DATA;
 }
 
-static int process_run_read_terminal(const struct req *r, struct run_task *t, struct err *e)
+/* The size of a terminal that a run without one asks for, or NULL. Hosts that fill in defaults send
+ * these anyway. */
+static const char *process_run_lone_size(const struct cap_call *call)
 {
+	static const char *const sizes[] = { "cols", "rows" };
+
+	for (size_t i = 0; i < COUNT_OF(sizes); i++)
+		if (!schema_is_default(call->row->input, sizes[i],
+				       json_object_get(call->r->params, sizes[i])))
+			return sizes[i];
+	return NULL;
+}
+
+static int process_run_read_terminal(const struct cap_call *call, struct run_task *t, struct err *e)
+{
+	const struct req *r = call->r;
 	const json_t *params = r->params;
-	const char *size = json_object_get(params, "cols") ? "cols"
-			   : json_object_get(params, "rows") ? "rows" : NULL;
+	const char *size = process_run_lone_size(call);
 
 	t->confine.terminal = json_get_bool(params, "tty", false);
 	t->confine.shares_stdio = r->dialect->shares_stdio;
 	if (t->confine.terminal) {
-		t->terminal.start.cols = (unsigned)json_get_int(params, "cols", TERMINAL_COLS);
-		t->terminal.start.rows = (unsigned)json_get_int(params, "rows", TERMINAL_ROWS);
+		t->terminal.start.cols = (unsigned)json_get_int(params, "cols", 0);
+		t->terminal.start.rows = (unsigned)json_get_int(params, "rows", 0);
 		t->terminal.take = r->dialect->take_terminal;
 		t->terminal.take_ctx = r->dialect->ctx;
 		t->terminal.start.settings = r->dialect->terminal_settings;
@@ -263,7 +275,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	struct run_task *t = process_run_task_new(call->r);
 
 	if ((t->follow && process_run_check_follow(call, e)) ||
-	    process_run_read_terminal(call->r, t, e) || run_log_check(params, e) ||
+	    process_run_read_terminal(call, t, e) || run_log_check(params, e) ||
 	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    process_run_read_time(call->r, t, e) ||
 	    command_read(&t->command, params, call->c->scope, e))

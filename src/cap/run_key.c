@@ -18,9 +18,8 @@
 static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
-	{ "cols", "80" }, { "environment", "{}" }, { "limits", "{}" },
-	{ "log_mode", "\"append\"" }, { "network", "true" }, { "profile", "\"default\"" },
-	{ "rows", "24" }, { "working_directory", "\".\"" },
+	{ "environment", "{}" }, { "limits", "{}" }, { "network", "true" },
+	{ "profile", "\"default\"" }, { "working_directory", "\".\"" },
 };
 
 static void run_key_drop_default(json_t *params, const char *name, const char *json)

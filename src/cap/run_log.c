@@ -13,9 +13,14 @@ bool run_log_wanted(const json_t *params)
 	return json_object_get(params, "log_file");
 }
 
+static bool run_log_truncates(const json_t *params)
+{
+	return !strcmp(json_get_str(params, "log_mode", ""), "truncate");
+}
+
 int run_log_check(const json_t *params, struct err *e)
 {
-	if (run_log_wanted(params) || !json_object_get(params, "log_mode"))
+	if (run_log_wanted(params) || !run_log_truncates(params))
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "log_mode says how log_file is written, and there is none");
 	err_parameter(e, "log_mode");
@@ -58,7 +63,7 @@ struct log_file *run_log_open(const struct cap *c, const json_t *params, const c
 		.name = name,
 		.dir_fd = run->cwd_fd,
 		.dir = run->cwd,
-		.truncate = !strcmp(json_get_str(params, "log_mode", "append"), "truncate"),
+		.truncate = run_log_truncates(params),
 		.max_bytes = (uint64_t)config_int(c->config, CONFIG_LOG_FILE_BYTES),
 		.confine = run->confine,
 		.on_open = run->on_open,

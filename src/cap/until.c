@@ -80,14 +80,22 @@ static const struct {
 	{ "from", 1u << OUTPUT | 1u << PATTERN, false },
 };
 
+/* Hosts that fill in defaults send "both" as stream and 0 as from with any condition. */
+static bool until_is_usual(const json_t *value)
+{
+	return json_is_string(value) ? !strcmp(json_string_value(value), "both")
+				     : json_number_value(value) == 0;
+}
+
 static int until_check_arguments(const json_t *params, enum until_kind kind, struct err *e)
 {
 	for (size_t i = 0; i < COUNT_OF(arguments); i++) {
 		const char *name = arguments[i].name;
-		bool given = json_object_get(params, name), fits = arguments[i].kinds & 1u << kind;
+		const json_t *given = json_object_get(params, name);
+		bool fits = arguments[i].kinds & 1u << kind;
 		unsigned other = (unsigned)__builtin_ctz(arguments[i].kinds);
 
-		if (given && !fits) {
+		if (given && !fits && (arguments[i].required || !until_is_usual(given))) {
 			err_set(e, ERR_INVALID_PARAMS, "%s does not go with until: \"%s\"", name,
 				kinds[kind]);
 			err_parameter(e, name);
