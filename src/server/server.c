@@ -569,6 +569,8 @@ static void server_build_runs(struct server *s)
 	s->procs = proctab_new(s->loop, s->context.reaper, s->context.confine, s->context.instance,
 			       &runs);
 	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
+	if (s->cap.closing) /* the root came with the last input: nothing starts any more */
+		proctab_shutdown(s->procs);
 }
 
 /* What will fail later, or could be misused. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A host that starts the server in / or the home: it serves its list, says what is missing, and takes
 the client's root as the workspace."""
+import json
 import os
 import signal
 import time
@@ -73,6 +74,23 @@ def test_sandbox_ahead_of_a_late_root():
     eventually(lambda: has_shim(server), WAIT, "no sandbox is made ahead")
     server.works_in(server.workspace)
     server.stop()
+
+
+@suite.test()
+def test_root_that_comes_with_the_end():
+    """A signal is handled before the root, which was read already: the call that waited starts nothing."""
+    server = Host()
+    server.handshake(roots={})
+    question = server.question()
+    call = server.request("tools/call", {"name": "process_run", "arguments": {"command": "sleep 600"}})
+    messages = [{"jsonrpc": "2.0", "id": 1000 + n, "method": "tools/list"} for n in range(300)]
+    messages.append({"jsonrpc": "2.0", "id": question, "result": {"roots": [{"uri": uri(server.workspace)}]}})
+    server.send_bytes(b"".join(json.dumps(m).encode() + b"\n" for m in messages))
+    server.wait_read()
+    server.signal(signal.SIGTERM)
+    equal(server.wait_exit(), 0, "exit status")
+    check("InternalError" not in str(server.result(call)), "no run, and no refusal of one")
+    equal(server.survivors(), [], "survivors")
 
 
 @suite.test()
