@@ -691,16 +691,16 @@ static enum cap_outcome process_run_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct run_task *t = call->r->task;
-	struct proc *p = NULL;
+	struct proc *p;
 
-	if (!t->again && budget_check(c, call->e))
+	if ((!t->again && budget_check(c, call->e)) ||
+	    (t->follow && follow_check(&c->follows, call->e)))
 		return CAP_FAILED;
 	if (!t->log_file && run_log_wanted(call->r->params))
 		return process_run_open_log(call);
 	if (t->log_file && log_file_failed(t->log_file, call->e))
 		return CAP_FAILED;
-	if (!t->follow || !follow_check(&c->follows, call->e))
-		p = process_run_start_proc(call);
+	p = process_run_start_proc(call);
 	if (!p)
 		return CAP_FAILED;
 	mem_cleanup_close(&t->cwd_fd);

@@ -260,23 +260,29 @@ static void proctab_read_limits(struct proctab *t)
 		t->options.budget_bytes = (uint64_t)limit / MEMORY_SHARE;
 }
 
+/* May one more run start? */
+static int proctab_check_room(const struct proctab *t, struct err *e)
+{
+	if (t->closing) {
+		err_set(e, ERR_LIMIT_REACHED, "the server is shutting down");
+		e->lasting = true;
+		return err_hint(e, "Start a new server.");
+	}
+	if (t->trees < t->options.running_max)
+		return 0;
+	proctab_fail_full(t, e);
+	return -1;
+}
+
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)
 {
 	struct proc_spec numbered = *spec;
 	struct proc *p;
 
-	if (t->closing) {
-		err_set(e, ERR_LIMIT_REACHED, "the server is shutting down");
-		err_hint(e, "Start a new server.");
-		e->lasting = true;
+	if (proctab_check_room(t, e))
 		return NULL;
-	}
 	numbered.seq = t->last_seq + 1;
 	numbered.like = t->newest;
-	if (t->trees >= t->options.running_max) {
-		proctab_fail_full(t, e);
-		return NULL;
-	}
 	p = proc_new(&t->env, &numbered, e);
 	if (!p)
 		return NULL;
@@ -304,6 +310,8 @@ struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec 
 	struct log_file_spec numbered = *spec;
 	struct log_file *f;
 
+	if (proctab_check_room(t, e)) /* nothing must be truncated for a run that cannot start */
+		return NULL;
 	numbered.seq = LOGS_FROM + t->last_log++;
 	f = log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);
 	if (f || !start_drop_idle(t->env.confine, t->env.pool))

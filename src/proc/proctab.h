@@ -51,7 +51,7 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 void proctab_make_ready(struct proctab *t, const struct confine_request *usual);
 
 /* Start the writer of a log file for a run, to be given to proctab_start(); spec->seq is filled in
- * here. NULL with @e as log_file_new(). */
+ * here. NULL with @e as log_file_new(), or LimitReached if no run may start. */
 struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec *spec,
 				  struct err *e);
 

@@ -128,6 +128,27 @@ def test_what_cannot_be_one():
 
 
 @suite.test()
+def test_refused_starts():
+    """Where no run may start, the file stays as it is."""
+    def server_with_file(*options):
+        server = Server(*options)
+        server.run("printf kept >kept")
+        return server, server.run("sleep 600", background=True)["process_id"]
+
+    server, _ = server_with_file("--set", "limits.running_processes=1")
+    refused(server, "kept", "LimitReached", log_mode="truncate")
+    equal(content(server, "kept"), b"kept", "as many runs as may be")
+    server.stop()
+
+    server, run = server_with_file()
+    for _ in range(64):
+        server.call("process.follow", {"process_id": run})
+    refused(server, "kept", "LimitReached", log_mode="truncate", follow=True)
+    equal(content(server, "kept"), b"kept", "as many follows as may be")
+    server.stop()
+
+
+@suite.test()
 def test_rights_of_the_run():
     """Hidden and unwritable places stay so, and the file belongs to the user of the run."""
     server = Server()

@@ -238,6 +238,22 @@ static void test_proctab_find(void **state)
 	err_release(&e);
 }
 
+/* No log file is opened, and truncated, for a run that may not start. */
+static void expect_no_log(void)
+{
+	static const struct confine_request wanted;
+	int dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct log_file_spec spec = {
+		.name = "/tmp/x", .dir_fd = dir, .dir = directory, .path = "x", .confine = &wanted,
+	};
+	struct err e = ERR_INIT;
+
+	assert_null(proctab_open_log(table, &spec, &e));
+	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	err_release(&e);
+	close(dir);
+}
+
 static void test_proctab_limit_of_running(void **state)
 {
 	struct err e = ERR_INIT;
@@ -251,6 +267,7 @@ static void test_proctab_limit_of_running(void **state)
 	assert_int_equal(e.type, ERR_LIMIT_REACHED);
 	assert_non_null(strstr(e.message, "2"));
 	err_release(&e);
+	expect_no_log();
 	assert_int_equal(proctab_trees(table), 2);
 	stop(a);
 	assert_int_equal(proctab_trees(table), 1);
@@ -709,6 +726,7 @@ static void test_proctab_shutdown(void **state)
 	assert_null(shell("true", &e));
 	assert_int_equal(e.type, ERR_LIMIT_REACHED);
 	err_release(&e);
+	expect_no_log();
 	assert_true(children_wait(&all, is_empty, &a));
 	assert_true(children_wait(&all, is_empty, &b));
 	assert_int_equal(proctab_trees(table), 0);
