@@ -269,6 +269,8 @@ $(O)/tests/%: tests/unit/%.c $(ARCHIVE)
 $(UNIT_PROGRAMS): PIE := -pie
 # The start of a run is replaced by a recorder; nothing is executed in this test.
 $(O)/tests/test_one_verdict: LDFLAGS += -Wl,--wrap=proctab_start
+# A plan is sent late.
+$(O)/tests/test_pool: LDFLAGS += -Wl,--wrap=sendmsg
 
 $(B)/tests/%: tests/hostile/%.c
 	@mkdir -p $(@D)

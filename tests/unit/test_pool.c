@@ -29,6 +29,20 @@ struct job {
 	char *environment[600], *argv[SHIM_STRINGS_MAX_COUNT];
 };
 
+static bool await_death; /* of a child, before a plan is sent */
+
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	siginfo_t info;
+
+	if (await_death)
+		assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+	return __real_sendmsg(fd, message, flags);
+}
+
 static void add_pipe(int *ours, int *theirs, int ours_is_read)
 {
 	int pair[2];
@@ -904,6 +918,32 @@ static void test_pool_shim_comes_to_harm(void **state)
 	expect_another(stop);
 }
 
+/* A new shim that has died before it has read anything was killed, so the next start may go well.
+ * Here the kernel ends it, because no program may have data. */
+static void test_pool_new_shim_dies(void **state)
+{
+	struct pool *s = pool_new(all.loop, all.reaper);
+	struct job *j = job_new(all.confine, &nothing, "true");
+	struct rlimit usual, none;
+	struct err e = ERR_INIT;
+	int result;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_DATA, &usual), 0);
+	none = (struct rlimit){ 1, usual.rlim_max };
+	free(mem_zalloc(64 * 1024)); /* for what the start itself needs */
+	assert_int_equal(setrlimit(RLIMIT_DATA, &none), 0);
+	await_death = true;
+	result = pool_start(s, &j->request, &j->result, &e);
+	await_death = false;
+	assert_int_equal(setrlimit(RLIMIT_DATA, &usual), 0);
+	assert_int_equal(result, -1);
+	assert_true(err_retryable(&e));
+	err_release(&e);
+	job_free(j);
+	end(s);
+}
+
 /* A stopped shim does not see its socket close. */
 static void test_pool_stopped_and_of_an_old_kind(void **state)
 {
@@ -1315,6 +1355,7 @@ int main(void)
 		cmocka_unit_test(test_pool_of_an_old_kind),
 		cmocka_unit_test(test_pool_keeps_some_of_a_burst),
 		cmocka_unit_test(test_pool_shim_comes_to_harm),
+		cmocka_unit_test(test_pool_new_shim_dies),
 		cmocka_unit_test(test_pool_stopped_and_of_an_old_kind),
 		cmocka_unit_test(test_pool_ends_with_its_owner),
 		cmocka_unit_test(test_pool_server_dies),

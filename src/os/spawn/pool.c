@@ -510,14 +510,14 @@ static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t
  * else it was killed, which the next one need not be. */
 static void pool_fail_second(int control_fd, int sys, const char *path, struct err *e)
 {
+	bool gone = sys == EPIPE || sys == ECONNRESET; /* the latter if its first plan is unread */
 	struct shim_report report;
 
-	if ((sys == EPIPE || sys == ECONNRESET) &&
-	    recv(control_fd, &report, sizeof(report), MSG_DONTWAIT) == sizeof(report) &&
+	if (gone && recv(control_fd, &report, sizeof(report), MSG_DONTWAIT) == sizeof(report) &&
 	    report.event == SHIM_FAILED)
 		spawn_failed(report.value, report.error, path, e);
 	else
-		spawn_failed(SHIM_STAGE_PLAN, sys == EPIPE ? EAGAIN : sys, path, e);
+		spawn_failed(SHIM_STAGE_PLAN, gone ? EAGAIN : sys, path, e);
 }
 
 /* ---- commands ---- */
