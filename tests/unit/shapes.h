@@ -16,9 +16,9 @@ struct shape {
 	const char *closer; /* behind, once for each piece; or NULL */
 };
 
-/* A piece alone; with what stands before and behind it; one that is closed once for each. */
 /* A long path. */
 #define LONG "/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/01234567"
+/* A piece alone; with what stands before and behind it; one that is closed once for each. */
 #define ONLY(piece) { "", piece, "", NULL }
 #define SPAN(before, piece, after) { before, piece, after, NULL }
 #define NEST(before, piece, inside, closer) { before, piece, inside, closer }

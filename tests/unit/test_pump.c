@@ -246,7 +246,6 @@ static void test_feed_ends_behind_its_queue(void **state)
 	feed_finish(loop);
 }
 
-/* A reader that goes away is noticed without a write. */
 /* Bytes that the caller refuses, because the command turns out to have closed its stdin, are none
  * that it left. */
 static void test_feed_forgets_what_is_refused(void **state)
@@ -273,6 +272,7 @@ static void test_feed_forgets_what_is_refused(void **state)
 	feed_finish(loop);
 }
 
+/* A reader that goes away is noticed without a write. */
 static void test_feed_sees_the_hang_up(void **state)
 {
 	struct ev_loop *loop = feed_open_pipe();
