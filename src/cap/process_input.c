@@ -491,7 +491,7 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 		return process_input_fail(call, p);
 	t->stdout_size = p->out.total;
 	t->stderr_size = p->err.total;
-	if (proc_input(p, part->bytes, part->len, &close, call->e))
+	if (proc_input(p, part->bytes, part->len, part->earlier, &close, call->e))
 		return CAP_FAILED;
 	if (part->verdict.blocked)
 		return process_input_fail_blocked(call);

@@ -660,14 +660,15 @@ bool proc_type(struct proc *p, const void *bytes, size_t len, bool close)
 	return true;
 }
 
-int proc_input(struct proc *p, const void *bytes, size_t len, bool *close, struct err *e)
+int proc_input(struct proc *p, const void *bytes, size_t len, size_t taken, bool *close,
+	       struct err *e)
 {
 	if (proc_check_input(p, len, e))
 		return -1;
 	if (p->live->feed.is_terminal)
 		*close = proc_type(p, bytes, len, *close);
 	else
-		feed_offer(&p->live->feed, bytes, len, *close);
+		feed_offer(&p->live->feed, bytes, len, taken, *close);
 	return p->live->feed.hung_up ? proc_fail_closed(p, e) : 0;
 }
 

@@ -282,12 +282,14 @@ int proc_check_input(const struct proc *p, size_t len, struct err *e);
  * Give the command @len bytes of standard input, behind those that it was given before; with
  * *@close, end of file follows. Never blocks: what the pipe does not take waits. Refuses as
  * proc_check_input() does, and then takes nothing; StdinClosed also comes if the write finds that
- * the command has closed its end.
+ * the command has closed its end. The first @taken bytes are of earlier calls: what of them the
+ * command does not get counts as left unread.
  *
  * A terminal has its end of file typed, and takes more after it. *@close becomes false if its
  * settings have no such character (raw mode); then only the bytes are written.
  */
-int proc_input(struct proc *p, const void *bytes, size_t len, bool *close, struct err *e);
+int proc_input(struct proc *p, const void *bytes, size_t len, size_t taken, bool *close,
+	       struct err *e);
 
 /* Has the run a terminal? While its command lives, or some output of it may still come. */
 bool proc_has_terminal(const struct proc *p);

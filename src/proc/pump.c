@@ -307,9 +307,9 @@ void feed_add(struct feed *f, const void *bytes, size_t len, bool end)
 		pump_feed_write(f);
 }
 
-void feed_offer(struct feed *f, const void *bytes, size_t len, bool end)
+void feed_offer(struct feed *f, const void *bytes, size_t len, size_t taken, bool end)
 {
-	f->offered = len;
+	f->offered = len - taken;
 	feed_add(f, bytes, len, end);
 	f->offered = 0;
 }

@@ -81,8 +81,8 @@ bool feed_open(const struct feed *f);
 void feed_add(struct feed *f, const void *bytes, size_t len, bool end);
 
 /* The same for bytes that the caller refuses if f->hung_up is set by then: what of them was not
- * written does not count as left unread. */
-void feed_offer(struct feed *f, const void *bytes, size_t len, bool end);
+ * written does not count as left unread. The first @taken of them it has taken before, which do. */
+void feed_offer(struct feed *f, const void *bytes, size_t len, size_t taken, bool end);
 void feed_close(struct feed *f);
 
 /* Did the command close its stdin before all was written? */

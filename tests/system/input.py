@@ -213,6 +213,31 @@ def test_command_closes_its_stdin():
 
 
 @suite.test()
+def test_held_input_that_nobody_reads():
+    """A shell closes its stdin while a text waits for its closing quote: that text counts as unread,
+    whatever the server sees first, the closed pipe or the rest of the text."""
+    server = Server()
+    gate, closed = (os.path.join(server.workspace, name) for name in ("gate", "closed"))
+    os.mkfifo(gate)
+    for _ in range(10):
+        talk = Talk(server, "bash")
+        talk.write("read -r x <gate; exec </dev/null; touch closed; sleep 600\n")
+        equal(talk.write("echo 'abc")["bytes_queued"], 9, "what waits")
+        server.signal(signal.SIGSTOP)
+        with open(gate, "w", encoding="utf-8") as f:
+            f.write("go\n")
+        eventually(lambda: os.path.exists(closed), WAIT, "it is not closed")
+        os.unlink(closed)
+        rest = server.request("process.input", {"process_id": talk.id, "data": "'\n"})
+        server.flush()
+        server.signal(signal.SIGCONT)
+        check("error" in server.answer(rest), "the rest was taken")
+        talk.kill()
+        equal(talk.end().get("stdin_unread"), 9, "unread")
+    server.stop()
+
+
+@suite.test()
 def test_child_keeps_stdin():
     """The command has ended, but a child of it still reads."""
     server = Server()

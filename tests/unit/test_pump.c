@@ -247,17 +247,17 @@ static void test_feed_ends_behind_its_queue(void **state)
 }
 
 /* Bytes that the caller refuses, because the command turns out to have closed its stdin, are none
- * that it left. */
+ * that it left; those that it had taken before are. */
 static void test_feed_forgets_what_is_refused(void **state)
 {
 	struct ev_loop *loop = feed_open_pipe();
 	static char bytes[100 * KIB];
 
 	(void)state;
-	feed_offer(&end.feed, bytes, sizeof(bytes), false);
+	feed_offer(&end.feed, bytes, sizeof(bytes), 0, false);
 	assert_int_equal(feed_unread(&end.feed), sizeof(bytes));
 	mem_cleanup_close(&end.out);
-	feed_offer(&end.feed, bytes, 5, false);
+	feed_offer(&end.feed, bytes, 5, 0, false);
 	assert_true(end.feed.hung_up);
 	assert_int_equal(feed_unread(&end.feed), sizeof(bytes));
 	assert_true(feed_refused(&end.feed));
@@ -265,10 +265,17 @@ static void test_feed_forgets_what_is_refused(void **state)
 
 	loop = feed_open_pipe();
 	mem_cleanup_close(&end.out);
-	feed_offer(&end.feed, bytes, 5, false);
+	feed_offer(&end.feed, bytes, 5, 0, false);
 	assert_true(end.feed.hung_up);
 	assert_int_equal(feed_unread(&end.feed), 0);
 	assert_false(feed_refused(&end.feed));
+	feed_finish(loop);
+
+	loop = feed_open_pipe();
+	mem_cleanup_close(&end.out);
+	feed_offer(&end.feed, bytes, 5, 3, false);
+	assert_int_equal(feed_unread(&end.feed), 3);
+	assert_true(feed_refused(&end.feed));
 	feed_finish(loop);
 }
 
