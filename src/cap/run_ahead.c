@@ -11,7 +11,7 @@ void run_ahead(struct cap *c)
 	struct err e = ERR_INIT;
 	json_t *none = json_object();
 
-	if (!c->no_workspace && cap_tier(c, cap_find(c, "process.run")) != TIER_DENY &&
+	if (cap_tier(c, cap_find(c, "process.run")) != TIER_DENY &&
 	    !run_limits_read(c->config, none, &limits, &usual, &e) &&
 	    !run_user_read(c->config, NULL, &user, &usual, &e))
 		proctab_make_ready(c->procs, &usual);

@@ -9,8 +9,8 @@
 
 #include "cap/cap.h"
 
-/* Prepare for a run that asks for nothing but a command. Does nothing if process.run is denied, if
- * there is no workspace yet, or after the first run. */
+/* Prepare for a run that asks for nothing but a command, in a server that has its workspace. Does
+ * nothing if process.run is denied, or after the first run. */
 void run_ahead(struct cap *c);
 
 #endif

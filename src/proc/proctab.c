@@ -300,7 +300,7 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 
 void proctab_make_ready(struct proctab *t, const struct confine_request *usual)
 {
-	if (t->env.pool && !t->last_seq && !t->closing)
+	if (t->env.pool && !t->last_seq)
 		start_make_ready(t->env.confine, usual, t->env.pool);
 }
 

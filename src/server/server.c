@@ -74,7 +74,6 @@ struct server {
 	int trees;         /* runs with a live process when it was set */
 
 	enum phase phase;
-	bool rested;        /* ... which it was */
 	bool eof;           /* no more will be read */
 	int64_t ended_ms;   /* when the input ended, clock_mono_ms(); 0: not yet */
 	uint64_t progress;  /* outq_progress() at the last poll ... */
@@ -86,7 +85,8 @@ struct server {
 	uint64_t written;   /* then: bytes written to the client at the last check */
 	int64_t closing_ms; /* since when it closes, clock_mono_ms() */
 	bool given_up;      /* the reader read nothing for too long */
-	ev_timer ahead;     /* fires when the client is silent after its first words */
+	ev_timer ahead;     /* fires when the client is silent after its first words ... */
+	bool rested;        /* ... as it was once */
 	ev_timer lease;     /* fires when half of server.lease_ms has gone by without input */
 	bool pinged;        /* the first half has: the client is asked whether it is there */
 	uint64_t leased;    /* outq_progress() when the lease began */

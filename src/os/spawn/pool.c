@@ -573,8 +573,6 @@ static struct pool *pool_choose(struct pool *s, const struct spawn_request *requ
 
 void pool_make_ready(struct pool *s, const struct spawn_request *request)
 {
-	if (s->plan || s->apart->plan)
-		return;
 	if (request->plan->group_fd >= 0)
 		request->plan->flags |= SHIM_GROUPED;
 	s = pool_choose(s, request);

@@ -35,8 +35,8 @@ void pool_free(struct pool *s);
 int pool_start(struct pool *s, const struct spawn_request *request, struct spawn_result *result,
 	       struct err *e);
 
-/* Make a shim for runs like @request in the next turn of the loop, if none was started yet. A run
- * that finds none starts its own, so a failure is told by that one. */
+/* Before the first run: make a shim for runs like @request in the next turn of the loop. A run that
+ * finds none starts its own, so a failure is told by that one. */
 void pool_make_ready(struct pool *s, const struct spawn_request *request);
 
 /*
