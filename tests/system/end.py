@@ -315,9 +315,11 @@ def test_a_signal_while_requests_wait():
         server.wait_read()
         server.signal(signal.SIGTERM)
         equal(server.wait_exit(), 0, "exit status")
-        answered = collections.Counter(m["id"] for m in server.inbox if "id" in m)
-        answered += collections.Counter(m["id"] for m in server.notes if "id" in m)
+        answers = [m for m in server.inbox if "id" in m]
+        answered = collections.Counter(m["id"] for m in answers)
         equal([n for n in range(1000, 1100) if answered[n] != 1], [], "answers with %s" % stdio)
+        equal([m["id"] for m in answers if "error" in m and
+               os.path.exists(os.path.join(server.workspace, "ran-%s" % m["id"]))], [], "ran all the same")
 
 
 @suite.test()
