@@ -505,6 +505,33 @@ static void test_pool_made_ahead(void **state)
 	}
 }
 
+/* Before the first run; none for runs that bypass the pool, as where a shim has no terminals of its
+ * own to which its ruleset is bound. */
+static void test_pool_made_before_the_first_run(void **state)
+{
+	pid_t pair[2] = { 0, 0 };
+	struct pool *s = pool_new(all.loop, all.reaper);
+	struct job *j = job_new(layered, &nothing, "true");
+	uint32_t flags = j->plan.flags;
+
+	(void)state;
+	if (!j->run.ruleset.make) {
+		print_message("SKIP: no ruleset of Landlock and no mount namespace here\n");
+		job_free(j);
+		end(s);
+		skip();
+	}
+	j->plan.flags = flags & ~(uint32_t)SHIM_OWN_PTS;
+	pool_make_ready(s, &j->request);
+	children_pause(&all, 50);
+	assert_true(children_none(NULL));
+	j->plan.flags = flags;
+	pool_make_ready(s, &j->request);
+	assert_true(children_wait(&all, another_child, pair));
+	job_free(j);
+	end(s);
+}
+
 /* ---- one after another ---- */
 
 /* Usage does not accumulate from command to command. */
@@ -1345,6 +1372,7 @@ int main(void)
 		cmocka_unit_test(test_pool_shows_no_arguments),
 		cmocka_unit_test(test_pool_never_with_a_listener),
 		cmocka_unit_test(test_pool_made_ahead),
+		cmocka_unit_test(test_pool_made_before_the_first_run),
 		cmocka_unit_test(test_pool_serves_again),
 		cmocka_unit_test(test_pool_touched),
 		cmocka_unit_test(test_pool_drops_signals),

@@ -436,10 +436,12 @@ static bool pool_may_reuse(const struct shim_plan *plan)
 	return plan->landlock_fd >= 0;
 }
 
-/* A command with a terminal of the host needs a ruleset that no other run may have. */
-static bool pool_needs_other_ruleset(const struct spawn_request *request)
+/* Does @request bypass the pool? A command with a terminal of the host needs a ruleset that no
+ * other run may have. */
+static bool pool_never_serves(const struct spawn_request *request)
 {
-	return request->ruleset.make && !(request->plan->flags & SHIM_OWN_PTS);
+	return request->plan->flags & NEVER ||
+	       (request->ruleset.make && !(request->plan->flags & SHIM_OWN_PTS));
 }
 
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
@@ -573,6 +575,8 @@ static struct pool *pool_choose(struct pool *s, const struct spawn_request *requ
 
 void pool_make_ready(struct pool *s, const struct spawn_request *request)
 {
+	if (pool_never_serves(request))
+		return;
 	if (request->plan->group_fd >= 0)
 		request->plan->flags |= SHIM_GROUPED;
 	s = pool_choose(s, request);
@@ -588,7 +592,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	bool other_plan, acquired, reuse;
 	size_t len;
 
-	if (request->plan->flags & NEVER || pool_needs_other_ruleset(request))
+	if (pool_never_serves(request))
 		return spawn_start(request, result, e);
 	if (!s->message_max)
 		s->message_max = pool_message_max();
