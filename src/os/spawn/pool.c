@@ -68,9 +68,8 @@ struct pool {
 	struct found *held;     /* at the plan's held paths, in order */
 	size_t held_count;
 	int mounts_fd;          /* mountinfo_watch() */
-	bool has_ruleset;       /* of Landlock, which commands enter before their plan comes ... */
-	int ruleset;            /* ... the same for all shims, or -1 ... */
-	struct spawn_ruleset maker; /* ... and this makes each its own */
+	struct spawn_ruleset maker; /* of Landlock's, one for each shim: it adds rules, and commands
+				     * may enter it before their plan comes */
 	struct pool *apart;     /* for shims that serve one command, or renew something after
 				 * each; NULL in that pool itself */
 };
@@ -242,15 +241,8 @@ static size_t pool_tail_of_plan(const struct shim_plan *plan)
 	return (size_t)plan->filter_len * 8 + plan->mounts_size;
 }
 
-/* Where the command's process is cloned ahead, it enters Landlock ahead; where the shim adds rules,
- * its ruleset comes with the first plan. */
-static bool pool_wants_ruleset(const struct shim_plan *plan)
-{
-	return plan->flags & (SHIM_PID_NS | SHIM_OWN_PTS) && plan->landlock_fd >= 0;
-}
-
-/* A generation has one ruleset for each set of clone_flags. A shim that can start a command in a
- * control group serves one without, too: runs of both sorts in turns share a kind. */
+/* The rulesets of a generation are alike. A shim that can start a command in a control group serves
+ * one without, too: runs of both sorts in turns share a kind. */
 static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *a = s->plan, *b = request->plan;
@@ -258,23 +250,10 @@ static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *
 
 	return a && s->clone_flags == request->clone_flags &&
 	       s->generation == request->generation &&
-	       s->has_ruleset == pool_wants_ruleset(b) &&
+	       s->maker.make == request->ruleset.make &&
 	       !((a->flags ^ b->flags) & ~any) && a->uid == b->uid &&
 	       a->gid == b->gid && a->caps == b->caps && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
-}
-
-static void pool_set_ruleset(struct pool *s, const struct spawn_request *request)
-{
-	const struct shim_plan *plan = request->plan;
-
-	mem_cleanup_close(&s->ruleset);
-	s->maker = request->ruleset;
-	s->has_ruleset = pool_wants_ruleset(plan);
-	if (s->has_ruleset && !s->maker.make)
-		s->ruleset = fcntl(request->fds[plan->landlock_fd - SHIM_FD_EXTRA],
-				   F_DUPFD_CLOEXEC, 0);
-	s->plan->landlock_fd = s->has_ruleset ? SHIM_FD_EXTRA : -1;
 }
 
 /* Start shims with the plan of @request from now on. */
@@ -295,7 +274,8 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->proc_rights = plan->proc_rights;
 	s->plan->pts_rights = plan->pts_rights;
 	s->plan->group_fd = s->plan->forks_fd = -1;
-	pool_set_ruleset(s, request);
+	s->maker = request->ruleset;
+	s->plan->landlock_fd = s->maker.make ? SHIM_FD_EXTRA : -1;
 	s->plan->filter_len = plan->filter_len;
 	s->plan->mounts_size = plan->mounts_size;
 	memcpy(s->plan->tail, plan->tail, s->made_of);
@@ -324,12 +304,13 @@ static int pool_spawn(struct pool *s, const char *path, uint32_t flags, struct s
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int ruleset = -1; /* spawn_start() puts it there */
 	char name[] = "procpen-shim", *argv[] = { name, NULL }, *envp[] = { NULL };
 	struct spawn_request request = {
 		.path = path, .argv = argv, .envp = envp, .cwd_fd = root,
 		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
 		.plan = s->plan, .clone_flags = s->clone_flags,
-		.fds = &s->ruleset, .fd_count = s->has_ruleset, .ruleset = s->maker,
+		.fds = &ruleset, .fd_count = s->maker.make ? 1 : 0, .ruleset = s->maker,
 	};
 
 	*result = (struct spawn_result){ .control_fd = -1 };
@@ -369,7 +350,7 @@ static struct pool *pool_make(struct ev_loop *loop, struct reaper *reaper)
 
 	s->loop = loop;
 	s->reaper = reaper;
-	s->mounts_fd = s->ruleset = -1;
+	s->mounts_fd = -1;
 	ev_timer_init(&s->refill, pool_on_refill, 0., 0.);
 	ev_timer_init(&s->unused, pool_on_unused, 0., 0.);
 	s->refill.data = s->unused.data = s;
@@ -394,7 +375,6 @@ void pool_free(struct pool *s)
 	pool_discard_all(s);
 	pool_forget_held(s);
 	mem_cleanup_close(&s->mounts_fd);
-	mem_cleanup_close(&s->ruleset);
 	free(s->held);
 	free(s->plan);
 	free(s);
@@ -609,7 +589,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	if (other_plan)
 		pool_set_plan(s, request);
 	pool_check_stale(s, other_plan);
-	if (s->has_ruleset)
+	if (s->maker.make) /* the shim has it */
 		second.landlock_fd = -1;
 	acquired = !pool_acquire(s, &second, len, request, result);
 	if (!s->count)
