@@ -971,6 +971,36 @@ static void test_pool_new_shim_dies(void **state)
 	end(s);
 }
 
+/* A start that fails for want of descriptors, the first of its kind, costs later ones nothing. */
+static void test_pool_after_a_shortage(void **state)
+{
+	struct pool *s = pool_new(all.loop, all.reaper);
+	struct job *once = job_new(all.confine, &nothing, "true"), *j;
+	struct rlimit usual, none;
+	struct err e = ERR_INIT;
+	int lowest;
+	pid_t shim;
+
+	(void)state;
+	once->plan.landlock_fd = -1;
+	start(s, once);
+	assert_int_equal(finish(once), 0);
+	j = job_new(all.confine, &nothing, "true");
+	lowest = fcntl(j->cwd, F_DUPFD_CLOEXEC, 0);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none = (struct rlimit){ (rlim_t)lowest, usual.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(pool_start(s, &j->request, &j->result, &e), -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	err_release(&e);
+	start(s, j);
+	shim = j->result.shim_pid;
+	assert_true(end_of(s, j).reusable);
+	expect_fit(s, job_new(all.confine, &nothing, "true"), shim);
+	end(s);
+}
+
 /* A stopped shim does not see its socket close. */
 static void test_pool_stopped_and_of_an_old_kind(void **state)
 {
@@ -1384,6 +1414,7 @@ int main(void)
 		cmocka_unit_test(test_pool_keeps_some_of_a_burst),
 		cmocka_unit_test(test_pool_shim_comes_to_harm),
 		cmocka_unit_test(test_pool_new_shim_dies),
+		cmocka_unit_test(test_pool_after_a_shortage),
 		cmocka_unit_test(test_pool_stopped_and_of_an_old_kind),
 		cmocka_unit_test(test_pool_ends_with_its_owner),
 		cmocka_unit_test(test_pool_server_dies),

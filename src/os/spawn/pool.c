@@ -264,8 +264,6 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->made_of = pool_tail_of_plan(plan);
 	/* Not all of SHIM_TAIL_MAX: spawn() adds a path, and no directory. */
 	s->plan = mem_realloc(s->plan, SHIM_PLAN_HEAD + s->made_of + SHIM_PATH_MAX + 1);
-	if (s->mounts_fd < 0)
-		s->mounts_fd = mountinfo_watch();
 	memset(s->plan, 0, SHIM_PLAN_HEAD);
 	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_POOLED;
 	s->plan->uid = plan->uid;
@@ -289,6 +287,8 @@ static void pool_check_stale(struct pool *s, bool other_plan)
 {
 	bool changed = mountinfo_changed(s->mounts_fd); /* reports a change once: call always */
 
+	if (s->mounts_fd < 0) /* not yet, or descriptors had run out */
+		s->mounts_fd = mountinfo_watch();
 	if (!changed && !other_plan && !pool_held_changed(s))
 		return;
 	pool_discard_all(s);
