@@ -92,6 +92,18 @@ static void log_file_set_failure(struct log_file *f, int stage, int sys)
 	err_detail(f->failure, "errno", json_string(err_sys_name(sys)));
 }
 
+/* It ended without a word while it was to open the file. */
+static void log_file_set_killed(struct log_file *f)
+{
+	if (f->failure)
+		return;
+	f->failure = mem_zalloc(sizeof(*f->failure));
+	err_set(f->failure, ERR_SPAWN_FAILED, "nothing ran: the process that was to open log_file "
+		"\"%.256s\" was killed from outside", f->name);
+	f->failure->sys = EAGAIN; /* it passes */
+	err_hint(f->failure, "Send the request again.");
+}
+
 static void log_file_set_open(struct log_file *f)
 {
 	if (f->phase != LOG_FILE_OPENING)
@@ -107,7 +119,7 @@ static void log_file_on_report(void *ctx, const struct shim_report *report)
 	if (report->event == SHIM_FAILED)
 		log_file_set_failure(f, report->value, report->error);
 	else if (report->event == SHIM_EXITED && report->value)
-		log_file_set_failure(f, SHIM_STAGE_LOG_FILE, EIO);
+		log_file_set_killed(f);
 	else if (report->event == SHIM_EXITED)
 		log_file_set_open(f);
 	if (report->event != SHIM_LOGGED)
@@ -129,8 +141,7 @@ static void log_file_on_empty(void *ctx)
 		log_file_set_over(f);
 		return;
 	}
-	if (!f->failure)
-		log_file_set_failure(f, SHIM_STAGE_LOG_FILE, EIO);
+	log_file_set_killed(f);
 	log_file_decided(f);
 }
 

@@ -711,6 +711,47 @@ static void test_proctab_budget_goes_by_start(void **state)
 	expect_logs_gone(late, true);
 }
 
+static void set_true(void *ctx)
+{
+	*(bool *)ctx = true;
+}
+
+static bool is_true(void *ctx)
+{
+	return *(bool *)ctx;
+}
+
+/* The writer of a log file is killed before it has opened it: nothing is wrong with the file. */
+static void test_proctab_log_writer_is_killed(void **state)
+{
+	static const struct confine_request wanted;
+	int dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool killed = false, decided;
+	const struct log_file_spec spec = {
+		.name = "/tmp/nosuch/x", .dir_fd = dir, .dir = directory, .path = "nosuch/x",
+		.confine = &wanted, .on_open = set_true, .ctx = &decided,
+	};
+
+	(void)state;
+	open_plain_table();
+	for (int i = 0; i < 100 && !killed; i++) { /* it may be faster */
+		struct err e = ERR_INIT;
+		struct log_file *f = proctab_open_log(table, &spec, &e);
+
+		assert_non_null(f);
+		decided = false;
+		assert_int_equal(kill(f->tree.shim_pid, SIGKILL), 0);
+		assert_true(children_wait(&all, is_true, &decided));
+		assert_true(log_file_failed(f, &e));
+		killed = !strstr(e.message, "ENOENT");
+		assert_true(!killed || err_retryable(&e));
+		err_release(&e);
+		log_file_free(f);
+	}
+	assert_true(killed);
+	close(dir);
+}
+
 static void test_proctab_shutdown(void **state)
 {
 	struct err e = ERR_INIT;
@@ -787,6 +828,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_budget_freezes_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_goes_by_start, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_log_writer_is_killed, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_shutdown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_free_ends_what_lives, setup, teardown),
 	};
