@@ -527,7 +527,7 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 	const struct shell_command *c = place_command(&f->at);
 
 	if (c->redirect_count || c->word_count > 1)
-		files_note(&e->files, &run->flows, f->at.index, &e->arena);
+		files_note(&e->files, &run->flows, f->at.index, &e->budget, &e->arena);
 	if (e->files.count != run->files || evaluate_opens(c))
 		evaluate_note_here(e, c);
 	if (e->files.count == run->files && run->flows.fed_by == run->fed_by &&
@@ -553,7 +553,7 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
 		evaluate_save_directory(e, f);
 	evaluate_enter_subshell(e, c, &run->subshells);
-	input_find(&f->at, &run->flows, e->input, run->input_flow, &e->arena);
+	input_find(&f->at, &run->flows, e->input, run->input_flow, &e->budget, &e->arena);
 	if (run->from_input)
 		input_rest(&f->at, run->from_input, &e->arena);
 	surroundings_read(&f->at, &f->list);

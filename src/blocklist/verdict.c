@@ -342,7 +342,7 @@ static bool verdict_judge_split_command(struct judging *j, struct evaluation *e,
 	if (!verdict_has_blank(j->in->command))
 		return false;
 	two[0] = words[0];
-	two[1] = word_quote(words + 1, j->arg_count, &e->arena);
+	two[1] = word_quote(words + 1, j->arg_count, &e->budget, &e->arena);
 	all = word_join(two, 2, &e->arena);
 	return evaluate_text(e, &all.text, NULL, 0, NULL) &&
 	       strncmp(e->finding.rule->id, "text.", 5) != 0;

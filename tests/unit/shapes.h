@@ -16,8 +16,9 @@ struct shape {
 	const char *closer; /* behind, once for each piece; or NULL */
 };
 
-/* A long path. */
+/* A long path, and a text twelve times. */
 #define LONG "/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/01234567"
+#define MANY(text) text text text text text text text text text text text text
 /* A piece alone; with what stands before and behind it; one that is closed once for each. */
 #define ONLY(piece) { "", piece, "", NULL }
 #define SPAN(before, piece, after) { before, piece, after, NULL }
@@ -98,6 +99,8 @@ static const struct shape shapes[] = {
 	SPAN("echo ", "$a ", "|xargs rm"), SPAN("xargs rm <<E\n", "$a\n", "E\n"),
 	SPAN("xargs -I{} sh -c {} <<E\n", "$a\n", "E\n"), SPAN("parallel <<E\n", "$a\n", "E\n"),
 	SPAN("xargs -I{} echo ", "{}$a", "<<E\n1\n2\nE\n"), SPAN("parallel echo ::: ", "$a ", ""),
+	SPAN("xargs -I{} echo ", "{}", "<<E\n" MANY(LONG "\n") "E\n"),
+	SPAN("printf '", "%s", "' " MANY(LONG " ") ">f"),
 	SPAN("make -f - <<E\n", "\t$a\n", "E\n"), SPAN("nft -f - <<E\n", "$(a)\n", "E\n"),
 	SPAN("ed <<E\n", "$(a)\n", "E\n"), SPAN("at now <<E\n", "$(a)\n", "E\n"),
 	SPAN("crontab - <<E\n", "* * * * * $(a)\n", "E\n"), SPAN("parted <<E\n", "$a\n", "E\n"),
@@ -110,6 +113,7 @@ static const struct shape shapes[] = {
 #undef SPAN
 #undef NEST
 #undef LONG
+#undef MANY
 #define SHAPE_COUNT (sizeof(shapes) / sizeof(shapes[0]))
 
 /* A text of at most @size bytes of shape @s. Heap. */

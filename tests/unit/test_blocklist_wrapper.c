@@ -221,7 +221,7 @@ static void test_wrap_words_keep_their_origin(void **state)
 			assert_int_equal(joined.text.at[i], i);
 	assert_int_equal(joined.unknown_count, 1);
 	assert_int_equal(joined.unknowns[0].index, 3);
-	replaced = word_replace(&words[1], "b", 1, &words[0], &arena);
+	replaced = word_replace(&words[1], "b", 1, &words[0], &budget, &arena);
 	assert_string_equal(replaced.text.s, "ac");
 	assert_int_equal(replaced.text.at[0], 0);
 	assert_int_equal(replaced.unknowns[0].index, 1);
@@ -234,7 +234,7 @@ static void test_wrap_words_keep_their_origin(void **state)
 	assert_int_equal(joined.text.at[1], 2);
 	assert_int_equal(joined.unknowns[0].index, 2);
 	count = split("a it's");
-	quoted = word_quote(words, count, &arena);
+	quoted = word_quote(words, count, &budget, &arena);
 	assert_string_equal(quoted.text.s, "'a' 'it'\\''s'");
 }
 

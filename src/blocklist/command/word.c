@@ -105,19 +105,20 @@ struct shell_word word_join(const struct shell_word *words, size_t count,
 }
 
 struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
-			       const struct shell_word *value, struct shell_arena *arena)
+			       const struct shell_word *value, struct shell_budget *budget,
+			       struct shell_arena *arena)
 {
 	const char *s = word->text.s;
-	size_t hits = 0, from = 0;
+	uint64_t hits = 0, room;
+	size_t from = 0;
 	struct builder b;
 
 	for (size_t i = 0; i + len <= word->text.len; i++)
 		hits += memcmp(s + i, old, len) == 0;
-	if (hits && value->text.len > WORD_MAX / hits) {
-		shell_arena_exhaust(arena);
+	room = word->text.len + hits * value->text.len;
+	if (!shell_budget_take(budget, room))
 		return *word;
-	}
-	b = word_builder_make(arena, word->text.len + hits * value->text.len);
+	b = word_builder_make(arena, (size_t)room);
 	for (size_t i = 0; i + len <= word->text.len;) {
 		if (memcmp(s + i, old, len)) {
 			i++;
@@ -180,14 +181,15 @@ struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_
 }
 
 struct shell_word word_quote(const struct shell_word *words, size_t count,
-			     struct shell_arena *arena)
+			     struct shell_budget *budget, struct shell_arena *arena)
 {
 	struct shell_word *list = shell_alloc(arena, (count + 1) * sizeof(*list));
 
 	for (size_t i = 0; i < count; i++) {
 		struct shell_word quote = word_fixed("'", SHELL_LITERAL, &words[i], arena);
 		struct shell_word escape = word_fixed("'\\''", SHELL_LITERAL, &words[i], arena);
-		struct shell_word safe = word_replace(&words[i], "'", 1, &escape, arena);
+		struct shell_word safe = word_replace(&words[i], "'", 1, &escape,
+							budget, arena);
 
 		safe = word_concat(&quote, &safe, arena);
 		list[i] = word_concat(&safe, &quote, arena);

@@ -17,9 +17,6 @@
 #include "shell/parse.h"
 #include "shell/script.h"
 
-/* A longer text is not built. */
-#define WORD_MAX (1u << 20)
-
 static inline bool word_is(const struct shell_word *w, const char *text)
 {
 	return strcmp(w->text.s, text) == 0;
@@ -73,14 +70,15 @@ struct shell_word word_concat_all(const struct shell_word *words, size_t count,
 
 /* Shell text for the same words: each in quotes, joined by spaces. */
 struct shell_word word_quote(const struct shell_word *words, size_t count,
-			     struct shell_arena *arena);
+			     struct shell_budget *budget, struct shell_arena *arena);
 
 /*
- * @word with each @old, of @len bytes, replaced by @value. If that would be longer than
- * WORD_MAX, @word itself, and @arena is exhausted.
+ * @word with each @old, of @len bytes, replaced by @value. Takes a step of @budget for each byte
+ * of the result; if that is the end of it, @word itself.
  */
 struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
-			       const struct shell_word *value, struct shell_arena *arena);
+			       const struct shell_word *value, struct shell_budget *budget,
+			       struct shell_arena *arena);
 
 /* Bytes [from, to) of @word. */
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,

@@ -104,7 +104,7 @@ void autorun_read(const struct place *at, struct action_list *out)
 
 		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || !autorun_file(&r->target))
 			continue;
-		if (files_output(c, out->arena, &text)) {
+		if (files_output(c, out->budget, out->arena, &text)) {
 			autorun_written(&r->target, &text, out);
 			return;
 		}

@@ -76,17 +76,17 @@ static void files_add(struct written_files *files, const char *name, size_t len,
 
 /* printf '%s\n' A B: printf repeats the format for each word. */
 static struct shell_word files_format(const struct shell_word *words, size_t count,
-				      struct shell_arena *arena)
+				      struct shell_budget *budget, struct shell_arena *arena)
 {
 	struct shell_word *list = shell_alloc(arena, count * sizeof(*list));
 
 	for (size_t i = 1; i < count; i++)
-		list[i - 1] = word_replace(&words[0], "%s", 2, &words[i], arena);
+		list[i - 1] = word_replace(&words[0], "%s", 2, &words[i], budget, arena);
 	return word_join(list, count - 1, arena);
 }
 
-bool files_output(const struct shell_command *c, struct shell_arena *arena,
-		  struct shell_word *out)
+bool files_output(const struct shell_command *c, struct shell_budget *budget,
+		  struct shell_arena *arena, struct shell_word *out)
 {
 	static const uint8_t kind[] = { SHELL_LITERAL };
 	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
@@ -106,11 +106,11 @@ bool files_output(const struct shell_command *c, struct shell_arena *arena,
 	*out = word_join(c->words + i, c->word_count - i, arena);
 	if (c->words[0].text.s[0] == 'p' && i + 1 < c->word_count &&
 	    strstr(c->words[i].text.s, "%s"))
-		*out = files_format(c->words + i, c->word_count - i, arena);
+		*out = files_format(c->words + i, c->word_count - i, budget, arena);
 	if (c->words[0].text.s[0] == 'p') { /* printf 'a\nb\n' */
-		*out = word_replace(out, "\\n", 2, &newline, arena);
+		*out = word_replace(out, "\\n", 2, &newline, budget, arena);
 		if (strstr(out->text.s, "\\t"))
-			*out = word_replace(out, "\\t", 2, &tab, arena);
+			*out = word_replace(out, "\\t", 2, &tab, budget, arena);
 	}
 	if (out->text.len > 1 && strcmp(out->text.s + out->text.len - 2, "\\n") == 0)
 		*out = word_slice(out, 0, out->text.len - 2, arena);
@@ -238,7 +238,7 @@ static void files_note_copy(struct written_files *files, const struct shell_comm
 }
 
 void files_note(struct written_files *files, const struct dataflow *flows,
-		uint32_t index, struct shell_arena *arena)
+		uint32_t index, struct shell_budget *budget, struct shell_arena *arena)
 {
 	const struct shell_command *c = &flows->script->commands[index];
 	struct shell_word content;
@@ -256,7 +256,7 @@ void files_note(struct written_files *files, const struct dataflow *flows,
 			continue;
 		name = files_key_of(&r->target, room, &len);
 		if (!looked)
-			known = files_output(c, arena, &content);
+			known = files_output(c, budget, arena, &content);
 		looked = true;
 		files_add(files, name, len, known ? &content : NULL,
 			  known ? 0 : dataflow_output(flows, index), arena);

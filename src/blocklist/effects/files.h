@@ -30,14 +30,14 @@ struct written_files {
 
 /* Remember the files that command @index writes. */
 void files_note(struct written_files *files, const struct dataflow *flows,
-		uint32_t index, struct shell_arena *arena);
+		uint32_t index, struct shell_budget *budget, struct shell_arena *arena);
 
 /* The last file remembered as @name, or NULL. */
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name);
 
 /* The text that echo, printf or cat writes to standard output. False: unknown. */
-bool files_output(const struct shell_command *c, struct shell_arena *arena,
-		  struct shell_word *out);
+bool files_output(const struct shell_command *c, struct shell_budget *budget,
+		  struct shell_arena *arena, struct shell_word *out);
 
 #endif

@@ -163,7 +163,8 @@ static void find_add_run_on(struct search *s, const struct shell_word *words, si
 		if (!strstr(words[i].text.s, "{}"))
 			continue;
 		list[i] = word_is(&words[i], "{}") ? stand_in
-			: word_replace(&words[i], "{}", 2, &stand_in, s->arena);
+			: word_replace(&words[i], "{}", 2, &stand_in, s->out->budget,
+				       s->arena);
 		placed = true;
 	}
 	list[count] = stand_in;

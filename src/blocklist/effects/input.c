@@ -82,6 +82,7 @@ static bool input_is_outer(const struct shell_command *c)
 
 /* echo x > >(sh), tee >(sh): the text fed to each >(...) of command @index. */
 static const struct shell_word *input_of_process(struct dataflow *flows, uint32_t index,
+						 struct shell_budget *budget,
 						 struct shell_arena *arena)
 {
 	const struct shell_command *parent = &flows->script->commands[index];
@@ -92,7 +93,7 @@ static const struct shell_word *input_of_process(struct dataflow *flows, uint32_
 	if (flows->fed_by == index)
 		return flows->fed;
 	out = shell_alloc(arena, sizeof(*out));
-	flows->fed = files_output(parent, arena, out) ? out : NULL;
+	flows->fed = files_output(parent, budget, arena, out) ? out : NULL;
 	flows->fed_by = index;
 	return flows->fed;
 }
@@ -106,19 +107,19 @@ static bool input_is_sink(const struct dataflow *flows, const struct shell_comma
 }
 
 void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
-		unsigned outer_flow, struct shell_arena *arena)
+		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena)
 {
 	const struct shell_command *c = place_command(at);
 
 	if (input_is_sink(flows, c))
-		at->input = input_of_process(flows, c->parent, arena);
+		at->input = input_of_process(flows, c->parent, budget, arena);
 	if (!at->input)
 		at->input = c->input;
 	if (!at->input && outer &&
 	    (input_is_outer(c) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
-		at->input = input_of_process(flows, c->parent, arena);
+		at->input = input_of_process(flows, c->parent, budget, arena);
 	if (!at->input && c->redirect_count)
 		at->input = input_opened_before(at->script, at->index, input_duplicated(c));
 	at->input_flow = dataflow_input(flows, at->index);

@@ -18,7 +18,7 @@
  * its enum blocklist_flow. @flows: those of at->script; caches the text fed to >(...).
  */
 void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
-		unsigned outer_flow, struct shell_arena *arena);
+		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena);
 
 /*
  * The command at @at stands in @text, which a shell reads from its standard input: unless at->input

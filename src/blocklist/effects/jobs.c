@@ -299,7 +299,7 @@ static struct shell_word jobs_expand(const struct shell_word *line,
 			if (strstr(text.text.s, list[i].forms[k]))
 				text = word_replace(&text, list[i].forms[k],
 						    strlen(list[i].forms[k]), &list[i].value,
-						    out->arena);
+						    out->budget, out->arena);
 	return text;
 }
 

@@ -213,7 +213,7 @@ static void options_add_words(const struct shell_word *words, size_t count,
 		shell_arena_exhaust(out->arena);
 		return;
 	}
-	joined = word_quote(words, count, out->arena);
+	joined = word_quote(words, count, out->budget, out->arena);
 	options_add(&joined, 0, out);
 }
 

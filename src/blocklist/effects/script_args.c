@@ -48,12 +48,10 @@ static void script_args_append(struct script_reader *r, struct script_args *a,
 	if (!script_step(r, (before + piece->text.len) / SCRIPT_STEP_BYTES))
 		return;
 	if (a->format && a->count) { /* "rm %s" % "/", "rm {}".format("/") */
-		a->words[a->count - 1] = word_replace(&a->words[a->count - 1], "%s", 2, piece,
-							    r->t.arena);
-		if (!script_step(r, a->words[a->count - 1].text.len / SCRIPT_STEP_BYTES))
-			return;
-		a->words[a->count - 1] = word_replace(&a->words[a->count - 1], "{}", 2, piece,
-							    r->t.arena);
+		struct shell_word *last = &a->words[a->count - 1];
+
+		*last = word_replace(last, "%s", 2, piece, r->out->budget, r->t.arena);
+		*last = word_replace(last, "{}", 2, piece, r->out->budget, r->t.arena);
 	} else if (join && a->count) {
 		a->words[a->count - 1] = word_concat(&a->words[a->count - 1], piece, r->t.arena);
 	} else if (a->count < SCRIPT_ARGS_MAX) {
@@ -165,7 +163,8 @@ struct shell_word script_with_variables(struct script_reader *r, const struct sh
 				forms[k][1]);
 			if (strstr(out.text.s, old))
 				out = word_replace(&out, old, strlen(old),
-							 &r->variables[v].value, r->t.arena);
+							 &r->variables[v].value, r->out->budget,
+							 r->t.arena);
 		}
 	}
 	return out;

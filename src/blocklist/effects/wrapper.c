@@ -207,7 +207,7 @@ static const struct shell_word *wrapper_place(const struct wrapping *w,
 		return NULL;
 	item = wrapper_item_for(w, word, hole, item);
 	return wrapper_keep(w, word_replace(word, placeholder->s, placeholder->len, item,
-					    w->out->arena));
+					    w->out->budget, w->out->arena));
 }
 
 /* The words from @at on, with @item in each place of @placeholder. */
