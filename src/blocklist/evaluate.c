@@ -39,7 +39,7 @@
 /* The working directory as the rules have it, what cd - goes back to, and evaluation.here. */
 struct directories {
 	struct path_dir judged, before, here;
-	size_t pushed; /* how many of those in the evaluation */
+	const struct pushed *pushed;
 };
 
 /* The subshells around a command, with the directory to go back to after each. */
@@ -67,6 +67,7 @@ struct script_run {
 	/* Before the command: if it leaves nothing behind, its memory is used again. */
 	struct shell_arena_mark mark;
 	size_t files;
+	const struct pushed *pushed;
 	uint32_t fed_by;
 };
 
@@ -142,7 +143,7 @@ static void evaluate_note_directory(const struct evaluation *e, struct directori
 	path_dir_copy(&to->judged, &e->rules.dir);
 	path_dir_copy(&to->before, &e->before);
 	path_dir_copy(&to->here, &e->here);
-	to->pushed = e->pushed_count;
+	to->pushed = e->pushed;
 }
 
 static void evaluate_set_directory(struct evaluation *e, const struct directories *from)
@@ -150,7 +151,7 @@ static void evaluate_set_directory(struct evaluation *e, const struct directorie
 	path_dir_copy(&e->rules.dir, &from->judged);
 	path_dir_copy(&e->before, &from->before);
 	path_dir_copy(&e->here, &from->here);
-	e->pushed_count = from->pushed;
+	e->pushed = from->pushed;
 }
 
 static void evaluate_save_directory(struct evaluation *e, struct evaluation_frame *f)
@@ -530,8 +531,8 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 		files_note(&e->files, &run->flows, f->at.index, &e->budget, &e->arena);
 	if (e->files.count != run->files || evaluate_opens(c))
 		evaluate_note_here(e, c);
-	if (e->files.count == run->files && run->flows.fed_by == run->fed_by &&
-	    !shell_arena_spent(&e->arena))
+	if (e->files.count == run->files && e->pushed == run->pushed &&
+	    run->flows.fed_by == run->fed_by && !shell_arena_spent(&e->arena))
 		shell_arena_rewind(&e->arena, &run->mark);
 }
 
@@ -544,6 +545,7 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 		e->reached = c->start;
 	run->mark = shell_arena_mark(&e->arena);
 	run->files = e->files.count;
+	run->pushed = e->pushed;
 	run->fed_by = run->flows.fed_by;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
@@ -721,13 +723,19 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 
 /* ---- actions ---- */
 
-/* Go to the directory that pushd remembers last, or to an unknown one. */
+static void evaluate_pushd(struct evaluation *e, const struct path_dir *dir)
+{
+	struct pushed *p = shell_alloc_raw(&e->arena, sizeof(*p));
+
+	path_dir_copy(&p->dir, dir);
+	p->older = e->pushed;
+	e->pushed = p;
+}
+
 static void evaluate_popd(struct evaluation *e)
 {
-	if (--e->pushed_count < PUSHED_MAX)
-		path_dir_copy(&e->rules.dir, &e->pushed[e->pushed_count]);
-	else
-		path_dir_forget(&e->rules.dir);
+	path_dir_copy(&e->rules.dir, &e->pushed->dir);
+	e->pushed = e->pushed->older;
 }
 
 /* a->word: NULL for an unknown directory, if no flag says which. */
@@ -735,7 +743,7 @@ static void evaluate_chdir(struct evaluation *e, const struct action *a)
 {
 	struct path_dir before;
 
-	if ((a->flags & ACTION_POP) && !e->pushed_count)
+	if ((a->flags & ACTION_POP) && !e->pushed)
 		return; /* it fails */
 	path_dir_copy(&before, &e->rules.dir);
 	if (a->flags & ACTION_POP)
@@ -747,8 +755,8 @@ static void evaluate_chdir(struct evaluation *e, const struct action *a)
 	else
 		path_dir_forget(&e->rules.dir);
 	path_dir_copy(&e->before, &before);
-	if ((a->flags & ACTION_PUSH) && e->pushed_count++ < PUSHED_MAX)
-		path_dir_copy(&e->pushed[e->pushed_count - 1], &before);
+	if (a->flags & ACTION_PUSH)
+		evaluate_pushd(e, &before);
 	if (a->word && e->here.known)
 		path_chdir(&e->here, a->word);
 	else

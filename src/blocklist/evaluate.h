@@ -20,8 +20,11 @@
 #include "shell/arena.h"
 #include "shell/parse.h"
 
-/* Directories that pushd remembers. */
-#define PUSHED_MAX 8
+/* A directory that pushd remembers. */
+struct pushed {
+	const struct pushed *older;
+	struct path_dir dir;
+};
 
 struct evaluation_frame;
 
@@ -41,8 +44,7 @@ struct evaluation {
 	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run); /* likewise */
 	void *on_run_ctx;
 	struct path_dir before; /* rules.dir before the last cd */
-	struct path_dir pushed[PUSHED_MAX]; /* by pushd; deeper ones are not known */
-	size_t pushed_count;
+	const struct pushed *pushed; /* the newest */
 	struct path_dir here; /* for on_run: as rules.dir, but once unknown it stays so */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
