@@ -76,15 +76,33 @@ static void eval_set_input(struct expander *e, struct value *v)
 }
 
 /* A here-string adds a newline to its word. */
-static void eval_here_string(struct expander *e, const struct shell_word *word)
+static struct value *eval_here_string(struct expander *e, const struct shell_word *word)
 {
 	const struct value *v = word_value(e, word);
 	struct chars c = { 0 };
+	struct value *line;
 
 	chars_copy(e, &c, v->v, v->len);
 	chars_add(e, &c, '\n', CHAR_QUOTED, word->end, 0);
-	eval_set_input(e, value_make(e, c.v, c.len));
+	line = value_make(e, c.v, c.len);
 	chars_release(&c);
+	return line;
+}
+
+/* What can be read behind the redirection; NULL: not known. */
+static struct value *eval_opened(struct expander *e, const struct shell_redirect *r)
+{
+	switch (r->op) {
+	case SHELL_HERE:
+		return word_value(e, &r->target);
+	case SHELL_STRING:
+		return eval_here_string(e, &r->target);
+	case SHELL_FROM:
+	case SHELL_BOTH:
+		return r->target.content ? word_value(e, r->target.content) : NULL;
+	default:
+		return NULL;
+	}
 }
 
 /* Descriptors looked at for one. */
@@ -109,13 +127,14 @@ static void eval_note_descriptor(struct expander *e, const struct shell_redirect
 
 	if (r->fd <= 2 || (r->op == SHELL_DUP && from > 2 && !old))
 		return;
-	d = shell_alloc(e->arena, sizeof(*d));
+	d = shell_alloc_raw(e->arena, sizeof(*d));
 	if (old)
 		*d = *old;
 	else if (r->op == SHELL_DUP && eval_is_descriptor(&r->target) &&
 		 r->target.text.s[0] == '0')
-		*d = (struct descriptor){ .is_input = true, .input = e->input,
-					  .piped_from = e->piped_from };
+		*d = (struct descriptor){ .input = e->input, .piped_from = e->piped_from };
+	else
+		*d = (struct descriptor){ .input = eval_opened(e, r), .piped_from = SHELL_NONE };
 	d->fd = r->fd;
 	d->older = e->descriptors;
 	e->descriptors = d;
@@ -130,7 +149,7 @@ static void eval_input_from(struct expander *e, const struct shell_word *target)
 	if (!eval_is_descriptor(target) || target->text.s[0] == '0' || (fd > 2 && !d))
 		return;
 	eval_set_input(e, d ? d->input : NULL);
-	if (d && d->is_input)
+	if (d)
 		e->piped_from = d->piped_from;
 }
 
@@ -142,18 +161,11 @@ static void eval_redirect_effect(struct expander *e, const struct ast_redirect *
 
 	switch (out->op) {
 	case SHELL_HERE:
-		if (input)
-			eval_set_input(e, word_value(e, &out->target));
-		break;
 	case SHELL_STRING:
-		if (input)
-			eval_here_string(e, &out->target);
-		break;
 	case SHELL_FROM:
 	case SHELL_BOTH:
 		if (input)
-			eval_set_input(e, out->target.content ? word_value(e, out->target.content)
-							      : NULL);
+			eval_set_input(e, eval_opened(e, out));
 		break;
 	case SHELL_TO:
 	case SHELL_APPEND:

@@ -151,9 +151,8 @@ struct shell_memory {
 struct descriptor {
 	const struct descriptor *older;
 	long fd;
-	bool is_input; /* N<&0: what standard input was then; else a file or the like */
-	struct value *input;
-	uint32_t piped_from;
+	struct value *input; /* what can be read there, or NULL */
+	uint32_t piped_from; /* of N<&0, else SHELL_NONE */
 };
 
 struct expander {

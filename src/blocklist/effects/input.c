@@ -26,17 +26,6 @@ static const struct shell_word *input_opened_by(const struct shell_command *c, l
 	return NULL;
 }
 
-/* The descriptor that is its standard input; 0: none. */
-static long input_duplicated(const struct shell_command *c)
-{
-	long fd = 0;
-
-	for (size_t i = 0; i < c->redirect_count; i++)
-		if (c->redirects[i].op == SHELL_DUP && c->redirects[i].fd <= 0)
-			fd = strtol(c->redirects[i].target.text.s, NULL, 10);
-	return fd;
-}
-
 static const struct shell_word *input_opened_before(const struct shell_script *s, uint32_t index,
 						    long fd)
 {
@@ -120,8 +109,6 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
 		at->input = input_of_process(flows, c->parent, budget, arena);
-	if (!at->input && c->redirect_count)
-		at->input = input_opened_before(at->script, at->index, input_duplicated(c));
 	at->input_flow = dataflow_input(flows, at->index);
 	if (at->input) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
