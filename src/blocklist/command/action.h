@@ -55,6 +55,12 @@ struct command {
 	const struct place *at;
 };
 
+/* Is its program, wherever it lies, one of @list? */
+static inline bool command_in(const struct command *cmd, const char *list)
+{
+	return list_has(list, cmd->program.s, cmd->program.len);
+}
+
 enum action_kind {
 	ACTION_WORDS, /* runs @words */
 	ACTION_NAMED, /* runs @words as the program @name, whatever words[0] is */

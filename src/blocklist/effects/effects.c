@@ -77,7 +77,7 @@ static void effects_by_program(const struct command *cmd, struct action_list *ou
 	for (; may; may &= may - 1) {
 		const struct reader *r = &readers[__builtin_ctz(may)];
 
-		if (list_has(r->programs, cmd->program.s, cmd->program.len)) {
+		if (command_in(cmd, r->programs)) {
 			r->read(cmd, out);
 			return;
 		}

@@ -7,15 +7,20 @@
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 
+/* They run nothing but programs, and are wrappers, too. */
+static const char npx_runners[] = " npx pnpx bunx ";
+
 /* Options before the program that take a value. */
-static const char npx_values[] =
-	" -p --package -C --dir --prefix -F --filter -w --workspace --cwd ";
+static const char npx_values[] = " -p --package -C --dir --prefix -F --filter --workspace --cwd ";
 
 /* The first word from @i on that is no option and no value of one. */
 static size_t npx_operand(const struct command *cmd, size_t i)
 {
+	bool pnpm = command_in(cmd, " pnpm "); /* its -w is the root of all workspaces */
+
 	while (i < cmd->count && cmd->words[i].text.s[0] == '-')
-		i += 1 + word_in(&cmd->words[i], npx_values);
+		i += 1 + (word_in(&cmd->words[i], npx_values) ||
+			  (!pnpm && word_is(&cmd->words[i], "-w")));
 	return i;
 }
 
@@ -23,10 +28,10 @@ static size_t npx_operand(const struct command *cmd, size_t i)
 static size_t npx_program(const struct command *cmd)
 {
 	static const char direct[] = " rimraf del-cli shx concurrently nodemon ";
-	bool runs_bins = word_in(&cmd->words[0], " pnpm yarn ");
+	bool runs_bins = command_in(cmd, " pnpm yarn ");
 	size_t i = npx_operand(cmd, 1);
 
-	if (word_in(&cmd->words[0], " npx pnpx bunx ") || i >= cmd->count)
+	if (command_in(cmd, npx_runners) || i >= cmd->count)
 		return i;
 	if (word_in(&cmd->words[i], " exec dlx x "))
 		return npx_operand(cmd, i + 1);
@@ -48,23 +53,19 @@ static struct shell_word npx_name(const struct shell_word *word, struct shell_ar
 void read_npx(const struct command *cmd, struct action_list *out)
 {
 	size_t i = npx_program(cmd), count = i < cmd->count ? cmd->count - i : 0;
-	struct command inner = { .count = count, .at = cmd->at };
+	const struct blocklist_name *name;
 	struct shell_word *words;
+	bool found;
 
-	if (!count || !cmd->name)
+	if (!count)
 		return;
 	words = shell_alloc(out->arena, count * sizeof(*words));
 	memcpy(words, cmd->words + i, count * sizeof(*words));
 	words[0] = npx_name(&words[0], out->arena);
-	inner.words = words;
-	inner.program = words[0].text;
-	inner.name = name_lookup(words[0].text.s, words[0].text.len);
-	if (!inner.name)
-		return;
-	if (inner.name->flow & FLOW_KIND_HIDDEN)
-		read_options(&inner, out);
-	/* As a wrapper npx has found it already, unless a version hid the name. */
-	if (!name_wrapper(cmd->name) || inner.program.len < cmd->words[i].text.len)
+	name = name_lookup(words[0].text.s, words[0].text.len);
+	/* The wrapper finds it, unless a version hides its name or only its options run. */
+	found = command_in(cmd, npx_runners) && words[0].text.len == cmd->words[i].text.len;
+	if (name && (!found || (name->flow & FLOW_KIND_HIDDEN)))
 		action_words(out, words, count, 0);
 }
 

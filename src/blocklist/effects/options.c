@@ -338,7 +338,7 @@ void read_options(const struct command *cmd, struct action_list *out)
 				options_search(cmd, &hidings[i], out);
 	if (strcmp(cmd->name->name, "git") == 0)
 		options_search_alias(cmd, out);
-	if (word_in(&cmd->words[0], " kubectl oc "))
+	if (command_in(cmd, " kubectl oc "))
 		options_run_elsewhere(out);
 }
 

@@ -213,7 +213,7 @@ static size_t windows_text_at(const struct command *cmd, bool powershell)
 
 void read_windows(const struct command *cmd, struct action_list *out)
 {
-	bool powershell = strncmp(cmd->program.s, "cmd", 3) != 0;
+	bool powershell = !command_in(cmd, " cmd cmd.exe ");
 	size_t at = windows_text_at(cmd, powershell);
 	struct shell_word text;
 	struct windows_text *t;

@@ -540,14 +540,14 @@ static bool wrapper_is_version(const struct shell_word *word)
  */
 static size_t wrapper_scan_end(const struct wrapping *w, size_t *from)
 {
-	const struct wrapper_runner *r = wrapper_runners;
+	const struct wrapper_runner *r = wrapper_runners, *last = r + COUNT_OF(wrapper_runners);
 	const struct shell_word *words = w->words;
 	size_t i = 1;
 
 	*from = 1;
-	while (r < wrapper_runners + COUNT_OF(wrapper_runners) && !word_in(&words[0], r->names))
+	while (r < last && !command_in(w->cmd, r->names))
 		r++;
-	if (r == wrapper_runners + COUNT_OF(wrapper_runners))
+	if (r == last)
 		return w->count;
 	while (i < w->count && !word_in(&words[i], r->words))
 		i++;
@@ -575,7 +575,7 @@ static bool wrapper_is_exec(const struct wrapping *w, size_t i)
  * that would run others. */
 static bool wrapper_is_task(const struct wrapping *w, size_t i, const struct blocklist_name *name)
 {
-	return i + 1 == w->count && word_in(&w->words[0], " pdm pixi ") && name &&
+	return i + 1 == w->count && command_in(w->cmd, " pdm pixi ") && name &&
 	       !strchr(w->words[i].text.s, '/') && !name_wrapper(name) && !name_program(name);
 }
 
@@ -665,8 +665,7 @@ static unsigned wrapper_flags(const struct blocklist_wrapper *wrapper, const str
 {
 	unsigned flags = 0;
 
-	if (wrapper->kind == WRAPPER_SHELL && cmd->program.len == 4 &&
-	    memcmp(cmd->program.s, "bash", 4) == 0)
+	if (wrapper->kind == WRAPPER_SHELL && command_in(cmd, " bash "))
 		flags |= ACTION_BASH;
 	if (word_is(&cmd->words[0], "eval"))
 		flags |= ACTION_SAME_SHELL;
@@ -705,7 +704,7 @@ void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command 
 	/* command cd and builtin cd change the shell's own directory. */
 	out->keeps_directory = word_in(&cmd->words[0], " command builtin ");
 	wrapper_read_kind(&w);
-	if (wrapper->remote || (cmd->program.len == 7 && !memcmp(cmd->program.s, "nsenter", 7)))
+	if (wrapper->remote || command_in(cmd, " nsenter "))
 		for (size_t i = 0; i < out->count; i++)
 			out->list[i].flags |= ACTION_HOST;
 	for (size_t i = 0; i < out->count && w.assign_count; i++) {
