@@ -1,6 +1,7 @@
 /* docker run, docker create, podman run: what a command in a container does to the host. */
 #include "blocklist/effects/readers.h"
 
+#include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 
 #define MOUNTS_MAX 32
@@ -382,17 +383,28 @@ static void container_chdir(const struct container *c, struct action_list *out)
 
 /* ---- what it runs ---- */
 
-/* Is it chroot to a mount of the host's root? The command after it sees the host. */
-static bool container_enters_root(const struct container *c, const struct shell_word *words,
-				  size_t count)
+static bool container_is_root(const struct container *c, const struct shell_word *dir,
+			      struct action_list *out)
 {
-	struct container_place root;
+	struct container_place place = container_place_at(c, &dir->text, 0, 0);
 
-	if (count < 3 || strcmp(words[0].text.s, "chroot"))
-		return false;
-	root = container_place_at(c, &words[1].text, 0, 0);
-	return root.mount && !strcmp(root.mount->outside.text.s, "/") &&
-	       strspn(words[1].text.s + root.end, "/.") == words[1].text.len - root.end;
+	return action_charge(out, place.steps) && place.mount &&
+	       !strcmp(place.mount->outside.text.s, "/") &&
+	       strspn(dir->text.s + place.end, "/.") == dir->text.len - place.end;
+}
+
+/* The word behind chroot to a mount of the host's root, which sees the host; 0: there is none. */
+static size_t container_behind_chroot(const struct container *c, const struct shell_word *words,
+				      size_t count, struct action_list *out)
+{
+	for (size_t i = 0; i + 2 < count; i++) {
+		bool foreign;
+		struct shell_text base = name_base(&words[i], &foreign);
+
+		if (!strcmp(base.s, "chroot") && container_is_root(c, &words[i + 1], out))
+			return i + 2;
+	}
+	return 0;
 }
 
 /* --entrypoint PROGRAM: @words are its arguments. */
@@ -426,21 +438,22 @@ static void container_run(const struct container *c, const struct command *cmd, 
 			  struct action_list *out)
 {
 	const struct shell_word *words = cmd->words + first;
-	size_t count = cmd->count - first;
+	size_t count = cmd->count - first, behind;
 	struct shell_word *list;
 
-	if (container_enters_root(c, words, count)) {
+	if (c->entry)
+		words = container_with_entry(c, words, count++);
+	behind = container_behind_chroot(c, words, count, out);
+	if (behind) {
 		struct shell_word root = word_fixed("/", SHELL_LITERAL, words, c->arena);
 
 		action_chdir(out, &root, 0);
-		action_words(out, words + 2, count - 2, ACTION_LENIENT);
+		action_words(out, words + behind, count - behind, ACTION_LENIENT);
 		return;
 	}
 	list = shell_alloc(c->arena, count * sizeof(*list));
 	for (size_t i = 0; i < count; i++)
 		list[i] = container_turn(c, out, &words[i]);
-	if (c->entry)
-		list = container_with_entry(c, list, count++);
 	container_chdir(c, out);
 	action_words(out, list, count, ACTION_LENIENT | (c->host ? 0 : ACTION_ELSEWHERE));
 	container_feed(c, cmd, out);
