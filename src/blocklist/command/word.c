@@ -74,17 +74,11 @@ static void word_builder_space(struct builder *b, uint32_t at)
 
 static struct shell_word word_builder_word(const struct builder *b, uint32_t start, uint32_t end)
 {
+	shell_word_settle(b->s, b->kind, b->len, b->unknowns, b->unknown_count);
 	return (struct shell_word){ .text = { .s = b->s, .at = b->at, .len = b->len },
 				    .kind = b->kind, .start = start, .end = end,
 				    .unknowns = b->unknowns,
 				    .unknown_count = (uint32_t)b->unknown_count };
-}
-
-/* The word, if the parts that it is of stand next to each other. */
-static struct shell_word word_builder_whole(const struct builder *b, uint32_t start, uint32_t end)
-{
-	shell_word_settle(b->s, b->kind, b->len, b->unknowns, b->unknown_count);
-	return word_builder_word(b, start, end);
 }
 
 struct shell_word word_join(const struct shell_word *words, size_t count,
@@ -130,7 +124,7 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 		from = i;
 	}
 	word_builder_add(&b, word, from, word->text.len);
-	return word_builder_whole(&b, word->start, word->end);
+	return word_builder_word(&b, word->start, word->end);
 }
 
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
@@ -145,11 +139,9 @@ struct shell_word word_slice(const struct shell_word *word, size_t from, size_t 
 struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
 			      struct shell_arena *arena)
 {
-	struct builder out = word_builder_make(arena, a->text.len + b->text.len);
+	const struct shell_word both[] = { *a, *b };
 
-	word_builder_add(&out, a, 0, a->text.len);
-	word_builder_add(&out, b, 0, b->text.len);
-	return word_builder_whole(&out, a->start, a->end);
+	return word_concat_all(both, 2, arena);
 }
 
 struct shell_word word_concat_all(const struct shell_word *words, size_t count,
@@ -163,7 +155,7 @@ struct shell_word word_concat_all(const struct shell_word *words, size_t count,
 	out = word_builder_make(arena, room);
 	for (size_t i = 0; i < count; i++)
 		word_builder_add(&out, &words[i], 0, words[i].text.len);
-	return word_builder_word(&out, words[0].start, words[count - 1].end);
+	return word_builder_word(&out, words[0].start, words[0].end);
 }
 
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
@@ -188,11 +180,10 @@ struct shell_word word_quote(const struct shell_word *words, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct shell_word quote = word_fixed("'", SHELL_LITERAL, &words[i], arena);
 		struct shell_word escape = word_fixed("'\\''", SHELL_LITERAL, &words[i], arena);
-		struct shell_word safe = word_replace(&words[i], "'", 1, &escape,
-							budget, arena);
+		struct shell_word safe = word_replace(&words[i], "'", 1, &escape, budget, arena);
+		const struct shell_word parts[] = { quote, safe, quote };
 
-		safe = word_concat(&quote, &safe, arena);
-		list[i] = word_concat(&safe, &quote, arena);
+		list[i] = word_concat_all(parts, 3, arena);
 	}
 	return word_join(list, count, arena);
 }
@@ -200,10 +191,10 @@ struct shell_word word_quote(const struct shell_word *words, size_t count,
 struct shell_word word_path(const struct shell_word *place, const struct shell_word *name,
 			    struct shell_arena *arena)
 {
-	struct shell_word slash = word_fixed("/", SHELL_LITERAL, place, arena), path;
+	struct shell_word slash = word_fixed("/", SHELL_LITERAL, place, arena);
+	const struct shell_word parts[] = { *place, slash, *name };
+	struct shell_word path = word_concat_all(parts, 3, arena);
 
-	path = word_concat(place, &slash, arena);
-	path = word_concat(&path, name, arena);
 	path.gone_from = place->gone_from;
 	path.gone_to = place->gone_to;
 	return path;

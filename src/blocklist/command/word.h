@@ -60,13 +60,13 @@ struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_
 struct shell_word word_join(const struct shell_word *words, size_t count,
 			    struct shell_arena *arena);
 
-/* @a and @b as one word. */
-struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
-			      struct shell_arena *arena);
-
-/* @count words, at least one, as one word. */
+/* @count words, at least one, as one word, reported where the first of them is. */
 struct shell_word word_concat_all(const struct shell_word *words, size_t count,
 				  struct shell_arena *arena);
+
+/* The same of two. */
+struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
+			      struct shell_arena *arena);
 
 /* Shell text for the same words: each in quotes, joined by spaces. */
 struct shell_word word_quote(const struct shell_word *words, size_t count,

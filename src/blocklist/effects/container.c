@@ -309,7 +309,7 @@ static size_t container_split(const struct container *c, const struct shell_word
 static bool container_turn_mounts(const struct container *c, struct action_list *out,
 				  struct shell_word *word)
 {
-	struct shell_word *parts, turned;
+	struct shell_word *parts;
 	size_t runs = 0, count, len = 0;
 
 	for (size_t i = 0; i < word->text.len; i++)
@@ -324,10 +324,7 @@ static bool container_turn_mounts(const struct container *c, struct action_list 
 		len += parts[i].text.len;
 	if (!action_charge(out, len))
 		return false;
-	turned = word_concat_all(parts, count, c->arena);
-	turned.start = word->start;
-	turned.end = word->end;
-	*word = turned;
+	*word = word_concat_all(parts, count, c->arena);
 	return true;
 }
 

@@ -87,12 +87,13 @@ static const struct shell_word *wrapper_hide_gone(const struct wrapping *w,
 						  const struct shell_word *text)
 {
 	struct shell_arena *arena = w->out->arena;
-	struct shell_word before = word_slice(text, 0, text->gone_from, arena);
-	struct shell_word after = word_slice(text, text->gone_to, text->text.len, arena);
-	struct shell_word any = word_fixed("?", SHELL_UNKNOWN, text, arena);
+	const struct shell_word parts[] = {
+		word_slice(text, 0, text->gone_from, arena),
+		word_fixed("?", SHELL_UNKNOWN, text, arena),
+		word_slice(text, text->gone_to, text->text.len, arena),
+	};
 
-	before = word_concat(&before, &any, arena);
-	return wrapper_keep(w, word_concat(&before, &after, arena));
+	return wrapper_keep(w, word_concat_all(parts, COUNT_OF(parts), arena));
 }
 
 static void wrapper_run_text(struct wrapping *w, const struct shell_word *text,
