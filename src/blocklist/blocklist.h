@@ -71,7 +71,6 @@ struct blocklist_input {
 	 * count for the verdict. May be NULL. */
 	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run);
 	void *on_run_ctx;
-	const char *place; /* for on_run: the absolute directory where the text starts, or NULL */
 };
 
 /* What the command takes its standard input for. */

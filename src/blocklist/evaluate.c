@@ -36,9 +36,9 @@
 /* Actions of one reader that take no memory of the budget. */
 #define ACTIONS_OWN 4
 
-/* The working directory as the rules have it, what cd - goes back to, and evaluation.here. */
+/* The working directory, and what cd - and popd go back to. */
 struct directories {
-	struct path_dir judged, before, here;
+	struct path_dir now, before;
 	const struct pushed *pushed;
 };
 
@@ -140,17 +140,15 @@ static void evaluate_clear_list(struct evaluation *e, struct evaluation_frame *f
 
 static void evaluate_note_directory(const struct evaluation *e, struct directories *to)
 {
-	path_dir_copy(&to->judged, &e->rules.dir);
+	path_dir_copy(&to->now, &e->rules.dir);
 	path_dir_copy(&to->before, &e->before);
-	path_dir_copy(&to->here, &e->here);
 	to->pushed = e->pushed;
 }
 
 static void evaluate_set_directory(struct evaluation *e, const struct directories *from)
 {
-	path_dir_copy(&e->rules.dir, &from->judged);
+	path_dir_copy(&e->rules.dir, &from->now);
 	path_dir_copy(&e->before, &from->before);
-	path_dir_copy(&e->here, &from->here);
 	e->pushed = from->pushed;
 }
 
@@ -421,7 +419,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 {
 	const struct shell_command *c = place_command(at);
 	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
-				     .directory = &e->here, .assigns = at->assigns,
+				     .directory = &e->rules.dir, .assigns = at->assigns,
 				     .assign_count = at->assign_count, .is_fed = at->input,
 				     .input = at->input };
 	bool foreign;
@@ -757,10 +755,6 @@ static void evaluate_chdir(struct evaluation *e, const struct action *a)
 	path_dir_copy(&e->before, &before);
 	if (a->flags & ACTION_PUSH)
 		evaluate_pushd(e, &before);
-	if (a->word && e->here.known)
-		path_chdir(&e->here, a->word);
-	else
-		path_dir_forget(&e->here);
 }
 
 /* Text of another language. */

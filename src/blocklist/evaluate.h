@@ -45,7 +45,6 @@ struct evaluation {
 	void *on_run_ctx;
 	struct path_dir before; /* rules.dir before the last cd */
 	const struct pushed *pushed; /* the newest */
-	struct path_dir here; /* for on_run: as rules.dir, but once unknown it stays so */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
 	struct written_files files; /* what the text wrote before */

@@ -399,11 +399,6 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 						   strlen(j->in->directory), 0, true);
 		path_chdir(&e->rules.dir, &dir);
 	}
-	if (j->in->on_run && j->in->place) {
-		struct shell_word place = verdict_known_word(&e->arena, j->in->place,
-						     strlen(j->in->place), 0, true);
-		path_chdir(&e->here, &place);
-	}
 	if (verdict_judge_functions(e))
 		return true;
 	return (j->in->args && j->in->args[0]) || verdict_is_bare_program(j->in)

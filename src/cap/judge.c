@@ -38,7 +38,6 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		.book = c->book,
 		.tier = tier,
 		.capability = RULE_RUN,
-		.place = in->directory,
 		.user = json_get_str(params, "user", NULL),
 		.has_input = judge_has_input(params),
 		.installed = c->confine && scope_workspace(c->scope) ? &c->installed : NULL,
@@ -53,8 +52,7 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 void judge_input(const struct cap *c, const struct judge_part *part, struct ruling *ruling)
 {
 	struct ruling_request rq = { .book = c->book, .tier = part->tier,
-				     .capability = RULE_INPUT, .has_input = true,
-				     .place = part->p->settings->cwd };
+				     .capability = RULE_INPUT, .has_input = true };
 	struct blocklist_verdict ignored;
 	struct blocklist_input in;
 	struct buf text;

@@ -61,7 +61,7 @@ static bool ruleset_matches(const struct rule *r, const char *command)
 {
 	struct ruleset_look look = { .rule = r };
 	const struct blocklist_input in = { .command = command, .on_run = ruleset_on_run,
-					    .on_run_ctx = &look, .place = r->directory };
+					    .on_run_ctx = &look, .directory = r->directory };
 	struct blocklist_verdict v;
 
 	blocklist_judge(&in, &v);

@@ -111,8 +111,8 @@ static bool ruling_has_moved(const struct ruling_state *s, const struct blocklis
 {
 	char here[512];
 
-	return !s->request->place || !path_dir_text(run->directory, here, sizeof(here)) ||
-	       strcmp(here, s->request->place);
+	return !s->in->directory || !path_dir_text(run->directory, here, sizeof(here)) ||
+	       strcmp(here, s->in->directory);
 }
 
 /* Does the shell itself run @run, whatever program of the name is installed? */
@@ -346,7 +346,6 @@ void ruling_judge(const struct ruling_request *rq, const struct blocklist_input 
 	if (rq->watch || (rulebook_count(rq->book) && rq->tier != TIER_DENY)) {
 		watched.on_run = ruling_on_run;
 		watched.on_run_ctx = &s;
-		watched.place = rq->place;
 	}
 	blocklist_judge(&watched, v);
 	ruling_release_programs(&s);

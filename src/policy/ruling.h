@@ -54,7 +54,6 @@ struct ruling_request {
 	const struct rulebook *book;
 	enum tier tier;              /* of the capability */
 	enum rule_capability capability;
-	const char *place;           /* working directory, absolute; NULL: not known */
 	const char *user;            /* that the request names, or NULL */
 	bool has_input;              /* the request gives standard input, or keeps it open */
 	struct installed *installed; /* NULL: no exceptions */

@@ -32,12 +32,13 @@ static const char *decide(const struct question *q, struct ruling *ruling)
 {
 	struct installed installed = { .can_write = can_write };
 	const struct ruling_request rq = {
-		.book = &book, .tier = q->tier, .capability = RULE_RUN, .place = "/srv/work",
-		.user = q->user, .has_input = q->input, .installed = q->no_machine ? NULL : &installed,
+		.book = &book, .tier = q->tier, .capability = RULE_RUN, .user = q->user,
+		.has_input = q->input, .installed = q->no_machine ? NULL : &installed,
 	};
 	const struct blocklist_input in = {
 		.command = q->command, .args = q->args, .environment = q->environment,
 		.stdin_bytes = q->input, .stdin_len = q->input ? strlen(q->input) : 0,
+		.directory = "/srv/work",
 	};
 	struct blocklist_verdict v;
 
@@ -151,6 +152,9 @@ static void test_ruling_matches_members(void **state)
 		{ "(cd /srv/prod); touch x", "notify", NULL },
 		{ "cd \"$D\" && touch x", "confirm", "dir" },
 		{ "cd /srv/product && touch x", "notify", NULL },
+		{ "cd /srv/prod; cd /tmp; cd -; touch x", "confirm", "dir" },
+		{ "cd \"$D\"; cd /srv/product; touch x", "notify", NULL },
+		{ "pushd /srv/prod; popd; touch x", "notify", NULL },
 		{ "/opt/a/tool x", "deny", "path" },
 		{ "tool x", "deny", "path" },
 		{ "/opt/b/tool x", "notify", NULL },
