@@ -73,6 +73,7 @@ static const struct shape shapes[] = {
 	ONLY("sh<<E\nx\nE\n"), ONLY("python3 -c 'x';"),
 	SPAN("python3 -c '", "os.system(\"x\");", "'"), SPAN("perl -e '", "`x`;", "'"),
 	SPAN("python3 -c '", "a(home().iterdir());", "chmod(x);rmtree(x)'"),
+	SPAN("python3 -c '", "exec os.", "'"), SPAN("python3 -c 'p=Path(\"a\");", "rmtree(p,b;", "'"),
 	SPAN("sh -c '", "ls|xargs rm $(ls)/$(ls);", "'"), SPAN("exec ", "3<&0 4<&3 ", "<&4"),
 	/* more that a command runs or means */
 	ONLY("trap x 0;"), SPAN("", "find . -exec ", "a"), SPAN("find . ", "-exec a \\; ", ""),

@@ -147,6 +147,19 @@ static void test_work_hostile(void **state)
 	assert_true(stopped > 20); /* or nothing was tried */
 }
 
+/* Where little work is left, little is done. */
+static void test_work_ends_in_time(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SHAPE_COUNT; i++) {
+		char *text = shape_text(&shapes[i], 10000);
+		struct spent s = judge_within(text, 60000);
+
+		check(shapes[i].piece, 10000, &s);
+		free(text);
+	}
+}
+
 /* Wherever the work ends: there is a verdict, and it is not "allowed". */
 static void cut_short(const char *text, uint64_t *seed, size_t times)
 {
@@ -353,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_work_is_linear),
 		cmocka_unit_test(test_work_small_texts),
 		cmocka_unit_test(test_work_hostile),
+		cmocka_unit_test(test_work_ends_in_time),
 		cmocka_unit_test(test_work_ends_anywhere),
 		cmocka_unit_test(test_work_of_programs),
 		cmocka_unit_test(test_work_hidden_texts),

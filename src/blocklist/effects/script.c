@@ -6,9 +6,8 @@
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/script_args.h"
 
-/* Steps of the budget for a text, and for each step of script_step(). */
+/* Steps of the budget for a text. */
 #define WORK_TEXT 400u
-#define WORK_TOKEN 15u
 
 /* ---- actions ---- */
 
@@ -662,5 +661,4 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 	}
 	if (!awk)
 		script_read_whole(&r);
-	action_charge(out, WORK_TOKEN * r.steps);
 }

@@ -13,16 +13,12 @@
  */
 #define ARGUMENT_TOKENS_MAX 512
 #define CONSTANT_PIECES_MAX 64
-/* Steps for one text: tokens read, and SCRIPT_STEP_BYTES copied. */
-#define STEPS_MAX 60000
+/* Steps of the budget for each step here. */
+#define WORK_STEP 15u
 
 bool script_step(struct script_reader *r, size_t steps)
 {
-	r->steps += steps;
-	if (r->steps <= STEPS_MAX)
-		return true;
-	shell_arena_exhaust(r->t.arena);
-	return false;
+	return action_charge(r->out, WORK_STEP * (uint64_t)steps);
 }
 
 /* ---- pieces ---- */

@@ -36,7 +36,6 @@ struct script_reader {
 	size_t alias_count;
 	const struct place *at;
 	struct action_list *out;
-	size_t steps; /* taken so far, see script_step() */
 };
 
 /* The arguments of a call. */
@@ -49,7 +48,8 @@ struct script_args {
 	size_t end;  /* the token after them */
 };
 
-/* Take @steps of reading. False: too many, and the arena is exhausted. */
+/* Take @steps of reading from the budget: tokens read, and SCRIPT_STEP_BYTES copied. False: it is
+ * spent. */
 bool script_step(struct script_reader *r, size_t steps);
 
 /* Fill @a with the arguments from token @i to the end of the bracket or statement. */
