@@ -773,6 +773,12 @@ static bool evaluate_code(struct evaluation *e, const struct action *a, const st
 	return evaluate_spend(e, 0) && evaluate_too_complex(e, a->word->start);
 }
 
+static bool evaluate_run_text(struct evaluation *e, const struct action *a,
+			      const struct place *at)
+{
+	return a->flags & ACTION_FOREIGN ? evaluate_code(e, a, at) : evaluate_nested(e, a, at);
+}
+
 /* sh FILE: the text is known for <(...) and for a file that the text wrote. */
 static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -792,8 +798,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 	if (!content)
 		return false;
 	inside.word = content;
-	return a->flags & ACTION_FOREIGN ? evaluate_code(e, &inside, at)
-					 : evaluate_nested(e, &inside, at);
+	return evaluate_run_text(e, &inside, at);
 }
 
 /* The place of what action @a, of a command at @at, runs. */
@@ -832,9 +837,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_NAMED:
 		return evaluate_words_as(e, a, &inner);
 	case ACTION_TEXT:
-		return evaluate_nested(e, a, &inner);
-	case ACTION_CODE:
-		return evaluate_code(e, a, &inner);
+		return evaluate_run_text(e, a, &inner);
 	case ACTION_FILE:
 		return evaluate_file(e, a, &inner);
 	case ACTION_TOUCH:

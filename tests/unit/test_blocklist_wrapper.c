@@ -119,30 +119,31 @@ static void test_wrap_finds_the_text(void **state)
 {
 	static const struct {
 		const char *line, *text;
-		enum action_kind kind;
+		bool foreign;
 	} cases[] = {
-		{ "sh -c ls_x", "ls x", ACTION_TEXT },
-		{ "bash -O extglob -ec ls_x name", "ls x", ACTION_TEXT },
-		{ "fish --command=ls_x", "ls x", ACTION_TEXT },
-		{ "su -c ls_x me", "ls x", ACTION_TEXT },
-		{ "su me -c ls_x", "ls x", ACTION_TEXT },
-		{ "script -qc ls_x out", "ls x", ACTION_TEXT },
-		{ "flock /tmp/l -c ls_x", "ls x", ACTION_TEXT },
-		{ "env -S ls_x y", "ls x y", ACTION_TEXT },
-		{ "ssh -p 22 host ls x", "ls x", ACTION_TEXT },
-		{ "watch -n 1 ls x", "ls x", ACTION_TEXT },
-		{ "tmux new -d -s name ls x", "ls x", ACTION_TEXT },
-		{ "parallel ls ::: x", "ls x", ACTION_TEXT },
-		{ "python3 -c print(1)", "print(1)", ACTION_CODE },
-		{ "perl -ne print", "print", ACTION_CODE },
-		{ "awk -F : {print}", "{print}", ACTION_CODE },
+		{ "sh -c ls_x", "ls x", false },
+		{ "bash -O extglob -ec ls_x name", "ls x", false },
+		{ "fish --command=ls_x", "ls x", false },
+		{ "su -c ls_x me", "ls x", false },
+		{ "su me -c ls_x", "ls x", false },
+		{ "script -qc ls_x out", "ls x", false },
+		{ "flock /tmp/l -c ls_x", "ls x", false },
+		{ "env -S ls_x y", "ls x y", false },
+		{ "ssh -p 22 host ls x", "ls x", false },
+		{ "watch -n 1 ls x", "ls x", false },
+		{ "tmux new -d -s name ls x", "ls x", false },
+		{ "parallel ls ::: x", "ls x", false },
+		{ "python3 -c print(1)", "print(1)", true },
+		{ "perl -ne print", "print", true },
+		{ "awk -F : {print}", "{print}", true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct action_list out = open_line(cases[i].line);
 
-		if (!out.count || out.list[0].kind != cases[i].kind ||
+		if (!out.count || out.list[0].kind != ACTION_TEXT ||
+		    !(out.list[0].flags & ACTION_FOREIGN) == cases[i].foreign ||
 		    strcmp(out.list[0].word->text.s, cases[i].text) != 0)
 			fail_msg("%s: %zu actions", cases[i].line, out.count);
 	}
@@ -158,7 +159,7 @@ static void expect_file(const char *line, unsigned flags)
 }
 
 /* Its standard input is known to be "text". */
-static void expect_input(const char *line, enum action_kind kind)
+static void expect_input(const char *line, bool foreign)
 {
 	struct shell_word input = word_fixed("text", SHELL_LITERAL, NULL, &arena);
 	struct action_list out;
@@ -167,7 +168,8 @@ static void expect_input(const char *line, enum action_kind kind)
 	out = open_line(line);
 	place.input = NULL;
 	assert_int_equal(out.count, 1);
-	assert_int_equal(out.list[0].kind, kind);
+	assert_int_equal(out.list[0].kind, ACTION_TEXT);
+	assert_int_equal(!(out.list[0].flags & ACTION_FOREIGN), !foreign);
 	assert_ptr_equal(out.list[0].word, &input);
 	assert_true(out.list[0].flags & ACTION_NO_INPUT);
 }
@@ -175,11 +177,11 @@ static void expect_input(const char *line, enum action_kind kind)
 static void test_wrap_other_sources(void **state)
 {
 	(void)state;
-	expect_input("sh", ACTION_TEXT);
-	expect_input("bash -s x", ACTION_TEXT);
-	expect_input("sh /dev/stdin", ACTION_TEXT);
-	expect_input("sudo -i", ACTION_TEXT);
-	expect_input("python3", ACTION_CODE);
+	expect_input("sh", false);
+	expect_input("bash -s x", false);
+	expect_input("sh /dev/stdin", false);
+	expect_input("sudo -i", false);
+	expect_input("python3", true);
 	expect_file("sh x.sh", 0);
 	expect_file("bash x.sh", ACTION_BASH);
 	expect_file("python3 x.py", ACTION_FOREIGN);

@@ -24,10 +24,10 @@ struct action *action_add(struct action_list *out, enum action_kind kind, unsign
 	return action;
 }
 
-void action_code(struct action_list *out, const struct shell_word *word,
-		 const struct shell_word *words, size_t count, unsigned flags)
+void action_script(struct action_list *out, const struct shell_word *word,
+		   const struct shell_word *words, size_t count, unsigned flags)
 {
-	struct action *a = action_add(out, ACTION_CODE, flags);
+	struct action *a = action_add(out, ACTION_TEXT, flags);
 
 	a->word = word;
 	a->words = words;

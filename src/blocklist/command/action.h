@@ -64,8 +64,7 @@ static inline bool command_in(const struct command *cmd, const char *list)
 enum action_kind {
 	ACTION_WORDS, /* runs @words */
 	ACTION_NAMED, /* runs @words as the program @name, whatever words[0] is */
-	ACTION_TEXT,  /* runs the shell text @word; @words are its $0, $1, ... */
-	ACTION_CODE,  /* runs the text @word of another language with @words */
+	ACTION_TEXT,  /* runs the text @word; @words are its $0, $1, ... */
 	ACTION_FILE,  /* runs the file @word; @words are its $0, $1, ... */
 	ACTION_TOUCH, /* does @effect to @word */
 	ACTION_FOUND, /* does @effect; @words are the part to report */
@@ -81,7 +80,7 @@ enum action_flag {
 	ACTION_SAME_SHELL = 8,  /* the text sees unexported variables */
 	ACTION_BASH = 16,       /* the text is for bash */
 	ACTION_AWK = 32,        /* the code is awk, where ">" writes */
-	ACTION_FOREIGN = 64,    /* the file is in another language */
+	ACTION_FOREIGN = 64,    /* the text or file is in another language than the shell's */
 	ACTION_BACK = 128,      /* of ACTION_CHDIR: to the directory before, cd - */
 	ACTION_PUSH = 256,      /* the same: remember where it was, pushd */
 	ACTION_POP = 512,       /* the same: to the directory remembered last, popd */
@@ -126,8 +125,9 @@ void action_words(struct action_list *out, const struct shell_word *words, size_
 void action_named(struct action_list *out, const struct blocklist_name *name,
 		  const struct shell_word *words, size_t count);
 
-void action_code(struct action_list *out, const struct shell_word *word,
-		 const struct shell_word *words, size_t count, unsigned flags);
+/* A text with parameters. */
+void action_script(struct action_list *out, const struct shell_word *word,
+		   const struct shell_word *words, size_t count, unsigned flags);
 
 /* These two copy @word. */
 void action_text(struct action_list *out, const struct shell_word *word, unsigned flags);

@@ -173,7 +173,7 @@ static void editors_vi_colon(const struct command *cmd, const struct shell_word 
 	*rest = word_slice(word, from, word->text.len, out->arena);
 	editors_touch_behind_any(rest, marks, out);
 	if (strchr(rest->text.s, '('))
-		action_code(out, rest, cmd->at->args, cmd->at->arg_count, 0);
+		action_script(out, rest, cmd->at->args, cmd->at->arg_count, ACTION_FOREIGN);
 }
 
 void read_vi(const struct command *cmd, struct action_list *out)

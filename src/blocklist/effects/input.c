@@ -164,7 +164,6 @@ void input_run(const struct command *cmd, const struct shell_word *words, size_t
 	       unsigned flags, struct action_list *out)
 {
 	const struct shell_word *input = cmd->at->input;
-	struct action *a;
 
 	action_flow(out, cmd->at->input_flow & ~(flags & ACTION_FOREIGN ? FLOW_FILTERED : 0u),
 		    cmd->words, cmd->count);
@@ -173,12 +172,5 @@ void input_run(const struct command *cmd, const struct shell_word *words, size_t
 	action_flow(out, dataflow_origin(cmd->at, input), input, 1);
 	if (cmd->at->input_is_rest && !(flags & ACTION_FOREIGN))
 		return;
-	if (flags & ACTION_FOREIGN) {
-		action_code(out, input, NULL, 0, flags | ACTION_NO_INPUT);
-		return;
-	}
-	a = action_add(out, ACTION_TEXT, flags | ACTION_NO_INPUT);
-	a->word = input;
-	a->words = words;
-	a->count = count;
+	action_script(out, input, words, count, flags | ACTION_NO_INPUT);
 }

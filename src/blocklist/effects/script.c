@@ -202,7 +202,8 @@ static void script_read_eval(struct script_reader *r, size_t i)
 		return;
 	text = shell_alloc(r->t.arena, sizeof(*text));
 	*text = a.words[0];
-	action_code(r->out, text, r->at->args, r->at->arg_count, r->awk ? ACTION_AWK : 0);
+	action_script(r->out, text, r->at->args, r->at->arg_count,
+		      ACTION_FOREIGN | (r->awk ? ACTION_AWK : 0));
 }
 
 /* getattr(os, "system")("..."), require("child_process")["exec"]("...") */

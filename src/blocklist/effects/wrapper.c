@@ -70,18 +70,6 @@ static void wrapper_run_words(struct wrapping *w, size_t at)
 		action_words(w->out, w->words + at, w->count - at, 0);
 }
 
-/* Text in the wrapper's language; @params are its $0, $1, ... */
-static void wrapper_add_text(struct wrapping *w, const struct shell_word *text,
-			     const struct shell_word *params, size_t count)
-{
-	bool code = w->flags & ACTION_FOREIGN;
-	struct action *a = action_add(w->out, code ? ACTION_CODE : ACTION_TEXT, w->flags);
-
-	a->word = text;
-	a->words = params;
-	a->count = count;
-}
-
 /* @text where the part that may be missing is unknown: a nested text does not see that it may. */
 static const struct shell_word *wrapper_hide_gone(const struct wrapping *w,
 						  const struct shell_word *text)
@@ -96,18 +84,18 @@ static const struct shell_word *wrapper_hide_gone(const struct wrapping *w,
 	return wrapper_keep(w, word_concat_all(parts, COUNT_OF(parts), arena));
 }
 
+/* Text in the wrapper's language; @params are its $0, $1, ... */
 static void wrapper_run_text(struct wrapping *w, const struct shell_word *text,
 			     const struct shell_word *params, size_t count)
 {
 	const struct place *at = w->cmd->at;
-	bool code = w->flags & ACTION_FOREIGN;
 
 	action_flow(w->out, dataflow_origin(at, text), text, 1);
-	if (!code && at->each && word_unknown_at(text, 0))
+	if (!(w->flags & ACTION_FOREIGN) && at->each && word_unknown_at(text, 0))
 		action_flow(w->out, at->input_flow, text, 1);
-	wrapper_add_text(w, text, params, count);
+	action_script(w->out, text, params, count, w->flags);
 	if (text->gone_from < text->gone_to && text->gone_to <= text->text.len)
-		wrapper_add_text(w, wrapper_hide_gone(w, text), params, count);
+		action_script(w->out, wrapper_hide_gone(w, text), params, count, w->flags);
 }
 
 /* The values of all options that hold text. False: there is none. */
