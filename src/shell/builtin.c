@@ -224,6 +224,7 @@ struct read_options {
 	size_t first;   /* the word behind them */
 	bool array;     /* -a */
 	char delimiter; /* -d: its first byte, NUL if it is empty */
+	long fd;        /* -u */
 };
 
 /* @values: the options that have a value, in the same word or the next. */
@@ -240,7 +241,7 @@ static struct read_options builtin_read_options(const struct shell_word *words, 
 			o.array |= w->text.s[k] == 'a';
 		if (!w->text.s[k])
 			continue;
-		bool is_delimiter = w->text.s[k++] == 'd';
+		char option = w->text.s[k++];
 
 		if (k == w->text.len) {
 			if (o.first == count)
@@ -248,10 +249,19 @@ static struct read_options builtin_read_options(const struct shell_word *words, 
 			w = &words[o.first++];
 			k = 0;
 		}
-		if (is_delimiter && w->kind[k] == SHELL_LITERAL)
+		if (option == 'd' && w->kind[k] == SHELL_LITERAL)
 			o.delimiter = w->text.s[k];
+		if (option == 'u')
+			o.fd = strtol(w->text.s + k, NULL, 10);
 	}
 	return o;
+}
+
+static const struct value *builtin_read_from(const struct expander *e, long fd)
+{
+	const struct descriptor *d = fd ? eval_descriptor(e, fd) : NULL;
+
+	return !fd ? e->input : d ? d->input : NULL;
 }
 
 static const char read_values[] = "dinNptu";
@@ -265,8 +275,8 @@ size_t shell_read_names(const struct shell_word *words, size_t count)
 static enum status builtin_read(struct expander *e, const struct call *c)
 {
 	const struct read_options o = builtin_read_options(c->words, c->count, read_values);
+	const struct value *in = builtin_read_from(e, o.fd);
 	size_t first = o.first, at = 0;
-	const struct value *in = e->input;
 	struct join j;
 
 	if (!in) {
@@ -298,8 +308,8 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 static enum status builtin_mapfile(struct expander *e, const struct call *c)
 {
 	const struct read_options o = builtin_read_options(c->words, c->count, "dnOsucC");
+	const struct value *in = builtin_read_from(e, o.fd);
 	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
-	const struct value *in = e->input;
 	size_t cap = 1;
 
 	if (o.first == c->count || builtin_name_length(&c->words[o.first]) == 0 || !in)

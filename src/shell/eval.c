@@ -108,7 +108,7 @@ static struct value *eval_opened(struct expander *e, const struct shell_redirect
 /* Descriptors looked at for one. */
 #define DESCRIPTORS_MAX 32
 
-static const struct descriptor *eval_descriptor(const struct expander *e, long fd)
+const struct descriptor *eval_descriptor(const struct expander *e, long fd)
 {
 	const struct descriptor *d = e->descriptors;
 

@@ -346,6 +346,8 @@ enum status eval_walk(struct expander *e, const struct ast_node *n);
 /* Append the output of @list to @out, without the newlines at its end. */
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out);
 void eval_process(struct expander *e, const struct ast_part *p, struct chars *out);
+/* What descriptor @fd is, if a redirection opened it; or NULL. */
+const struct descriptor *eval_descriptor(const struct expander *e, long fd);
 
 /* ---- call.c: functions, aliases, eval ---- */
 
