@@ -449,7 +449,7 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	return s;
 }
 
-size_t stream_held(const struct blocklist_input *in, const void *bytes, size_t len)
+size_t stream_held(const struct blocklist_input *in)
 {
 	struct blocklist_input empty = *in;
 	struct stream_lines lines;
@@ -459,9 +459,9 @@ size_t stream_held(const struct blocklist_input *in, const void *bytes, size_t l
 	empty.stdin_bytes = NULL;
 	empty.stdin_len = 0;
 	s = stream_new(&empty, false);
-	buf_add(&s->text, bytes, len);
+	buf_add(&s->text, in->stdin_bytes, in->stdin_len);
 	stream_read_lines(s, &lines);
-	held = len - stream_judged_end(s, &lines, false);
+	held = in->stdin_len - stream_judged_end(s, &lines, false);
 	stream_lines_release(&lines);
 	stream_free(s);
 	return held;

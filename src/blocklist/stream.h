@@ -48,9 +48,9 @@ struct stream_part {
 struct stream *stream_new(const struct blocklist_input *in, bool terminal);
 void stream_free(struct stream *s);
 
-/* Of @len bytes that the command of @in is started with, and behind which more can be written: how
- * many at their end would wait. Judges nothing. */
-size_t stream_held(const struct blocklist_input *in, const void *bytes, size_t len);
+/* How many bytes at the end of @in's stdin would wait, if more can be written behind it. Judges
+ * nothing. */
+size_t stream_held(const struct blocklist_input *in);
 
 /* One to try on what a part would come to. */
 struct stream *stream_copy(const struct stream *s);

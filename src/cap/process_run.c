@@ -263,7 +263,7 @@ static void process_run_hold_stdin(struct cap_call *call)
 
 	if (t->stdin_mode != PROC_STDIN_PIPE || !in->stdin_len || t->terminal.start.cols)
 		return;
-	call->stdin_held = stream_held(in, in->stdin_bytes, in->stdin_len);
+	call->stdin_held = stream_held(in);
 	in->stdin_len -= call->stdin_held;
 	t->result_options.stdin_waiting = call->stdin_held;
 }
