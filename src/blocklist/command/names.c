@@ -84,6 +84,22 @@ struct shell_text name_base(const struct shell_word *word, bool *foreign)
 	return base;
 }
 
+const struct blocklist_name *name_of(const struct shell_word *word)
+{
+	bool foreign;
+	struct shell_text base = name_base(word, &foreign);
+
+	return name_lookup(base.s, base.len);
+}
+
+bool name_in(const struct shell_word *word, const char *list)
+{
+	bool foreign;
+	struct shell_text base = name_base(word, &foreign);
+
+	return list_has(list, base.s, base.len);
+}
+
 /* ---- patterns ---- */
 
 /* Length of each name in blocklist_names. */

@@ -40,6 +40,10 @@ static inline const uint16_t *name_rules(const struct blocklist_name *name)
 /* The name of a program without its folder. *@foreign: it is a relative path, like ./rm. */
 struct shell_text name_base(const struct shell_word *word, bool *foreign);
 
+/* The row of the program that @word names, in whatever folder, or NULL. Is it one of @list? */
+const struct blocklist_name *name_of(const struct shell_word *word);
+bool name_in(const struct shell_word *word, const char *list);
+
 /* A pattern for names, with what rules most names out quickly. */
 struct name_pattern {
 	char *text;

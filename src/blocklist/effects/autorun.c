@@ -81,7 +81,7 @@ static void autorun_tee(const struct place *at, const struct shell_command *c,
 
 	if (!c->input && !(at->input_flow & FLOW_REMOTE))
 		return;
-	while (tee < c->word_count && tee < 4 && !word_is(&c->words[tee], "tee"))
+	while (tee < c->word_count && tee < 4 && !name_in(&c->words[tee], " tee "))
 		tee++;
 	for (size_t i = tee + 1; tee < 4 && i < c->word_count; i++) {
 		if (!autorun_file(&c->words[i]))

@@ -394,13 +394,9 @@ static bool container_is_root(const struct container *c, const struct shell_word
 static size_t container_behind_chroot(const struct container *c, const struct shell_word *words,
 				      size_t count, struct action_list *out)
 {
-	for (size_t i = 0; i + 2 < count; i++) {
-		bool foreign;
-		struct shell_text base = name_base(&words[i], &foreign);
-
-		if (!strcmp(base.s, "chroot") && container_is_root(c, &words[i + 1], out))
+	for (size_t i = 0; i + 2 < count; i++)
+		if (name_in(&words[i], " chroot ") && container_is_root(c, &words[i + 1], out))
 			return i + 2;
-	}
 	return 0;
 }
 

@@ -18,14 +18,6 @@
 /* Bytes searched for a letter; longer text counts as having one. */
 #define FILTERED_MAX 64
 
-static const struct blocklist_name *dataflow_lookup(const struct shell_word *w)
-{
-	bool foreign;
-	struct shell_text base = name_base(w, &foreign);
-
-	return name_lookup(base.s, base.len);
-}
-
 /* The kind that @name has with some of its words, as the table says. */
 static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 				       const struct shell_command *c)
@@ -50,7 +42,7 @@ static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 
 		if (i && c->words[i].text.s[0] == '-')
 			continue;
-		name = dataflow_lookup(&c->words[i]);
+		name = name_of(&c->words[i]);
 		if (name && (name->flow || name->flow_if))
 			return name->flow | (words ? dataflow_kind_by_words(name, c) : 0);
 		wrapper = name ? name_wrapper(name) : NULL;
@@ -511,7 +503,7 @@ static size_t dataflow_names_of_ls(const struct shell_command *c, struct shell_a
 	static const uint8_t dot_kind[] = { SHELL_LITERAL };
 	static const struct shell_word dot = { .text = { .s = ".", .len = 1 }, .kind = dot_kind };
 	bool itself = dataflow_has_letter(c, "d") ||
-		      (dataflow_lookup(&c->words[0])->flow & FLOW_KIND_PRINT);
+		      (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
 	size_t n = 0;
 
 	for (size_t i = 1; i < c->word_count && n < room; i++)
@@ -543,7 +535,7 @@ size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_bud
 {
 	for (int stage = 0; stage < STAGES_MAX && index < f->script->command_count; stage++) {
 		const struct shell_command *c = &f->script->commands[index];
-		const struct blocklist_name *name = c->word_count ? dataflow_lookup(&c->words[0])
+		const struct blocklist_name *name = c->word_count ? name_of(&c->words[0])
 								  : NULL;
 		unsigned kind = name ? name->flow : 0;
 

@@ -91,23 +91,25 @@ bool files_output(const struct shell_command *c, struct shell_budget *budget,
 	static const uint8_t kind[] = { SHELL_LITERAL };
 	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
 	static const struct shell_word tab = { .text = { .s = "\t", .len = 1 }, .kind = kind };
+	bool format;
 	size_t i = 1;
 
 	if (!c->word_count)
 		return false;
-	if (strcmp(c->words[0].text.s, "cat") == 0 && c->input && c->word_count == 1) {
+	if (name_in(&c->words[0], " cat ") && c->input && c->word_count == 1) {
 		*out = *c->input;
 		return true;
 	}
-	if (strcmp(c->words[0].text.s, "echo") && strcmp(c->words[0].text.s, "printf"))
+	format = name_in(&c->words[0], " printf ");
+	if (!format && !name_in(&c->words[0], " echo "))
 		return false;
 	while (i < c->word_count && c->words[i].text.s[0] == '-')
 		i++;
 	*out = word_join(c->words + i, c->word_count - i, arena);
-	if (c->words[0].text.s[0] == 'p' && i + 1 < c->word_count &&
+	if (format && i + 1 < c->word_count &&
 	    strstr(c->words[i].text.s, "%s"))
 		*out = files_format(c->words + i, c->word_count - i, budget, arena);
-	if (c->words[0].text.s[0] == 'p') { /* printf 'a\nb\n' */
+	if (format) { /* printf 'a\nb\n' */
 		*out = word_replace(out, "\\n", 2, &newline, budget, arena);
 		if (strstr(out->text.s, "\\t"))
 			*out = word_replace(out, "\\t", 2, &tab, budget, arena);
@@ -167,13 +169,11 @@ static void files_note_remote_copy(struct written_files *files, const struct she
 static void files_note_download(struct written_files *files, const struct shell_command *c,
 				struct shell_arena *arena)
 {
-	bool foreign;
-	struct shell_text base = name_base(&c->words[0], &foreign);
-	const struct blocklist_name *program = name_lookup(base.s, base.len);
+	const struct blocklist_name *program = name_of(&c->words[0]);
 	bool named = false, keeps = true;
 	char room[KEY_MAX];
 
-	if (list_has(" scp rsync sftp ", base.s, base.len) && c->word_count > 1)
+	if (name_in(&c->words[0], " scp rsync sftp ") && c->word_count > 1)
 		files_note_remote_copy(files, c, arena);
 	if (!program || !(program->flow & FLOW_KIND_FETCH))
 		return;
@@ -215,19 +215,16 @@ static void files_note_copy(struct written_files *files, const struct shell_comm
 {
 	static const char copiers[] = " cp ln mv install hash ";
 	const struct shell_word *from, *to = &c->words[c->word_count - 1];
-	bool foreign;
-	struct shell_text base;
 	const char *name;
 	size_t len, before;
 
 	if (c->word_count < 3 ||
-	    !list_has(copiers, c->words[0].text.s, c->words[0].text.len))
+	    !name_in(&c->words[0], copiers))
 		return;
 	from = to - 1;
-	base = name_base(from, &foreign);
 	name = files_plain_name(to, &len);
 	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
-	    !name_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
+	    !name_of(from) || strcmp(from->text.s, to->text.s) == 0)
 		return;
 	before = files->count;
 	files_add(files, name, len, from, 0, arena);
@@ -261,7 +258,7 @@ void files_note(struct written_files *files, const struct dataflow *flows,
 		files_add(files, name, len, known ? &content : NULL,
 			  known ? 0 : dataflow_output(flows, index), arena);
 	}
-	if (strcmp(c->words[0].text.s, "tee") == 0)
+	if (name_in(&c->words[0], " tee "))
 		files_note_tee(files, c, dataflow_input(flows, index), arena);
 	else
 		files_note_download(files, c, arena);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/files.h"
 
@@ -77,7 +78,7 @@ static const struct shell_word *input_of_process(struct dataflow *flows, uint32_
 	const struct shell_command *parent = &flows->script->commands[index];
 	struct shell_word *out;
 
-	if (parent->word_count && word_is(&parent->words[0], "tee"))
+	if (parent->word_count && name_in(&parent->words[0], " tee "))
 		return parent->input;
 	if (flows->fed_by == index)
 		return flows->fed;

@@ -111,10 +111,10 @@ static void surroundings_answers(const struct place *at, const struct shell_comm
 	if (!c->word_count || c->piped_from >= at->script->command_count)
 		return;
 	from = &at->script->commands[c->piped_from];
-	sender = name_lookup(c->words[0].text.s, c->words[0].text.len);
+	sender = name_of(&c->words[0]);
 	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
 		return;
-	shell = name_lookup(from->words[0].text.s, from->words[0].text.len);
+	shell = name_of(&from->words[0]);
 	wrapper = shell ? name_wrapper(shell) : NULL;
 	if (!wrapper || wrapper->kind != WRAPPER_SHELL)
 		return;

@@ -574,9 +574,7 @@ static void wrapper_read_scan(struct wrapping *w)
 	size_t from, end = wrapper_scan_end(w, &from);
 
 	for (size_t i = from; i < end; i++) {
-		bool foreign;
-		struct shell_text base = name_base(&w->words[i], &foreign);
-		const struct blocklist_name *name = name_lookup(base.s, base.len);
+		const struct blocklist_name *name = name_of(&w->words[i]);
 
 		if (wrapper_is_exec(w, i)) {
 			i++;
@@ -584,7 +582,7 @@ static void wrapper_read_scan(struct wrapping *w)
 			return;
 		} else if ((name && (name_wrapper(name) || name_program(name) ||
 				     *name_rules(name) != BLOCKLIST_NONE)) ||
-			   list_has(" kill ", base.s, base.len)) {
+			   name_in(&w->words[i], " kill ")) {
 			wrapper_run_words(w, i);
 			return;
 		}
