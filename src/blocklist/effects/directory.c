@@ -121,21 +121,18 @@ static const struct shell_word *directory_git_option(const struct command *cmd, 
 						     struct action_list *out)
 {
 	static const char tree[] = "--work-tree=", key[] = "core.worktree=";
-	const struct shell_word *w = &cmd->words[*i], *next = w + 1;
+	const struct shell_word *w = &cmd->words[*i];
+	bool joined = word_begins(w, tree), config = word_is(w, "-c");
+	size_t skip = joined ? strlen(tree) : config ? strlen(key) : 0;
 	struct shell_word *value;
-	size_t skip = 0;
 
-	if (word_begins(w, tree))
-		skip = strlen(tree);
-	else if (*i + 1 == cmd->count || !word_in(w, " --work-tree -c "))
-		return NULL;
-	else
-		w = &cmd->words[++*i];
-	if (w == next && word_is(next - 1, "-c")) {
-		if (!word_begins(w, key))
+	if (!joined) {
+		if (*i + 1 == cmd->count || !(config || word_is(w, "--work-tree")))
 			return NULL;
-		skip = strlen(key);
+		w = &cmd->words[++*i];
 	}
+	if (config && !word_begins(w, key))
+		return NULL;
 	value = shell_alloc(out->arena, sizeof(*value));
 	*value = word_slice(w, skip, w->text.len, out->arena);
 	return value;

@@ -205,16 +205,15 @@ static bool script_args_path_start(struct script_reader *r, size_t *i, struct sh
 
 	if (script_token_in(&r->t, k, " Path PosixPath PurePath ")) {
 		bool home = script_is_char(&r->t, k + 1, '.') &&
-			    script_token_in(&r->t, k + 2, " home ") &&
-			    script_is_char(&r->t, k + 3, '(');
+			    script_token_in(&r->t, k + 2, " home ");
+		size_t open = home ? k + 3 : k + 1, close = home ? open + 1 : open + 2;
 
-		k += home ? 2 : 0;
-		*i = k + 4 - home;
-		if (!script_is_char(&r->t, k + 1, '(') || !script_is_char(&r->t, *i - 1, ')') ||
-		    (!home && r->t.tokens[k + 2].kind != TOKEN_STRING))
+		if (!script_is_char(&r->t, open, '(') || !script_is_char(&r->t, close, ')') ||
+		    (!home && r->t.tokens[open + 1].kind != TOKEN_STRING))
 			return false;
 		*out = home ? script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[k].start)
-			    : r->t.tokens[k + 2].string;
+			    : r->t.tokens[open + 1].string;
+		*i = close + 1;
 		return true;
 	}
 	value = k < r->t.count ? script_args_variable(r, k) : NULL;
