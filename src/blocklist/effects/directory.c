@@ -15,6 +15,8 @@ void read_cd(const struct command *cmd, struct action_list *out)
 	while (i < cmd->count && cmd->words[i].text.s[0] == '-' && cmd->words[i].text.len > 1)
 		i++;
 	out->keeps_directory = true;
+	if (push && i > 1 && word_is(&cmd->words[1], "-n")) /* it only changes the list */
+		return;
 	if (i == cmd->count && push) /* pushd alone swaps the last two */
 		action_chdir(out, NULL, ACTION_PUSH | ACTION_POP);
 	else if (i == cmd->count)
