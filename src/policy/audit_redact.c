@@ -51,11 +51,14 @@ enum secret_place {
 	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
 	SECRET_WORD = 8,     /* the first word that is no option */
 	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon */
+	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
 };
 
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
 #define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
 #define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
+
+#define ANY_PROGRAM "" /* unknown ones too, such as $CURL */
 
 static const struct secret_option {
 	const char *program; /* with '*' at its end: a prefix of it */
@@ -80,7 +83,10 @@ static const struct secret_option {
 	{ "curl", NULL, "--proxy-user", SECRET_NEXT | SECRET_USER, NULL },
 	{ "zip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
 	{ "unzip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
-	{ "vault", "login", "", SECRET_WORD, NULL },
+	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, NULL },
+	{ ANY_PROGRAM, NULL, "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE,
+	  NULL },
+	{ ANY_PROGRAM, NULL, "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, NULL },
 };
 
 /* The simple command that is being read. */
@@ -239,24 +245,6 @@ static bool audit_redact_mask_bearer(struct redact *r)
 	       audit_mask_value(&r->mask, p + 6 + keep, false, false);
 }
 
-/* -u name:password, as for curl: separate and attached. */
-static bool audit_redact_mask_user(struct redact *r)
-{
-	const char *p = r->mask.at.p;
-	size_t flag = strncmp(p, "--user", 6) == 0 ? 6 : strncmp(p, "-u", 2) == 0 ? 2 : 0;
-	size_t gap = flag ? audit_mask_gap_len(&r->mask, p + flag) : 0;
-	bool attached = flag == 2 && (audit_mask_is_name_char(p[flag]) ||
-				      audit_quote_is_mark(p[flag]));
-
-	if (!gap && flag && p[flag] == '=')
-		gap = 1 + audit_mask_gap_len(&r->mask, p + flag + 1);
-	if (flag == 0 || (!gap && !attached))
-		return false;
-	bool whole = (attached || p[flag] == '=') && audit_mask_begins_word(&r->mask, p);
-
-	return audit_mask_pair(&r->mask, p + flag + gap, whole);
-}
-
 /* The length of the prefix of a token that is the @len bytes at @p; 0: they are none. */
 static size_t audit_redact_token_prefix(const char *p, size_t len)
 {
@@ -383,6 +371,23 @@ static size_t audit_redact_option_len(const struct secret_option *row, const cha
 	return flags && p[1 + flags] == row->option[1] ? flags + 2 : 0;
 }
 
+/* Is @value a user and a group by number, as docker takes them? */
+static bool audit_redact_is_ids(const char *value)
+{
+	size_t user = strspn(value, "0123456789");
+	size_t group = value[user] == ':' ? strspn(value + user + 1, "0123456789") : 0;
+
+	return user && group && strchr(" \t\r\n", value[user + 1 + group]);
+}
+
+/* Does @p end the word of an option: -p<file, -u|sort? */
+static bool audit_redact_ends_word(const struct redact *r, const char *p)
+{
+	struct audit_place at = audit_mask_place(&r->mask, p);
+
+	return strchr(";|&<>", *p) && !audit_quote_depth(&at.quote);
+}
+
 /* The value of @row's option or word that is here, or NULL. */
 static const char *audit_redact_option_value(const struct redact *r,
 					     const struct secret_option *row)
@@ -399,62 +404,55 @@ static const char *audit_redact_option_value(const struct redact *r,
 			    : value + 1 + audit_mask_gap_len(&r->mask, value + 1);
 		if (!value || *value == '-')
 			return NULL;
-	} else if (!(row->places & SECRET_ATTACHED) || gap) {
+	} else if (!(row->places & SECRET_ATTACHED) || gap || audit_redact_ends_word(r, value)) {
 		return NULL;
 	}
 	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))
 		return NULL;
+	if (!strcmp(row->program, ANY_PROGRAM) && audit_redact_is_ids(value))
+		return NULL;
 	return *value ? value : NULL;
 }
 
-/* The row of an option or word here whose value, *@value, is a secret, or NULL. */
-static const struct secret_option *audit_redact_find_option(const struct redact *r,
+/* The row of an option or word here whose value, *@value, is a secret, or NULL. @late: SECRET_LATE,
+ * or 0. */
+static const struct secret_option *audit_redact_find_option(const struct redact *r, unsigned late,
 							    const char **value)
 {
 	const struct redact_command *c = &r->command;
-	const struct secret_option *row = c->first;
-	const struct secret_option *end = secret_options + COUNT_OF(secret_options);
 
-	for (; row && row < end && !strcmp(row->program, c->first->program); row++) {
-		*value = !row->subcommand || c->subcommand ? audit_redact_option_value(r, row)
-							    : NULL;
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
+		const struct secret_option *row = &secret_options[i];
+		bool fits = !strcmp(row->program, ANY_PROGRAM) ||
+			    (c->first && !strcmp(row->program, c->first->program));
+
+		if (!fits || (row->places & SECRET_LATE) != late ||
+		    (row->subcommand && !c->subcommand))
+			continue;
+		*value = audit_redact_option_value(r, row);
 		if (*value)
 			return row;
 	}
 	return NULL;
 }
 
-static bool audit_redact_mask_option(struct redact *r)
+static bool audit_redact_mask_option(struct redact *r, unsigned late)
 {
-	const char *p = r->mask.at.p, *value;
-	const struct secret_option *row = audit_redact_find_option(r, &value);
-	bool whole = audit_mask_begins_word(&r->mask, p);
+	const char *p = r->mask.at.p, *value, *next;
+	const struct secret_option *row = audit_redact_find_option(r, late, &value);
+	bool apart, whole;
 
 	if (!row)
 		return false;
-	whole &= value == p || value[-1] == '=';
+	apart = value != p + audit_redact_option_len(row, p);
+	whole = audit_mask_begins_word(&r->mask, p) && (!apart || value[-1] == '=');
 	r->command.subcommand &= !(row->places & SECRET_WORD);
-	if (row->places & SECRET_USER)
-		return audit_mask_pair(&r->mask, value, whole);
-	return audit_mask_value(&r->mask, value, whole, false);
-}
-
-/* -pVALUE, also where it looks like an option's name: -pmy-secret. What is called -password may be
- * one, so then the next word goes too. */
-static bool audit_redact_mask_attached(struct redact *r)
-{
-	const char *p = r->mask.at.p, *value, *next;
-	const struct secret_option *row = audit_redact_find_option(r, &value);
-	bool whole = audit_mask_begins_word(&r->mask, p);
-
-	if (!row || !(row->places & SECRET_ATTACHED) ||
-	    value != p + audit_redact_option_len(row, p))
-		return false;
 	if (row->places & SECRET_USER)
 		return audit_mask_pair(&r->mask, value, whole);
 	if (!audit_mask_value(&r->mask, value, whole, false))
 		return false;
-	next = strncmp(p, "-pass", 5) ? NULL : audit_redact_next_word(r, r->mask.at.p);
+	/* What is called -password may be an option's name, so then the next word goes too. */
+	next = apart || strncmp(p, "-pass", 5) ? NULL : audit_redact_next_word(r, r->mask.at.p);
 	if (next)
 		audit_mask_value(&r->mask, next, false, false);
 	return true;
@@ -486,15 +484,15 @@ static bool audit_redact_ends_command(const char *text, const char *p)
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
-		audit_redact_mask_attached, audit_redact_mask_header, audit_redact_mask_named,
-		audit_redact_mask_bearer,   audit_redact_mask_user,   audit_redact_mask_token,
-		audit_redact_mask_option,
+		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_bearer,
+		audit_redact_mask_token,
 	};
+	bool masked = audit_redact_mask_option(r, 0);
 
-	for (size_t i = 0; i < COUNT_OF(shapes); i++)
-		if (shapes[i](r))
-			return;
-	audit_redact_note_word(r);
+	for (size_t i = 0; i < COUNT_OF(shapes) && !masked; i++)
+		masked = shapes[i](r);
+	if (!masked && !audit_redact_mask_option(r, SECRET_LATE))
+		audit_redact_note_word(r);
 }
 
 /* Go one byte on, or behind the secret that is here. */
