@@ -120,17 +120,6 @@ static void text_logs_add_all_evicted(struct text *t, const char *so)
 			      json_get_int(t->a->params, "stderr_offset", offset), so);
 }
 
-/* ,"stream":"stdout","offset":4000 */
-static void text_logs_add_place(struct text *t, bool out, bool err, int64_t next_out,
-				int64_t next_err)
-{
-	if (!out || !err)
-		text_add(t, ",\"stream\":\"%s\"", out ? "stdout" : "stderr");
-	text_add(t, ",\"offset\":%" PRId64, out ? next_out : next_err);
-	if (out && err && next_out != next_err)
-		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
-}
-
 /* The kept bytes behind the page. */
 static int64_t text_logs_rest(const struct text *t, const struct stream *s)
 {
@@ -188,10 +177,10 @@ static void text_logs_add_next(struct text *t, bool empty)
 	}
 	if (more || running) {
 		text_open_call(t, "process_logs");
-		text_logs_add_place(t, text_logs_goes_on(t, &text_logs_out, out > 0),
-				    text_logs_goes_on(t, &text_logs_err, err > 0),
-				    text_number(t, NULL, text_logs_out.next),
-				    text_number(t, NULL, text_logs_err.next));
+		text_add_place(t, text_logs_goes_on(t, &text_logs_out, out > 0),
+			       text_logs_goes_on(t, &text_logs_err, err > 0),
+			       text_number(t, NULL, text_logs_out.next),
+			       text_number(t, NULL, text_logs_err.next));
 		text_logs_add_same(t);
 		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
 	}
@@ -240,16 +229,6 @@ static void text_logs_add_context(struct text *t, const struct outline_value *ma
 	}
 }
 
-static int64_t text_logs_count(const struct text *t, const struct outline_value *array)
-{
-	const struct outline_value *v = NULL;
-	int64_t n = 0;
-
-	while (array && (v = outline_next(&t->a->result->outline, array, v)))
-		n++;
-	return n;
-}
-
 /* A match as `grep -n` shows it, under its stream and offset. */
 static void text_logs_add_match(struct text *t, const struct outline_value *match)
 {
@@ -259,7 +238,7 @@ static void text_logs_add_match(struct text *t, const struct outline_value *matc
 	text_put_member(t, text_member(t, match, "stream"));
 	text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
 	text_logs_add_context(t, match, "before",
-			      line - text_logs_count(t, text_member(t, match, "before")));
+			      line - text_count(t, match, "before"));
 	text_logs_add_number(t, line, ':');
 	text_put_match(t, match);
 	text_add(t, "\n");
@@ -284,12 +263,12 @@ static void text_logs_add_next_search(struct text *t, const struct outline_value
 		*next = offset < *next ? offset : *next;
 	}
 	text_open_call(t, "process_logs");
-	text_logs_add_place(t,
-			    text_logs_goes_on(t, &text_logs_out,
-					      out < text_number(t, NULL, "stdout_size")),
-			    text_logs_goes_on(t, &text_logs_err,
-					      err < text_number(t, NULL, "stderr_size")),
-			    out, err);
+	text_add_place(t,
+		       text_logs_goes_on(t, &text_logs_out,
+					 out < text_number(t, NULL, "stdout_size")),
+		       text_logs_goes_on(t, &text_logs_err,
+					 err < text_number(t, NULL, "stderr_size")),
+		       out, err);
 	whole = text_logs_add_parameter(t, "grep");
 	for (size_t i = 0; i < COUNT_OF(same); i++)
 		(void)text_logs_add_parameter(t, same[i]);

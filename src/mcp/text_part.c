@@ -53,6 +53,16 @@ bool text_flag(const struct text *t, const char *key)
 	return v && v->kind == OUTLINE_BOOL && v->number;
 }
 
+int64_t text_count(const struct text *t, const struct outline_value *of, const char *key)
+{
+	const struct outline_value *array = text_member(t, of, key), *v = NULL;
+	int64_t n = 0;
+
+	while (array && (v = outline_next(&t->a->result->outline, array, v)))
+		n++;
+	return n;
+}
+
 /* ---- writing ---- */
 
 void text_put(struct text *t, const char *bytes, size_t len)
@@ -170,6 +180,15 @@ void text_open_call(struct text *t, const char *tool)
 	text_add(t, "%s {\"process_id\":\"", tool);
 	text_put_member(t, text_member(t, NULL, "process_id"));
 	text_add(t, "\"");
+}
+
+void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err)
+{
+	if (!out || !err)
+		text_add(t, ",\"stream\":\"%s\"", out ? "stdout" : "stderr");
+	text_add(t, ",\"offset\":%" PRId64, out ? next_out : next_err);
+	if (out && err && next_out != next_err)
+		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
 }
 
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max)

@@ -32,6 +32,9 @@ int64_t text_number(const struct text *t, const struct outline_value *of, const 
 bool text_has(const struct text *t, const struct outline_value *of, const char *key); /* not null */
 bool text_flag(const struct text *t, const char *key);
 
+/* Elements of an array; 0: it is missing. */
+int64_t text_count(const struct text *t, const struct outline_value *of, const char *key);
+
 /* Writing. */
 void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_put(struct text *t, const char *bytes, size_t len);
@@ -52,6 +55,9 @@ void text_add_json(struct text *t, const struct outline_value *v, size_t max);
 
 /* process_logs {"process_id":"p1-72cc"; the caller adds members and the closing brace. */
 void text_open_call(struct text *t, const char *tool);
+
+/* ,"offset":4000 ,"stderr_offset":20 of that call; of the streams that it is to read on. */
+void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err);
 
 /* A string of at most @max bytes, or both ends of a longer one and how much is left out. */
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max);

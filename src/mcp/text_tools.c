@@ -78,16 +78,11 @@ static const struct {
 static void text_tools_add_wait_for_output(struct text *t, const struct proc *run)
 {
 	const char *stream = json_get_str(t->a->params, "stream", "both");
-	bool err = !strcmp(stream, "stderr");
 
 	text_add(t, "; ");
 	text_open_call(t, "process_logs");
-	if (strcmp(stream, "both") != 0)
-		text_add(t, ",\"stream\":\"%s\",\"offset\":%" PRIu64, err ? "stderr" : "stdout",
-			 err ? run->err.total : run->out.total);
-	else
-		text_add(t, ",\"offset\":%" PRIu64 ",\"stderr_offset\":%" PRIu64, run->out.total,
-			 run->err.total);
+	text_add_place(t, strcmp(stream, "stderr") != 0, strcmp(stream, "stdout") != 0,
+		       (int64_t)run->out.total, (int64_t)run->err.total);
 	text_add(t, ",\"wait_ms\":45000} waits on and shows it");
 }
 
@@ -217,17 +212,6 @@ static int64_t text_tools_add_runs(struct text *t, const struct outline_value *a
 	return shown;
 }
 
-/* Elements of the array @key. */
-static int64_t text_tools_count(const struct text *t, const char *key)
-{
-	const struct outline_value *all = text_member(t, NULL, key), *v = NULL;
-	int64_t n = 0;
-
-	while (all && (v = outline_next(&t->a->result->outline, all, v)))
-		n++;
-	return n;
-}
-
 /* "still running: p1-72cc, p2-72cc" */
 static void text_tools_add_ids(struct text *t, const char *words, const char *key)
 {
@@ -247,9 +231,9 @@ static void text_tools_add_ids(struct text *t, const char *words, const char *ke
 void text_wait(struct text *t)
 {
 	const struct outline_value *ended = text_member(t, NULL, "ended");
-	int64_t shown, total = text_tools_count(t, "ended");
-	size_t kept = IDS_TEXT_SIZE * (size_t)(text_tools_count(t, "forgotten") +
-					       text_tools_count(t, "pending"));
+	int64_t shown, total = text_count(t, NULL, "ended");
+	size_t kept = IDS_TEXT_SIZE * (size_t)(text_count(t, NULL, "forgotten") +
+					       text_count(t, NULL, "pending"));
 
 	shown = text_tools_add_runs(t, ended, kept, text_tools_failed);
 	shown += text_tools_add_runs(t, ended, kept, text_tools_succeeded);
@@ -259,7 +243,7 @@ void text_wait(struct text *t)
 		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, failures first: ask for fewer "
 			    "at once ...]\n", shown, total);
 	if (!text_flag(t, "matched"))
-		text_add(t, text_tools_count(t, "forgotten")
+		text_add(t, text_count(t, NULL, "forgotten")
 				    ? "A call with the ids of those that run waits on."
 			    : json_get_int(t->a->params, "wait_ms", 0)
 				    ? "The same call waits on."
@@ -275,7 +259,7 @@ void text_list(struct text *t)
 		text_add(t, "no processes");
 	else if (shown < total)
 		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, newest first: %s ...]", shown,
-			 total, shown < text_tools_count(t, "processes")
+			 total, shown < text_count(t, NULL, "processes")
 					? "state_filter picks some, process_delete removes "
 					  "ended ones"
 					: "limit shows more");
@@ -378,7 +362,7 @@ static void text_tools_add_queued(struct text *t)
 		return;
 	text_add(t, "; ");
 	text_add_plural(t, queued, "byte waits", "bytes wait");
-	if (!text_tools_count(t, "warnings"))
+	if (!text_count(t, NULL, "warnings"))
 		text_add(t, " until it reads");
 }
 
@@ -393,9 +377,9 @@ void text_input(struct text *t)
 	text_tools_add_queued(t);
 	text_add(t, "; ");
 	text_open_call(t, "process_logs");
-	text_add(t, ",\"offset\":%" PRId64 ",\"stderr_offset\":%" PRId64 ",\"wait_ms\":5000} "
-		    "shows what it answers.",
-		 text_number(t, NULL, "stdout_size"), text_number(t, NULL, "stderr_size"));
+	text_add_place(t, true, true, text_number(t, NULL, "stdout_size"),
+		       text_number(t, NULL, "stderr_size"));
+	text_add(t, ",\"wait_ms\":5000} shows what it answers.");
 	text_add_warnings(t);
 }
 
