@@ -103,12 +103,17 @@ static bool cli_check_is_denied(const struct check_verdict *v)
 	return v->blocklist.blocked || v->ruling.tier == TIER_DENY;
 }
 
-/* In the words of the option. */
+/* What is wrong with --env, in the words of the option. */
+static const char *cli_check_env_text(const struct err *e)
+{
+	return e->message + strlen("environment");
+}
+
 static void cli_check_print_environment(size_t line, const struct err *e)
 {
 	char reason[sizeof(e->message)];
 
-	snprintf(reason, sizeof(reason), "--env%s.", e->message + strlen("environment"));
+	snprintf(reason, sizeof(reason), "--env%s.", cli_check_env_text(e));
 	fputs("blocked by " JUDGE_ENVIRONMENT, stdout);
 	cli_check_print_reason(line, reason, "Leave it out of --env; a command may set it for "
 					     "itself.");
@@ -132,16 +137,16 @@ static void cli_check_print_text(size_t line, const struct check_verdict *all)
 	}
 }
 
-/* Judge @command. 0, or -1 with @e when it is none. A blank line among others runs nothing. */
-static int cli_check_find_verdict(struct check *c, struct command *command, size_t line,
-				  struct check_verdict *v, struct err *e)
+/* Judge @command. 0, or -1 with @e when --env has a name that process.run would not take. */
+static int cli_check_find_verdict(struct check *c, struct command *command, struct check_verdict *v,
+				  struct err *e)
 {
 	const struct cap_row *run = cap_find(&c->cap, "process.run");
 	struct blocklist_input in;
 
 	*v = (struct check_verdict){ .environment = ERR_INIT };
 	if (command_read(command, c->params, c->cap.scope, e))
-		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
+		return -1;
 	if (judge_environment(&c->cap, command, c->params, &v->environment) &&
 	    v->environment.type != ERR_PROTECTED_VARIABLE) {
 		*e = v->environment;
@@ -162,8 +167,9 @@ static int cli_check_judge(struct check *c, size_t line)
 	struct err e = ERR_INIT;
 	int status = STATUS_NONE;
 
-	if (cli_check_find_verdict(c, &command, line, &v, &e)) {
-		say_mistake(c->command, "%s", e.message);
+	if (cli_check_find_verdict(c, &command, &v, &e)) {
+		say_mistake(c->command, "--env%s; use letters, digits and underscores, or put -- "
+			    "before a program and its arguments", cli_check_env_text(&e));
 	} else {
 		status = cli_check_is_denied(&v) || v.environment.type ? STATUS_BLOCKED
 								       : STATUS_ALLOWED;

@@ -41,7 +41,8 @@ def test_usage():
     for args, said in (((), "no command"), (("",), "no command"), (("--",), "no command"),
                        (("ls", "-l"), "quote"), (("--lines", "ls"), "--lines"),
                        (("--jsom", "ls"), "--json"), (("--env", "X", "ls"), "NAME=VALUE"),
-                       (("--env", "=x", "ls"), "NAME=VALUE"), (("--stdin",), "needs a value"),
+                       (("--env", "=x", "ls"), "NAME=VALUE"), (("--env", "a-b=1", "ls"), "--env: a shell"),
+                       (("--stdin",), "needs a value"),
                        (("--set", "nonsense=1", "ls"), "nonsense"), (("-",), "no command")):
         status, out, err = run(*args)
         equal((status, out), (2, ""), "check %s: status, stdout" % (args,))
