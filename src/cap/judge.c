@@ -10,6 +10,8 @@
 #include "cap/command.h"
 #include "policy/env.h"
 
+#define JUDGE_TEXT_MAX (RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64)
+
 /* ---- the request ---- */
 
 /* Prepares the sandbox, because which layers work decides what a run can write. */
@@ -68,6 +70,18 @@ void judge_input(const struct cap *c, const struct judge_part *part, struct ruli
 	buf_release(&text);
 }
 
+int judge_environment(const struct cap *c, const struct command *command, const json_t *params,
+		      struct err *e)
+{
+	const json_t *environment = json_object_get(params, "environment");
+
+	if (command_runs_nothing(command))
+		return 0;
+	if (env_check_protected(c->config, environment, e))
+		return -1;
+	return command->shell ? env_check_shell_names(environment, e) : 0;
+}
+
 /* ---- in words ---- */
 
 /* What ends @text as a sentence; the operator may have written it with or without. */
@@ -90,7 +104,7 @@ static void judge_say(const struct ruling *ruling, char *text, size_t size)
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
 {
 	const struct rule *r = ruling->rule;
-	char text[RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64];
+	char text[JUDGE_TEXT_MAX];
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
@@ -171,45 +185,32 @@ void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const 
 		judge_add_ports(notice, config_names(c->config, CONFIG_SANDBOX_NETWORK));
 }
 
-/* Why @ruling blocks, and what to do instead. */
-static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
+/* Of a refusal that is no verdict of the blocklist. @reason: becomes a sentence. */
+static void judge_write_refusal(struct jsonw *w, const char *reason, const char *rule,
+				const char *suggestion)
 {
-	char text[RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64];
+	const char *stop = judge_stop(reason);
 
-	if (ruling->rule)
-		judge_say(ruling, text, sizeof(text) - 1);
-	else
-		strcpy(text, "The operator denies process.run");
-	strcat(text, judge_stop(text));
-	jsonw_bool(w, "blocked", true);
-	jsonw_str(w, "block_reason", text);
-	jsonw_str(w, "rule", ruling->rule ? ruling->rule->id : "tier.deny");
-	jsonw_null(w, "span");
-	jsonw_str(w, "suggestion", ruling->rule ? ruling->rule->suggestion : NULL);
-}
-
-int judge_environment(const struct cap *c, const struct command *command, const json_t *params,
-		      struct err *e)
-{
-	const json_t *environment = json_object_get(params, "environment");
-
-	if (command_runs_nothing(command))
-		return 0;
-	if (env_check_protected(c->config, environment, e))
-		return -1;
-	return command->shell ? env_check_shell_names(environment, e) : 0;
-}
-
-static void judge_write_environment(struct jsonw *w, const struct err *e)
-{
 	jsonw_bool(w, "blocked", true);
 	jsonw_open_str(w, "block_reason");
-	jsonw_piece(w, e->message, strlen(e->message));
-	jsonw_piece(w, ".", 1);
+	jsonw_piece(w, reason, strlen(reason));
+	jsonw_piece(w, stop, strlen(stop));
 	jsonw_close_str(w);
-	jsonw_str(w, "rule", JUDGE_ENVIRONMENT);
+	jsonw_str(w, "rule", rule);
 	jsonw_null(w, "span");
-	jsonw_str(w, "suggestion", e->hint);
+	jsonw_str(w, "suggestion", suggestion);
+}
+
+static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
+{
+	char text[JUDGE_TEXT_MAX];
+
+	if (ruling->rule) {
+		judge_say(ruling, text, sizeof(text));
+		judge_write_refusal(w, text, ruling->rule->id, ruling->rule->suggestion);
+	} else {
+		judge_write_refusal(w, "The operator denies process.run", "tier.deny", NULL);
+	}
 }
 
 void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling,
@@ -223,7 +224,7 @@ void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struc
 	} else if (denied) {
 		judge_write_denied(w, ruling);
 	} else if (protects) {
-		judge_write_environment(w, environment);
+		judge_write_refusal(w, environment->message, JUDGE_ENVIRONMENT, environment->hint);
 	} else {
 		jsonw_bool(w, "blocked", false);
 		jsonw_null(w, "block_reason");
