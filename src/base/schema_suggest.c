@@ -9,9 +9,9 @@
 #define NAME_MAX_LEN 64 /* longer names get no suggestion */
 
 /* Name endings that stand for a unit. */
-static const struct {
-	const char *word, *unit;
-	bool of_time;
+static const struct unit {
+	const char *word, *name;
+	bool of_time; /* else of text */
 } units[] = {
 	{ "ms", "milliseconds", true }, { "msec", "milliseconds", true },
 	{ "msecs", "milliseconds", true }, { "millis", "milliseconds", true },
@@ -30,7 +30,7 @@ static const struct {
 struct folded {
 	char text[NAME_MAX_LEN + 1];
 	size_t last; /* 0: it has one word */
-	const char *unit; /* that the last word names, or NULL */
+	const struct unit *unit; /* that the last word names, or NULL */
 };
 
 static void schema_suggest_fold(const char *name, struct folded *f)
@@ -53,7 +53,7 @@ static void schema_suggest_fold(const char *name, struct folded *f)
 	}
 	for (size_t i = 0; f->last && i < COUNT_OF(units); i++)
 		if (!strcmp(f->text + f->last, units[i].word))
-			f->unit = units[i].unit;
+			f->unit = &units[i];
 	if (!f->unit)
 		f->last = len;
 }
@@ -62,18 +62,18 @@ static void schema_suggest_fold(const char *name, struct folded *f)
 static bool schema_suggest_unit_fits(const struct folded *name, const struct folded *candidate,
 		      const struct schema_field *field)
 {
-	const char *unit = candidate->unit ? candidate->unit : field->unit;
+	const char *unit = candidate->unit ? candidate->unit->name : field->unit;
 
-	return !name->unit || (unit && !strcmp(name->unit, unit));
+	return !name->unit || (unit && !strcmp(name->unit->name, unit));
 }
 
-/* What @unit is of: time, text, or neither. */
-static const char *schema_suggest_quantity(const char *unit)
+/* Does @field take a time, or a size of text, as @unit is one? */
+static bool schema_suggest_is_alike(const struct schema_field *field, const struct unit *unit)
 {
-	for (size_t i = 0; unit && i < COUNT_OF(units); i++)
-		if (!strcmp(unit, units[i].unit))
-			return units[i].of_time ? "time" : "text";
-	return "";
+	for (size_t i = 0; field->unit && i < COUNT_OF(units); i++)
+		if (!strcmp(field->unit, units[i].name))
+			return units[i].of_time == unit->of_time;
+	return false;
 }
 
 /* Are @candidate and @name the same? @stems: apart from their units. A name without one may mean a
@@ -81,8 +81,7 @@ static const char *schema_suggest_quantity(const char *unit)
 static bool schema_suggest_is_same(const struct folded *name, const struct folded *candidate,
 				   bool stems)
 {
-	bool differ = !name->unit && candidate->unit &&
-		      strcmp(schema_suggest_quantity(candidate->unit), "time");
+	bool differ = !name->unit && candidate->unit && !candidate->unit->of_time;
 
 	if (!stems || differ)
 		return !strcmp(name->text, candidate->text);
@@ -173,17 +172,16 @@ static const char *schema_suggest_find_synonym(const struct schema *s, const str
 	return found;
 }
 
-/* The field that is the same as @name, which has a unit, apart from that: a time for a time. Names
- * come before synonyms. */
+/* The field that is the same as @name apart from its unit: a time for a time. Names come before
+ * synonyms. */
 static const struct schema_field *schema_suggest_find_other(const struct schema *s,
 							    const struct folded *name)
 {
-	const char *quantity = schema_suggest_quantity(name->unit);
 	struct folded one;
 
-	for (int synonyms = 0; *quantity && synonyms < 2; synonyms++)
+	for (int synonyms = 0; name->unit && synonyms < 2; synonyms++)
 		for (const struct schema_field *f = s->fields; f->name; f++) {
-			if (strcmp(schema_suggest_quantity(f->unit), quantity))
+			if (!schema_suggest_is_alike(f, name->unit))
 				continue;
 			schema_suggest_fold(f->name, &one);
 			if (synonyms ? schema_suggest_is_synonym(f, name, true)
