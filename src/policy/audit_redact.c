@@ -22,6 +22,8 @@
 /* The least number of characters that must follow a token's prefix. */
 #define TOKEN_MIN 16
 
+#define OPTION_MAX 64 /* bytes of an option's name */
+
 /* Parts of secret names, compared without '-', '_' and '.'. */
 static const char *const secret_parts[] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
@@ -198,12 +200,31 @@ static const char *audit_redact_value_start(const struct redact *r, const char *
 	return option && name_end == p ? audit_redact_next_word(r, p) : NULL;
 }
 
+/* Is all of the quoted word or argument at @p for the option before it: -e "PASSWORD=a b"? Behind
+ * -c it is a command with words of its own. */
+static bool audit_redact_is_for_option(const struct redact *r, const char *p)
+{
+	const char *end, *start;
+
+	if (p == r->mask.text || (p[-1] && !audit_quote_is_mark(p[-1])))
+		return false;
+	end = p - 1;
+	while (end > r->mask.text && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	start = end;
+	while (start > r->mask.text && start[-1] && !strchr(" \t\n", start[-1]) &&
+	       end - start < OPTION_MAX)
+		start--;
+	return *start == '-' && end[-1] != 'c';
+}
+
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
 	const char *p = r->mask.at.p, *value;
 	size_t len = audit_redact_name_len(p);
-	bool whole = *p == '-' && audit_mask_begins_word(&r->mask, p);
+	bool whole = (*p == '-' && audit_mask_begins_word(&r->mask, p)) ||
+		     audit_redact_is_for_option(r, p);
 
 	if (!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len))
 		return false;

@@ -753,6 +753,12 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "curl -H \"Cookie: x='S3CRET'\" h", "curl -H \"Cookie: ***\" h" },
 		{ "Authorization: Digest username=\"x\", response=\"S3CRET\"\nHost: h",
 		  "Authorization: ***\nHost: h" },
+		/* the value of an option is one word */
+		{ "docker run -e \"PASSWORD=a S3CRET;S3CRET\" x", "docker run -e \"PASSWORD=***\" x" },
+		{ "k --from-literal='password=a&S3CRET' x", "k --from-literal='password=***' x" },
+		{ "sh -c \"docker run -e 'PASSWORD=a S3CRET' x\"",
+		  "sh -c \"docker run -e 'PASSWORD=***' x\"" },
+		{ "sh -lc \"PASSWORD=S3CRET psql -l\"", "sh -lc \"PASSWORD=*** psql -l\"" },
 		/* in another command, in JSON, in a program: only the value */
 		{ "sh -c \"mysql -p'S3CRET' db\"; ls", "sh -c \"mysql -p'***' db\"; ls" },
 		{ "bash -c 'PGPASSWORD='\"'\"'a S3CRET'\"'\"' psql'",
@@ -799,6 +805,7 @@ static void test_audit_redact_masks_arguments(void **state)
 		{ "mysql", { "-p<S3CRET", "db" }, "mysql -p*** db" },
 		{ "docker", { "login", "-p", "a \"S3CRET", "h" }, "docker login -p *** h" },
 		{ "vault", { "login", "a S3CRET" }, "vault login ***" },
+		{ "docker", { "run", "-e", "PASSWORD=a S3CRET", "x" }, "docker run -e PASSWORD=*** x" },
 		{ "sh", { "-c", "PGPASSWORD='a S3CRET' psql -l" }, "sh -c PGPASSWORD='***' psql -l" },
 		{ "sh -c 'x", { "--password", "a S3CRET", "y" }, "sh -c 'x --password *** y" },
 	};
@@ -958,6 +965,7 @@ static void test_audit_redact_takes_linear_time(void **state)
 		"://a:b", "://a:b/", "-u \"a", "-u=\"", "-u'a", "curl -b ", "token='", "token=\"",
 		"token=$'", "password[", "\"token\":\"", "token: '\"", "Cookie: ", "--token \\\n",
 		"bearer ", "vault login ", "-p\"", "-----BEGIN PRIVATE KEY", "don't ", "\\",
+		"\"password=",
 	};
 	char *text = malloc(SIZE + 1);
 
