@@ -8,8 +8,6 @@
 #include "cap/cap.h"
 #include "cap/run_limits.h"
 
-#define AS_ROOT "root: commands run as root; with sandbox.user=NAME they run as that account"
-
 static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {
 	const char *const *directory = scope_directories(scope);
@@ -159,7 +157,8 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 	jsonw_end_array(w);
 	jsonw_array(w, "gaps");
 	if (!geteuid() && !config_names(c->config, CONFIG_SANDBOX_USER)[0])
-		jsonw_str(w, NULL, AS_ROOT);
+		jsonw_str(w, NULL, "root: commands run as root; with sandbox.user=NAME they run as "
+				   "that account");
 	confine_each_gap(c->confine, agent_session_write_text, w);
 	jsonw_end_array(w);
 	jsonw_end_object(w);

@@ -64,7 +64,7 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 	return t->grep ? 0 : err_parameter(e, "grep");
 }
 
-/* Those of a search say nothing without one; hosts that fill in defaults send these anyway. */
+/* Refuse what only a search takes, but not the defaults that some hosts fill in, nor a 0. */
 static int process_logs_check_page(const struct cap_call *call, struct err *e)
 {
 	static const char *const names[] = { "context", "ignore_case", "max_matches" };
@@ -74,7 +74,7 @@ static int process_logs_check_page(const struct cap_call *call, struct err *e)
 
 		if (!value || schema_is_default(call->row->input, names[i], value) ||
 		    (json_is_number(value) && json_number_value(value) == 0))
-			continue; /* filled in by a host, or no context at all */
+			continue;
 		err_set(e, ERR_INVALID_PARAMS, "%s is for a search, and there is no grep",
 			names[i]);
 		err_parameter(e, names[i]);

@@ -194,7 +194,8 @@ static int over_check_target(const struct over_preset *preset, char *const *targ
 			preset->kind, preset->kind);
 }
 
-/* The words of @text, which may be none behind a kind: srun needs none. */
+/* The words of @text. Behind a kind there may be none: srun needs none, and of the others
+ * over_check_target() says what is missing. */
 static char **over_split(const struct over_preset *preset, const char *text, struct err *e)
 {
 	char **words = NULL;

@@ -21,8 +21,7 @@ int say_mistake(const struct cli_command *command, const char *fmt, ...)
 /*
  * A mistake: there is no @what ("option") called @name; names of @known (NULL-terminated) that may
  * be meant: those that contain it, else the nearest, else all where they are few. Leading dashes do
- * not count. Returns
- * SAY_STATUS_USAGE.
+ * not count. Returns SAY_STATUS_USAGE.
  */
 int say_unknown(const struct cli_command *command, const char *what, const char *name,
 		const char *const *known);
