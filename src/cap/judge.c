@@ -75,11 +75,8 @@ int judge_environment(const struct cap *c, const struct command *command, const 
 {
 	const json_t *environment = json_object_get(params, "environment");
 
-	if (command_runs_nothing(command))
-		return 0;
-	if (env_check_protected(c->config, environment, e))
-		return -1;
-	return command->shell ? env_check_shell_names(environment, e) : 0;
+	return command_runs_nothing(command) ? 0
+					     : env_check(c->config, environment, command->shell, e);
 }
 
 /* ---- in words ---- */

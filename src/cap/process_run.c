@@ -22,6 +22,7 @@
 #include "cap/budget.h"
 #include "cap/cap.h"
 #include "cap/command.h"
+#include "cap/judge.h"
 #include "cap/run_env.h"
 #include "cap/run_key.h"
 #include "cap/run_limits.h"
@@ -325,10 +326,11 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 	if (scope_renew(call->c->scope))
 		log_warn("an accessible directory was removed or replaced, and another has its "
 			 "path by now: commands run in that one");
-	if (run_env_build(&env, &t->envp, e) ||
-	    (t->command.shell && env_check_shell_names(env.environment, e)) ||
-	    scope_open(call->c->scope, json_get_str(params, "working_directory", NULL),
-		       &t->cwd_fd, &t->cwd, e))
+	if (judge_environment(call->c, &t->command, params, e))
+		return -1;
+	t->envp = run_env_build(&env);
+	if (scope_open(call->c->scope, json_get_str(params, "working_directory", NULL), &t->cwd_fd,
+		       &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
 	if (run_log_resolve(call->c, params, t->cwd, &t->log_name, e))

@@ -29,16 +29,16 @@ static void run_env_resolve_by_tcp(const struct run_env *run, char ***envp)
 		env_set(envp, "RES_OPTIONS", "use-vc");
 }
 
-int run_env_build(const struct run_env *run, char ***envp, struct err *e)
+char **run_env_build(const struct run_env *run)
 {
-	if (env_build(run->config, run->shell, run->environment, envp, e))
-		return -1;
+	char **envp = env_build(run->config, run->shell, run->environment);
+
 	if (run->user->name)
-		run_env_follow_user(run, envp);
-	run_env_resolve_by_tcp(run, envp);
+		run_env_follow_user(run, &envp);
+	run_env_resolve_by_tcp(run, &envp);
 	if (run->terminal && !json_object_get(run->environment, "TERM"))
-		env_set(envp, "TERM", "xterm-256color");
-	return 0;
+		env_set(&envp, "TERM", "xterm-256color");
+	return envp;
 }
 
 /* Set @name to @directory plus @below, unless it is set. */

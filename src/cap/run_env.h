@@ -24,13 +24,13 @@ struct run_env {
 	struct confine *confine;
 	const struct confine_request *request;
 	const struct user *user;   /* name NULL: the server's own */
-	const json_t *environment; /* of the request, or NULL */
+	const json_t *environment; /* of the request, checked, or NULL */
 	bool terminal;             /* the run has one, and TERM does not say which */
 };
 
-/* Build all but the sandbox's variables. Has no effect outside. *@envp: "NAME=value" strings, heap,
- * freed with env_free(). Returns 0, or -1 as env_build(). */
-int run_env_build(const struct run_env *run, char ***envp, struct err *e);
+/* Build all but the sandbox's variables. Has no effect outside. "NAME=value" strings, heap, freed
+ * with env_free(). */
+char **run_env_build(const struct run_env *run);
 
 /* Add the sandbox's variables to the result of run_env_build(), once the run may start. Prepares
  * the sandbox; if that fails it adds nothing, and the start reports the error. */

@@ -184,7 +184,8 @@ int env_check_names(const json_t *request, struct err *e)
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 
-int env_check_shell_names(const json_t *request, struct err *e)
+/* POSIX.1-2017, 2.5.3 and 3.235: a shell need not keep other names, and dash does not. */
+static int env_check_shell_names(const json_t *request, struct err *e)
 {
 	const char *name;
 	json_t *value;
@@ -216,7 +217,7 @@ static void env_line_add(char *line, size_t size, const char *text)
 	}
 }
 
-int env_check_protected(const struct config *c, const json_t *request, struct err *e)
+static int env_check_protected(const struct config *c, const json_t *request, struct err *e)
 {
 	char line[SHOWN_MAX] = "";
 	json_t *names = NULL, *value;
@@ -240,21 +241,25 @@ int env_check_protected(const struct config *c, const json_t *request, struct er
 			json_array_size(names) == 1 ? "it" : "them");
 }
 
-int env_build(const struct config *c, const char *shell, const json_t *request, char ***envp,
-	      struct err *e)
+int env_check(const struct config *c, const json_t *request, bool shell, struct err *e)
+{
+	if (env_check_protected(c, request, e))
+		return -1;
+	return shell ? env_check_shell_names(request, e) : 0;
+}
+
+char **env_build(const struct config *c, const char *shell, const json_t *request)
 {
 	struct env_list list = { 0 };
 	const char *name;
 	json_t *value;
 
-	if (request &&
-	    (env_check_names(request, e) != 0 || env_check_protected(c, request, e) != 0))
-		return -1;
 	env_add_inherited(&list, c, shell);
-	json_object_foreach((json_t *)(uintptr_t)request, name, value)
+	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
+		BUG_IF(env_is_protected(c, name, strlen(name)));
 		env_list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
-	*envp = list.items;
-	return 0;
+	}
+	return list.items;
 }
 
 /* As env_add_base() has it: an empty one counts as unset. */

@@ -16,25 +16,20 @@
 #include "base/err.h"
 #include "policy/config.h"
 
-/*
- * Build "NAME=value" strings. @shell: the value of SHELL, whatever the server's own is. @request:
- * object of strings, or NULL. *@envp: heap, NULL-terminated, freed with env_free(). Returns 0, or
- * -1 with ProtectedVariable (all names in details.names) or InvalidParams (empty name, '=' in a
- * name).
- */
-int env_build(const struct config *c, const char *shell, const json_t *request, char ***envp,
-	      struct err *e);
-void env_free(char **envp);
-
-/* May @request set its names? As env_build(): 0, or -1 with ProtectedVariable. */
-int env_check_protected(const struct config *c, const json_t *request, struct err *e);
-
-/* Can each name of @request be one, and its value too? 0, or -1 with InvalidParams. */
+/* Can each name of @request, an object or NULL, be one, and its value too? 0, or -1 with
+ * InvalidParams. */
 int env_check_names(const json_t *request, struct err *e);
 
-/* Would any shell pass every name of @request on to its commands? POSIX.1-2017, 2.5.3 and 3.235: it
- * need not if that is no [A-Za-z_][A-Za-z0-9_]*, and dash does not. 0, or -1 with InvalidParams. */
-int env_check_shell_names(const json_t *request, struct err *e);
+/* May @request set its names? 0, or -1 with ProtectedVariable (all names in details.names). @shell:
+ * -1 with InvalidParams, too, for a name that a shell may not pass on to its commands. */
+int env_check(const struct config *c, const json_t *request, bool shell, struct err *e);
+
+/*
+ * Build "NAME=value" strings. @shell: the value of SHELL, whatever the server's own is. @request:
+ * what both checks have passed. Heap, NULL-terminated, freed with env_free().
+ */
+char **env_build(const struct config *c, const char *shell, const json_t *request);
+void env_free(char **envp);
 
 /* Set @name in the result of env_build(), replacing its value if it has one. */
 void env_set(char ***envp, const char *name, const char *value);

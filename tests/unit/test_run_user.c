@@ -153,7 +153,7 @@ static void expect_env(struct fixture *f, const char *request, const char *home,
 				     environment, false };
 	char **envp;
 
-	assert_int_equal(run_env_build(&run, &envp, &f->e), 0);
+	envp = run_env_build(&run);
 	assert_string_equal(env_get(envp, "HOME"), home);
 	assert_string_equal(env_get(envp, "USER"), user);
 	env_free(envp);
@@ -190,7 +190,7 @@ static void test_run_env_enters_later(void **state)
 	scratch_copy(&tmp, "state", parent);
 	options.temporary = parent;
 	run.confine = confine_new(&options);
-	assert_int_equal(run_env_build(&run, &envp, &f->e), 0);
+	envp = run_env_build(&run);
 	assert_null(env_get(envp, "TMPDIR"));
 	assert_int_equal(access(parent, F_OK), -1);
 	run_env_enter(&run, &envp);
