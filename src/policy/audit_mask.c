@@ -139,6 +139,18 @@ static unsigned audit_mask_opened_level(struct audit_place at)
 	return AUDIT_QUOTE_LEVELS;
 }
 
+/* Behind the byte at @at in a value that began at @depth: how many parentheses of a $( are open, of
+ * which @parens were before? */
+static unsigned audit_mask_count_parens(const struct audit_place *at, unsigned depth,
+					unsigned parens)
+{
+	bool literal = depth < AUDIT_QUOTE_LEVELS && at->quote.levels[depth].open == '\'';
+
+	if (*at->p == '(' && (parens || (at->p[-1] == '$' && !literal)))
+		return parens + 1;
+	return parens - (*at->p == ')' && parens);
+}
+
 /* The end of the value at @at. What closes a quote before it, or continues the line behind it, is
  * no part of it unless more of it follows. */
 static const char *audit_mask_find_end(struct audit_place at, struct audit_reach reach)
@@ -146,12 +158,15 @@ static const char *audit_mask_find_end(struct audit_place at, struct audit_reach
 	const char *start = at.p, *end = at.p;
 	const unsigned depth = audit_quote_depth(&at.quote);
 	const unsigned level = audit_mask_opened_level(at);
+	unsigned parens = 0;
 
 	for (; *at.p; at.p++) {
 		bool open = level < AUDIT_QUOTE_LEVELS && at.quote.levels[level].open;
-		unsigned before = audit_quote_depth(&at.quote), now;
+		unsigned before = audit_quote_depth(&at.quote), now, ended;
 
-		if (audit_quote_step(&at.quote, *at.p) <= reach.stop)
+		parens = at.p > start ? audit_mask_count_parens(&at, depth, parens) : 0;
+		ended = audit_quote_step(&at.quote, *at.p);
+		if (ended <= reach.stop && (!parens || ended < depth))
 			break;
 		now = audit_quote_depth(&at.quote);
 		if ((now >= before || now >= depth) && !audit_mask_continues_line(at.p, start))

@@ -753,6 +753,13 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "curl -H \"Cookie: x='S3CRET'\" h", "curl -H \"Cookie: ***\" h" },
 		{ "Authorization: Digest username=\"x\", response=\"S3CRET\"\nHost: h",
 		  "Authorization: ***\nHost: h" },
+		/* so is what a substitution has, which may be made of the secret */
+		{ "AUTH=$(echo -n \"u:S3CRET\" | base64) x", "AUTH=*** x" },
+		{ "AUTH=\"$(echo -n \"u: S3CRET\" | base64)\" x", "AUTH=\"***\" x" },
+		{ "mysql -p$(f $((1 + 2)) S3CRET) db", "mysql -p*** db" },
+		{ "sh -c 'AUTH=$(echo S3CRET) x'; ls", "sh -c 'AUTH=*** x'; ls" },
+		{ "PASSWORD='a$(S3CRET' x", "PASSWORD='***' x" },
+		{ "sh -c 'AUTH=$(S3CRET' x", "sh -c 'AUTH=***' x" },
 		/* the value of an option is one word */
 		{ "docker run -e \"PASSWORD=a S3CRET;S3CRET\" x", "docker run -e \"PASSWORD=***\" x" },
 		{ "k --from-literal='password=a&S3CRET' x", "k --from-literal='password=***' x" },
@@ -965,7 +972,7 @@ static void test_audit_redact_takes_linear_time(void **state)
 		"://a:b", "://a:b/", "-u \"a", "-u=\"", "-u'a", "curl -b ", "token='", "token=\"",
 		"token=$'", "password[", "\"token\":\"", "token: '\"", "Cookie: ", "--token \\\n",
 		"bearer ", "vault login ", "-p\"", "-----BEGIN PRIVATE KEY", "don't ", "\\",
-		"\"password=",
+		"\"password=", "token=$(", "token=\"$(",
 	};
 	char *text = malloc(SIZE + 1);
 
