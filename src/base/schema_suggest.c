@@ -88,17 +88,20 @@ static bool schema_suggest_is_same(const struct folded *name, const struct folde
 	return name->last == candidate->last && !memcmp(name->text, candidate->text, name->last);
 }
 
-static bool schema_suggest_is_synonym(const struct schema_field *field, const struct folded *name,
-				      bool stems)
+/* The name of @field, or of its @synonyms, that @name is, or NULL. @stems: apart from the units. */
+static const char *schema_suggest_match(const struct folded *name, const struct schema_field *field,
+					bool synonyms, bool stems)
 {
-	struct folded one;
+	const char *const own[] = { field->name, field->alias, NULL };
+	const char *const *one = synonyms ? field->synonyms : own;
+	struct folded candidate;
 
-	for (const char *const *s = field->synonyms; s && *s; s++) {
-		schema_suggest_fold(*s, &one);
-		if (schema_suggest_is_same(name, &one, stems))
-			return true;
+	for (; one && *one; one++) {
+		schema_suggest_fold(*one, &candidate);
+		if (schema_suggest_is_same(name, &candidate, stems))
+			return *one;
 	}
-	return false;
+	return NULL;
 }
 
 /* The name of @field (its own or its alias) that has this unit, or NULL. */
@@ -113,25 +116,6 @@ static const char *schema_suggest_with_unit(const struct schema_field *field,
 		schema_suggest_fold(names[i], &candidate);
 		if (schema_suggest_unit_fits(name, &candidate, field))
 			return names[i];
-	}
-	return NULL;
-}
-
-/* The first name that is the same; @stems: apart from its unit. */
-static const char *schema_suggest_find_same(const struct schema *s, const struct folded *name,
-					    bool stems)
-{
-	for (const struct schema_field *f = s->fields; f->name; f++) {
-		const char *const names[] = { f->name, f->alias };
-
-		for (size_t i = 0; i < COUNT_OF(names) && names[i]; i++) {
-			struct folded candidate;
-
-			schema_suggest_fold(names[i], &candidate);
-			if (schema_suggest_is_same(name, &candidate, stems) &&
-			    schema_suggest_unit_fits(name, &candidate, f))
-				return names[i];
-		}
 	}
 	return NULL;
 }
@@ -161,33 +145,30 @@ static const char *schema_suggest_find_near(const struct schema *s, const char *
 	return schema_nearest(given, names);
 }
 
-static const char *schema_suggest_find_synonym(const struct schema *s, const struct folded *name,
-					       bool stems)
+/* What @name means: names come before synonyms. @stems: apart from the units. */
+static const char *schema_suggest_find_same(const struct schema *s, const struct folded *name,
+					    bool stems)
 {
 	const char *found = NULL;
 
-	for (const struct schema_field *f = s->fields; f->name && !found; f++)
-		if (schema_suggest_is_synonym(f, name, stems))
-			found = schema_suggest_with_unit(f, name);
+	for (int synonyms = 0; synonyms < 2; synonyms++)
+		for (const struct schema_field *f = s->fields; f->name && !found; f++) {
+			found = schema_suggest_match(name, f, synonyms, stems);
+			if (found && (synonyms || stems))
+				found = schema_suggest_with_unit(f, name);
+		}
 	return found;
 }
 
-/* The field that is the same as @name apart from its unit: a time for a time. Names come before
- * synonyms. */
+/* The field that @name means but for its unit: a time for a time. Names come before synonyms. */
 static const struct schema_field *schema_suggest_find_other(const struct schema *s,
 							    const struct folded *name)
 {
-	struct folded one;
-
 	for (int synonyms = 0; name->unit && synonyms < 2; synonyms++)
-		for (const struct schema_field *f = s->fields; f->name; f++) {
-			if (!schema_suggest_is_alike(f, name->unit))
-				continue;
-			schema_suggest_fold(f->name, &one);
-			if (synonyms ? schema_suggest_is_synonym(f, name, true)
-				     : schema_suggest_is_same(name, &one, true))
+		for (const struct schema_field *f = s->fields; f->name; f++)
+			if (schema_suggest_is_alike(f, name->unit) &&
+			    schema_suggest_match(name, f, synonyms, true))
 				return f;
-		}
 	return NULL;
 }
 
@@ -201,11 +182,8 @@ const char *schema_suggest(const struct schema *s, const char *given,
 	if (strlen(given) > NAME_MAX_LEN)
 		return NULL;
 	schema_suggest_fold(given, &name);
-	for (int stems = 0; stems < 2 && !found; stems++) {
+	for (int stems = 0; stems < 2 && !found; stems++)
 		found = schema_suggest_find_same(s, &name, stems);
-		if (!found)
-			found = schema_suggest_find_synonym(s, &name, stems);
-	}
 	if (!found)
 		*other = schema_suggest_find_other(s, &name);
 	return found || *other ? found : schema_suggest_find_near(s, given, &name);
