@@ -84,6 +84,19 @@ void audit_mask_hide(struct audit_mask *m, const char *from, const char *to)
 
 /* ---- the word that holds a value ---- */
 
+/* Is there no value at @at, because the quote that is there closes what it stands in, and a blank
+ * follows: grep "token=" "file"? */
+static bool audit_mask_is_empty(struct audit_place at)
+{
+	const unsigned depth = audit_quote_depth(&at.quote);
+	const char *mark = at.p + strspn(at.p, "\\");
+
+	if (!audit_quote_is_mark(*mark) || !strchr(" \t\r\n", mark[1]))
+		return false;
+	audit_mask_step_to(&at, mark + 1);
+	return audit_quote_depth(&at.quote) < depth;
+}
+
 /* How far a value goes. */
 struct audit_reach {
 	unsigned stop; /* to a blank or separator that is not quoted at this level */
@@ -243,6 +256,8 @@ bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool 
 		audit_mask_reach(&at, whole || audit_mask_begins_argument(m, secret), data);
 	const char *end = audit_mask_find_end(at, reach);
 
+	if (audit_mask_is_empty(at))
+		return false;
 	end = audit_mask_later(end, secret + audit_mask_least_len(secret, reach.data));
 	if (end == value)
 		return false;

@@ -34,6 +34,12 @@ static const char *const secret_parts[] = {
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
 static const char *const secret_tails[] = { "pass", "auth" };
 
+/* ... of names whose value says where the secret is. */
+static const char *const place_tails[] = { "file", "path", "fd" };
+
+/* What SQL has before a secret in quotes. */
+static const char *const secret_phrases[] = { "password ", "identified by " };
+
 /* Names of header lines whose whole value is secret. */
 static const char *const secret_headers[] = {
 	"authorization", "proxy-authorization", "cookie", "set-cookie",
@@ -127,6 +133,9 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	char plain[128];
 	size_t n = 0;
 
+	for (size_t i = 0; i < COUNT_OF(place_tails); i++)
+		if (audit_redact_has_tail(name, len, place_tails[i]))
+			return false;
 	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++)
 		if (!strchr("-_.", name[i]))
 			plain[n++] = name[i];
@@ -218,6 +227,14 @@ static bool audit_redact_is_for_option(const struct redact *r, const char *p)
 	return *start == '-' && end[-1] != 'c';
 }
 
+/* Is the option at @p one that takes its value from stdin, and stdin is no <<<? */
+static bool audit_redact_is_fed(const struct redact *r, const char *p, size_t len)
+{
+	const char *next = p + len + audit_mask_gap_len(&r->mask, p + len);
+
+	return *p == '-' && audit_redact_has_tail(p, len, "stdin") && strncmp(next, "<<<", 3) != 0;
+}
+
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
@@ -226,7 +243,8 @@ static bool audit_redact_mask_named(struct redact *r)
 	bool whole = (*p == '-' && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
 
-	if (!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len))
+	if ((!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len)) ||
+	    audit_redact_is_fed(r, p, len))
 		return false;
 	value = audit_redact_value_start(r, p + len, *p == '-');
 	if (!value)
@@ -234,6 +252,19 @@ static bool audit_redact_mask_named(struct redact *r)
 	whole &= value[-1] == '=';
 	return audit_mask_value(&r->mask, value, whole,
 				memchr(p + len, ':', (size_t)(value - p) - len));
+}
+
+/* ALTER USER me PASSWORD 'x' */
+static bool audit_redact_mask_phrase(struct redact *r)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_phrases); i++) {
+		const char *value = r->mask.at.p + strlen(secret_phrases[i]);
+
+		if (!strncasecmp(r->mask.at.p, secret_phrases[i], strlen(secret_phrases[i])) &&
+		    audit_quote_is_mark(*value))
+			return audit_mask_value(&r->mask, value, false, true);
+	}
+	return false;
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */
@@ -505,8 +536,8 @@ static bool audit_redact_ends_command(const char *text, const char *p)
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
-		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_bearer,
-		audit_redact_mask_token,
+		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_phrase,
+		audit_redact_mask_bearer, audit_redact_mask_token,
 	};
 	bool masked = audit_redact_mask_option(r, 0);
 
