@@ -82,3 +82,23 @@ void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE])
 	out = clock_put(out, '.', ms % 1000, 3);
 	memcpy(out, "Z", 2);
 }
+
+bool clock_is_time(const char *text)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
+	char whole[] = "2000-01-01T00:00:00";
+	size_t len = strlen(text), max = strlen(whole);
+	struct tm given = { 0 }, real;
+
+	if (len < strlen("2026-11-21") || len > strlen(form))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+			return false;
+	memcpy(whole, text, len < max ? len : max);
+	if (!strptime(whole, "%Y-%m-%dT%H:%M:%S", &given))
+		return false;
+	real = given;
+	timegm(&real); /* makes 30 February a day of March */
+	return real.tm_mday == given.tm_mday;
+}

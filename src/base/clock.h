@@ -2,6 +2,7 @@
 #ifndef PROCPEN_BASE_CLOCK_H
 #define PROCPEN_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,5 +13,8 @@ int64_t clock_wall_ms(void); /* CLOCK_REALTIME, since 1970 */
 /* Write "2026-11-21T08:00:00.123Z" to @out. */
 #define CLOCK_TEXT_SIZE 40
 void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE]);
+
+/* Is @text the start of such a time, the whole date at least, and is there that day? */
+bool clock_is_time(const char *text);
 
 #endif

@@ -42,26 +42,9 @@ struct audit_view {
 
 /* ---- the command line ---- */
 
-/* Is @text, which has the form of the start of a time, the start of one that there is? */
-static bool cli_audit_is_time(const char *text)
-{
-	char whole[] = "2000-01-01T00:00:00";
-	size_t len = strlen(text);
-	struct tm given = { 0 }, real;
-
-	memcpy(whole, text, len < strlen(whole) ? len : strlen(whole));
-	if (!strptime(whole, "%Y-%m-%dT%H:%M:%S", &given))
-		return false;
-	real = given;
-	timegm(&real); /* makes 30 February a day of March */
-	return real.tm_mday == given.tm_mday;
-}
-
 /* Write @text, a time or how long ago, to @out. 0 or -1. */
 static int cli_audit_read_time(const char *text, char out[CLOCK_TEXT_SIZE])
 {
-	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
-	size_t len = strlen(text);
 	int64_t ago_ms;
 
 	if (!quantity_parse(text, QUANTITY_SECONDS, &ago_ms) && !strchr(text, '-')) {
@@ -69,12 +52,7 @@ static int cli_audit_read_time(const char *text, char out[CLOCK_TEXT_SIZE])
 		clock_wall_text(clock_wall_ms() - ago_ms, out);
 		return 0;
 	}
-	if (len < strlen("2026-11-21") || len > strlen(form))
-		return -1;
-	for (size_t i = 0; i < len; i++)
-		if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
-			return -1;
-	if (!cli_audit_is_time(text))
+	if (!clock_is_time(text))
 		return -1;
 	strcpy(out, text);
 	return 0;

@@ -51,6 +51,21 @@ static void test_clock_text_of_each_day(void **state)
 	}
 }
 
+static void test_clock_is_time(void **state)
+{
+	static const char *const good[] = { "2026-11-21", "2028-02-29", "2026-11-21T0", "2026-11-21T08:00",
+					    "2026-11-21T08:00:00.123Z" };
+	static const char *const bad[] = { "", "2026-11", "2026-02-30", "2027-02-29", "2026-13-01",
+					   "2026-00-01", "2026-11-21T24:00", "2026-11-21 08:00",
+					   "2026-11-21T08:00:00.123Z1", "26-11-21xx" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(clock_is_time(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(clock_is_time(bad[i]));
+}
+
 static void test_clock_goes_forward_and_units_agree(void **state)
 {
 	struct timespec nap = { .tv_nsec = 2000000 };
@@ -69,6 +84,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clock_text_of_known_times),
 		cmocka_unit_test(test_clock_text_of_each_day),
+		cmocka_unit_test(test_clock_is_time),
 		cmocka_unit_test(test_clock_goes_forward_and_units_agree),
 	};
 

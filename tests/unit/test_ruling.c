@@ -546,6 +546,8 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"program\":\"x\",\"stdin\":true,\"decision\":\"deny\"}", "allow only" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"until\":\"2027-13-01\",\"decision\":\"deny\"}",
 		  "no date" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"until\":\"2027-02-29\",\"decision\":\"deny\"}",
+		  "no date" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"capability\":\"process.kill\",\"decision\":\"deny\"}",
 		  "neither process.run" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"y\"]}",
