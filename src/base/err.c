@@ -55,6 +55,18 @@ int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 	return err_fill(e, type, sys, message);
 }
 
+int err_invalid(struct err *e, const char *parameter, const char *fmt, ...)
+{
+	char message[sizeof(e->message)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_format_cut(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	err_fill(e, ERR_INVALID_PARAMS, 0, message);
+	return err_parameter(e, parameter);
+}
+
 int err_prefix(struct err *e, const char *fmt, ...)
 {
 	char message[2 * sizeof(e->message)];

@@ -56,6 +56,10 @@ int err_set(struct err *e, enum err_type type, const char *fmt, ...)
 int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* As err_set() with InvalidParams, and name the parameter of the call that is to blame. */
+int err_invalid(struct err *e, const char *parameter, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Put a text before the message of an error already set; of a long message the end is cut. Returns
  * -1. */
 int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -63,7 +67,7 @@ int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf
 /* Set the hint of an error already set. Returns -1. */
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Name the parameter of the call that is to blame, in details. Returns -1. */
+/* Name the parameter that is to blame for an error already set, in details. Returns -1. */
 int err_parameter(struct err *e, const char *name);
 
 /* Add a member to details; steals @value (NULL is ignored). */

@@ -67,8 +67,7 @@ int command_decode(const json_t *params, const char *name, const char *encoding,
 	*bytes = base64_decode(text, *len, len);
 	if (*bytes)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "%s is not base64, but %s is \"base64\"", name, encoding);
-	err_parameter(e, name);
+	err_invalid(e, name, "%s is not base64, but %s is \"base64\"", name, encoding);
 	return err_hint(e, "Send RFC 4648 base64 with padding and without line breaks, or "
 			   "%s \"utf8\"", encoding);
 }

@@ -44,9 +44,10 @@ static int process_delete_prepare(struct cap_call *call, struct err *e)
 	r->task_free = process_delete_task_free;
 	if (one != many)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, one ? "process_id and state_filter exclude each other"
-					   : "neither process_id nor state_filter is given");
-	err_parameter(e, one ? "state_filter" : "process_id");
+	if (one)
+		err_invalid(e, "state_filter", "process_id and state_filter exclude each other");
+	else
+		err_invalid(e, "process_id", "neither process_id nor state_filter is given");
 	return err_hint(e, "Give process_id for one run, or state_filter (all, completed, killed, "
 			   "timed_out) for all finished runs of that state.");
 }

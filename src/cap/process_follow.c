@@ -20,16 +20,14 @@ static int process_follow_check_from(const json_t *from, struct err *e)
 	json_t *value;
 
 	if (text && strcmp(text, "start") && strcmp(text, "now")) {
-		err_set(e, ERR_INVALID_PARAMS, "from cannot be \"%.64s\"", text);
-		err_parameter(e, "from");
+		err_invalid(e, "from", "from cannot be \"%.64s\"", text);
 		return err_hint(e, "Use start, now, or the offsets to go on from: "
 				   "{\"stdout\": 4096, \"stderr\": 0}.");
 	}
 	json_object_foreach((json_t *)(uintptr_t)from, name, value) {
 		if (!strcmp(name, "stdout") || !strcmp(name, "stderr"))
 			continue;
-		err_set(e, ERR_INVALID_PARAMS, "from has the unknown member `%.64s`", name);
-		err_parameter(e, "from");
+		err_invalid(e, "from", "from has the unknown member `%.64s`", name);
 		return err_hint(e, "Its members are stdout and stderr.");
 	}
 	return 0;
@@ -57,9 +55,8 @@ static int process_follow_read_from(const struct req *r, const struct proc *p, i
 	spec->from[stream] = (uint64_t)json_get_int(from, name, 0);
 	if (spec->from[stream] <= o->total)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "from: %s has %llu bytes by now, so nothing is at %llu",
-		name, (unsigned long long)o->total, (unsigned long long)spec->from[stream]);
-	err_parameter(e, "from");
+	err_invalid(e, "from", "from: %s has %llu bytes by now, so nothing is at %llu",
+		    name, (unsigned long long)o->total, (unsigned long long)spec->from[stream]);
 	err_detail(e, "stream", json_string(name));
 	err_detail(e, "size", json_integer((json_int_t)o->total));
 	return err_hint(e, "Use an offset up to that size, or \"now\".");

@@ -68,9 +68,8 @@ static int process_input_check_size(const struct config *config, size_t len, str
 
 	if (len <= (size_t)max)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "data has %zu bytes; one call takes at most %" PRId64
-		" (limits.input_bytes)", len, max);
-	err_parameter(e, "data");
+	err_invalid(e, "data", "data has %zu bytes; one call takes at most %" PRId64
+		    " (limits.input_bytes)", len, max);
 	return err_hint(e, "Send it in several calls.");
 }
 
@@ -118,8 +117,7 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 	if (command_decode(r->params, "data", "encoding", &t->bytes, &t->len, e))
 		return -1;
 	if (!t->bytes && !t->close) {
-		err_set(e, ERR_INVALID_PARAMS, "there is neither data nor close: true");
-		err_parameter(e, "data");
+		err_invalid(e, "data", "there is neither data nor close: true");
 		return err_hint(e, "Give the text as data; end a line with \\n.");
 	}
 	call->event.input = t->bytes;

@@ -49,9 +49,8 @@ static int process_kill_read_signal(const json_t *params, int *number, struct er
 	*number = names_signal_number(json_get_str(params, "signal", "SIGTERM"));
 	if (*number)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "signal names no signal: %.64s",
-		json_get_str(params, "signal", ""));
-	err_parameter(e, "signal");
+	err_invalid(e, "signal", "signal names no signal: %.64s",
+		    json_get_str(params, "signal", ""));
 	return err_hint(e, "Use a name like SIGTERM, TERM or SIGKILL, or a number from 1 to 64");
 }
 

@@ -54,8 +54,7 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 	else if (json_get_int(r->params, "wait_ms", 0))
 		with = "wait_ms";
 	if (with) {
-		err_set(e, ERR_INVALID_PARAMS, "grep and %s exclude each other", with);
-		err_parameter(e, with);
+		err_invalid(e, with, "grep and %s exclude each other", with);
 		return err_hint(e,
 				"Leave out %s: grep searches all that is kept, or from offset on; "
 				"max_matches and context bound what it shows.", with);
@@ -75,9 +74,7 @@ static int process_logs_check_page(const struct cap_call *call, struct err *e)
 		if (!value || schema_is_default(call->row->input, names[i], value) ||
 		    (json_is_number(value) && json_number_value(value) == 0))
 			continue;
-		err_set(e, ERR_INVALID_PARAMS, "%s is for a search, and there is no grep",
-			names[i]);
-		err_parameter(e, names[i]);
+		err_invalid(e, names[i], "%s is for a search, and there is no grep", names[i]);
 		return err_hint(e, "Add grep, or leave %s out.", names[i]);
 	}
 	return 0;
@@ -89,20 +86,18 @@ static int process_logs_check(const struct logs_task *t, struct err *e)
 	bool has_offset = t->out_offset || t->err_offset;
 
 	if (t->has_tail && (has_offset || t->since)) {
-		err_set(e, ERR_INVALID_PARAMS, "tail_lines and %s exclude each other",
-			t->since ? "since" : "an offset");
-		err_parameter(e, "tail_lines");
+		err_invalid(e, "tail_lines", "tail_lines and %s exclude each other",
+			    t->since ? "since" : "an offset");
 		return err_hint(e, "Give tail_lines for the end, or %s for a page.",
 				t->since ? "since" : "offset");
 	}
 	if (t->combined && has_offset) {
-		err_set(e, ERR_INVALID_PARAMS, "stream combined has no offset: it goes by since");
-		err_parameter(e, t->out_offset ? "offset" : "stderr_offset");
+		err_invalid(e, t->out_offset ? "offset" : "stderr_offset",
+			    "stream combined has no offset: it goes by since");
 		return err_hint(e, "Give since, 0 or the next_since of the page before.");
 	}
 	if (!t->combined && t->since) {
-		err_set(e, ERR_INVALID_PARAMS, "since is for stream combined");
-		err_parameter(e, "since");
+		err_invalid(e, "since", "since is for stream combined");
 		return err_hint(e, "Give stream as combined, or offset instead of since.");
 	}
 	return 0;

@@ -10,13 +10,8 @@ static enum cap_outcome process_resize_start(struct cap_call *call)
 	int64_t cols = json_get_int(params, "cols", 0), rows = json_get_int(params, "rows", 0);
 	struct jsonw *w;
 
-	if (!p)
+	if (!p || proc_resize(p, (unsigned)cols, (unsigned)rows, call->e))
 		return CAP_FAILED;
-	if (proc_resize(p, (unsigned)cols, (unsigned)rows, call->e)) {
-		if (call->e->type == ERR_INVALID_PARAMS)
-			err_parameter(call->e, "process_id");
-		return CAP_FAILED;
-	}
 	w = req_result(call->r);
 	jsonw_str(w, "process_id", p->id);
 	jsonw_int(w, "cols", cols);

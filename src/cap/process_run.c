@@ -94,9 +94,8 @@ static int process_run_read_bound(const struct run_bound *b, const json_t *param
 	double seconds = json_get_num(params, b->parameter, -1);
 
 	if (b->most && seconds > (double)b->most) {
-		err_set(e, ERR_INVALID_PARAMS, "%s is %g seconds, and the operator allows at most "
-			"%lld", b->parameter, seconds, (long long)b->most);
-		err_parameter(e, b->parameter);
+		err_invalid(e, b->parameter, "%s is %g seconds, and the operator allows at most "
+			    "%lld", b->parameter, seconds, (long long)b->most);
 		return err_hint(e, "Ask for at most %lld seconds; the operator can raise %s.",
 				(long long)b->most, b->option);
 	}
@@ -183,9 +182,8 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 	const struct cap_row *row = cap_find(call->c, "process.follow");
 
 	if (!call->r->dialect->events) {
-		err_set(e, ERR_INVALID_PARAMS,
-			"follow is for plain JSON-RPC, where events are notifications");
-		err_parameter(e, "follow");
+		err_invalid(e, "follow",
+			    "follow is for plain JSON-RPC, where events are notifications");
 		return err_hint(e, "Leave it out: process.monitor and process.logs wait for the "
 				   "end and for more output with wait_ms.");
 	}
@@ -234,9 +232,8 @@ static int process_run_read_terminal(const struct cap_call *call, struct run_tas
 		t->terminal.take_ctx = r->dialect->ctx;
 		t->terminal.start.settings = r->dialect->terminal_settings;
 	} else if (size) {
-		err_set(e, ERR_INVALID_PARAMS, "%s is the size of a terminal, and there is no "
-			"tty: true", size);
-		err_parameter(e, size);
+		err_invalid(e, size, "%s is the size of a terminal, and there is no "
+			    "tty: true", size);
 		return err_hint(e, "Set tty to true, or leave %s out.", size);
 	}
 	return 0;

@@ -58,8 +58,7 @@ static int process_wait_prepare(struct cap_call *call, struct err *e)
 	t->any = !strcmp(json_get_str(r->params, "mode", "all"), "any");
 	if (json_array_size(json_object_get(r->params, "process_ids")))
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "process_ids is empty");
-	err_parameter(e, "process_ids");
+	err_invalid(e, "process_ids", "process_ids is empty");
 	return err_hint(e, "Name 1 to %d runs; process.list shows all.", RUNS_MAX);
 }
 

@@ -173,12 +173,10 @@ static int run_key_fail_other(struct proctab *procs, const struct run_key *key, 
 {
 	const struct proc *p = key->seq ? proctab_get(procs, key->seq) : NULL;
 
-	err_set(e, ERR_INVALID_PARAMS,
-		"idempotency_key stands for a call with other parameters%s%s", p ? ": " : "",
-		p ? p->id : "");
+	err_invalid(e, "idempotency_key", "idempotency_key stands for a call with other "
+		    "parameters%s%s", p ? ": " : "", p ? p->id : "");
 	if (p)
 		err_detail(e, "process_id", json_string(p->id));
-	err_parameter(e, "idempotency_key");
 	return err_hint(e, "Use a new idempotency_key for another command. A repeat has the "
 			   "parameters of the first call; only intent and yield_ms may differ.");
 }

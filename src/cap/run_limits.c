@@ -47,10 +47,9 @@ static int run_limits_check_fraction(double fraction, struct err *e)
 {
 	if (fraction >= CPU_MIN)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "cpu_limit must be at least %g of one core, not %g", CPU_MIN,
-		fraction);
-	err_hint(e, "cpu_limit is a fraction of one core: 0.5 is half of one, 2 is two.");
-	return err_parameter(e, "cpu_limit");
+	err_invalid(e, "cpu_limit", "cpu_limit must be at least %g of one core, not %g", CPU_MIN,
+		    fraction);
+	return err_hint(e, "cpu_limit is a fraction of one core: 0.5 is half of one, 2 is two.");
 }
 
 /* Rounded up, but not for the noise of a double. By hand: ceil() would be the one reason to load
@@ -77,14 +76,11 @@ static int run_limits_read_cpu(const struct config *config, const json_t *params
 				  allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS,
-		"cpu_limit %.15g is above the allowance of %.15g of one core (limits.cpu_percent)",
-		fraction, (double)allowance / 1000);
-	err_hint(e, "Ask for at most %.15g; agent.session shows the allowances.",
-		 (double)allowance / 1000);
-	err_parameter(e, "cpu_limit");
+	err_invalid(e, "cpu_limit", "cpu_limit %.15g is above the allowance of %.15g of one core "
+		    "(limits.cpu_percent)", fraction, (double)allowance / 1000);
 	err_detail(e, "allowance", json_real((double)allowance / 1000));
-	return -1;
+	return err_hint(e, "Ask for at most %.15g; agent.session shows the allowances.",
+			(double)allowance / 1000);
 }
 
 static int64_t run_limits_memory_option(const struct config *config, enum config_key key)
@@ -106,14 +102,11 @@ static int run_limits_read_memory(const struct config *config, const json_t *par
 				  allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS,
-		"memory_limit %" PRId64 " is above the allowance of %" PRId64
-		" bytes (limits.memory_bytes)",
-		asked, allowance);
-	err_hint(e, "Ask for at most %" PRId64 "; agent.session shows the allowances.", allowance);
-	err_parameter(e, "memory_limit");
+	err_invalid(e, "memory_limit", "memory_limit %" PRId64 " is above the allowance of %" PRId64
+		    " bytes (limits.memory_bytes)", asked, allowance);
 	err_detail(e, "allowance", json_integer(allowance));
-	return -1;
+	return err_hint(e, "Ask for at most %" PRId64 "; agent.session shows the allowances.",
+			allowance);
 }
 
 void run_limits_drop_usual(const struct config *config, json_t *params)
@@ -138,9 +131,8 @@ void run_limits_drop_usual(const struct config *config, json_t *params)
 
 static int run_limits_bad(struct err *e, const char *name, const char *problem)
 {
-	err_set(e, ERR_INVALID_PARAMS, "limits.%.64s %s", name, problem);
-	err_hint(e, KINDS_HINT);
-	return err_parameter(e, "limits");
+	err_invalid(e, "limits", "limits.%.64s %s", name, problem);
+	return err_hint(e, KINDS_HINT);
 }
 
 static int run_limits_unknown_kind(const char *name, struct err *e)

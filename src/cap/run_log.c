@@ -22,8 +22,7 @@ int run_log_check(const json_t *params, struct err *e)
 {
 	if (run_log_wanted(params) || !run_log_truncates(params))
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "log_mode says how log_file is written, and there is none");
-	err_parameter(e, "log_mode");
+	err_invalid(e, "log_mode", "log_mode says how log_file is written, and there is none");
 	return err_hint(e, "Add log_file, or leave log_mode out.");
 }
 

@@ -6,9 +6,8 @@ static int server_metrics_prepare(struct cap_call *call, struct err *e)
 {
 	if (!json_object_get(call->r->params, "interval_ms") || call->r->dialect->events)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS,
-		"interval_ms asks for notifications, which MCP has no form for");
-	err_parameter(e, "interval_ms");
+	err_invalid(e, "interval_ms",
+		    "interval_ms asks for notifications, which MCP has no form for");
 	return err_hint(e, "Leave it out and call again for newer figures.");
 }
 

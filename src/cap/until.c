@@ -96,15 +96,13 @@ static int until_check_arguments(const json_t *params, enum until_kind kind, str
 		unsigned other = (unsigned)__builtin_ctz(arguments[i].kinds);
 
 		if (given && !fits && (arguments[i].required || !until_is_usual(given))) {
-			err_set(e, ERR_INVALID_PARAMS, "%s does not go with until: \"%s\"", name,
-				kinds[kind]);
-			err_parameter(e, name);
+			err_invalid(e, name, "%s does not go with until: \"%s\"", name,
+				    kinds[kind]);
 			return err_hint(e, "Add until: \"%s\", or leave out %s.", kinds[other],
 					name);
 		}
 		if (!given && fits && arguments[i].required) {
-			err_set(e, ERR_INVALID_PARAMS, "until: \"%s\" needs %s", kinds[kind], name);
-			err_parameter(e, name);
+			err_invalid(e, name, "until: \"%s\" needs %s", kinds[kind], name);
 			return err_hint(e, "Add %s.", name);
 		}
 	}

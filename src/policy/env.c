@@ -161,13 +161,13 @@ static int env_check_name(const char *name, const json_t *value, struct err *e)
 	const char *text = json_string_value(value);
 
 	if (name[0] == '\0')
-		return err_set(e, ERR_INVALID_PARAMS, "environment: a name is empty");
+		return err_invalid(e, "environment", "environment: a name is empty");
 	if (strchr(name, '='))
-		return err_set(e, ERR_INVALID_PARAMS,
-			       "environment: the name \"%.64s\" has a '=' in it", name);
+		return err_invalid(e, "environment",
+				   "environment: the name \"%.64s\" has a '=' in it", name);
 	if (!text || strlen(text) != json_string_length(value))
-		return err_set(e, ERR_INVALID_PARAMS,
-			       "environment: \"%.64s\" is not a string without NUL", name);
+		return err_invalid(e, "environment",
+				   "environment: \"%.64s\" is not a string without NUL", name);
 	return 0;
 }
 
@@ -178,7 +178,7 @@ int env_check_names(const json_t *request, struct err *e)
 
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
 		if (env_check_name(name, value, e))
-			return err_parameter(e, "environment");
+			return -1;
 	return 0;
 }
 
@@ -193,9 +193,8 @@ static int env_check_shell_names(const json_t *request, struct err *e)
 	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
 		if (strspn(name, LETTERS) && !name[strspn(name, LETTERS "0123456789")])
 			continue;
-		err_set(e, ERR_INVALID_PARAMS,
-			"environment: a shell may drop the name \"%.64s\"", name);
-		err_parameter(e, "environment");
+		err_invalid(e, "environment",
+			    "environment: a shell may drop the name \"%.64s\"", name);
 		return err_hint(e, "Shells keep names of letters, digits and underscores that do "
 				   "not begin with a digit. Use such a name, or give the program "
 				   "as command and its arguments as args.");

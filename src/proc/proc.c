@@ -689,7 +689,7 @@ int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e)
 	    (proc_has_terminal(p) && !pump_open(&p->live->out) && !p->live->awaited.start.cols))
 		return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended", p->id);
 	if (!proc_has_terminal(p)) {
-		err_set(e, ERR_INVALID_PARAMS, "%s has no terminal", p->id);
+		err_invalid(e, "process_id", "%s has no terminal", p->id);
 		return err_hint(e, "Start the command with tty: true, and cols and rows.");
 	}
 	p->out.screen = (struct screen_size){ (uint16_t)cols, (uint16_t)rows };

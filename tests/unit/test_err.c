@@ -95,6 +95,21 @@ static void test_err_details_collect_and_skip_null(void **state)
 	err_release(&e);
 }
 
+static void test_err_invalid_names_the_parameter(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	err_set(&e, ERR_SPAWN_FAILED, "before");
+	err_detail(&e, "old", json_true());
+	assert_int_equal(err_invalid(&e, "timeout", "%s is %d", "timeout", 5), -1);
+	assert_int_equal(e.type, ERR_INVALID_PARAMS);
+	assert_string_equal(e.message, "timeout is 5");
+	assert_int_equal(json_object_size(e.details), 1);
+	assert_string_equal(json_string_value(json_object_get(e.details, "parameter")), "timeout");
+	err_release(&e);
+}
+
 static void test_err_names_of_errno(void **state)
 {
 	(void)state;
@@ -173,6 +188,7 @@ int main(void)
 		cmocka_unit_test(test_err_long_text_is_cut_at_a_character_and_keeps_the_reason),
 		cmocka_unit_test(test_err_prefix_keeps_the_rest_and_cuts_the_end),
 		cmocka_unit_test(test_err_details_collect_and_skip_null),
+		cmocka_unit_test(test_err_invalid_names_the_parameter),
 		cmocka_unit_test(test_err_names_of_errno),
 		cmocka_unit_test(test_err_rows_match_the_enum),
 		cmocka_unit_test(test_err_retryable_is_of_the_case),
