@@ -186,12 +186,6 @@ static char *setup_find_file(const struct setup *s, struct err *e)
 	return path;
 }
 
-/* What the host needs, into the empty @text. */
-static int setup_snippet(const struct setup *s, struct buf *text, struct err *e)
-{
-	return setup_host_snippet(s->host, s->argv, text, e);
-}
-
 static char *setup_note(const struct setup *s)
 {
 	const char *by = s->over || s->workspace_option ? NULL : s->host->named_by;
@@ -210,7 +204,7 @@ static int setup_print_document(const struct setup *s, const char *path, struct 
 	int failed;
 
 	buf_init(&text, TEXT_MAX);
-	failed = setup_snippet(s, &text, e);
+	failed = setup_host_snippet(s->host, s->argv, &text, e);
 	if (!failed)
 		setup_print_json(json_pack("{s:s, s:s, s:s?, s:s%, s:s, s:b}", "host",
 					   s->host->name, "title", s->host->title, "file", path,
@@ -236,7 +230,7 @@ static int setup_print(struct setup *s, struct err *e)
 	if (s->json)
 		return setup_print_document(s, path, e);
 	buf_init(&text, TEXT_MAX);
-	failed = setup_snippet(s, &text, e);
+	failed = setup_host_snippet(s->host, s->argv, &text, e);
 	if (!failed) {
 		fwrite(text.data, 1, text.len, stdout);
 		if (path)

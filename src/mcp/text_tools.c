@@ -177,38 +177,31 @@ void text_monitor(struct text *t)
 
 /* ---- process.list and process.wait ---- */
 
-static bool text_tools_succeeded(const struct text *t, const struct outline_value *run)
+/* A line for @run, if there is room for it beside @kept bytes. */
+static bool text_tools_add_run(struct text *t, const struct outline_value *run, size_t kept)
 {
-	return text_has(t, run, "exit_code") && !text_number(t, run, "exit_code");
+	if (t->left <= TEXT_MARK_BYTES + LIST_COMMAND_MAX + kept)
+		return false;
+	text_put_member(t, text_member(t, run, "process_id"));
+	text_add(t, " ");
+	text_add_verdict(t, run);
+	text_tools_add_alive(t, run);
+	text_add(t, ": ");
+	text_add_one_line(t, text_member(t, run, "command"), LIST_COMMAND_MAX);
+	text_add(t, "\n");
+	return true;
 }
 
-static bool text_tools_failed(const struct text *t, const struct outline_value *run)
-{
-	return !text_tools_succeeded(t, run);
-}
-
-/* A line for each run in the array @all of which @wanted is true (NULL: each), as long as there is
- * room beside @kept bytes. Returns how many. */
-static int64_t text_tools_add_runs(struct text *t, const struct outline_value *all, size_t kept,
-				   bool (*wanted)(const struct text *t,
-						  const struct outline_value *run))
+/* Lines for those of the array @ended that succeeded, or that did not. Returns how many. */
+static int64_t text_tools_add_ended(struct text *t, const struct outline_value *ended, size_t kept,
+				    bool success)
 {
 	const struct outline_value *v = NULL;
 	int64_t shown = 0;
 
-	while ((v = outline_next(&t->a->result->outline, all, v)) &&
-	       t->left > TEXT_MARK_BYTES + LIST_COMMAND_MAX + kept) {
-		if (wanted && !wanted(t, v))
-			continue;
-		text_put_member(t, text_member(t, v, "process_id"));
-		text_add(t, " ");
-		text_add_verdict(t, v);
-		text_tools_add_alive(t, v);
-		text_add(t, ": ");
-		text_add_one_line(t, text_member(t, v, "command"), LIST_COMMAND_MAX);
-		text_add(t, "\n");
-		shown++;
-	}
+	while ((v = outline_next(&t->a->result->outline, ended, v)))
+		if (success == (text_has(t, v, "exit_code") && !text_number(t, v, "exit_code")))
+			shown += text_tools_add_run(t, v, kept);
 	return shown;
 }
 
@@ -235,8 +228,8 @@ void text_wait(struct text *t)
 	size_t kept = IDS_TEXT_SIZE * (size_t)(text_count(t, NULL, "forgotten") +
 					       text_count(t, NULL, "pending"));
 
-	shown = text_tools_add_runs(t, ended, kept, text_tools_failed);
-	shown += text_tools_add_runs(t, ended, kept, text_tools_succeeded);
+	shown = text_tools_add_ended(t, ended, kept, false);
+	shown += text_tools_add_ended(t, ended, kept, true);
 	text_tools_add_ids(t, "no longer known: ", "forgotten");
 	text_tools_add_ids(t, "still running: ", "pending");
 	if (shown < total)
@@ -252,9 +245,11 @@ void text_wait(struct text *t)
 
 void text_list(struct text *t)
 {
-	int64_t total = text_number(t, NULL, "total"), shown;
+	const struct outline_value *all = text_member(t, NULL, "processes"), *v = NULL;
+	int64_t total = text_number(t, NULL, "total"), shown = 0;
 
-	shown = text_tools_add_runs(t, text_member(t, NULL, "processes"), 0, NULL);
+	while ((v = outline_next(&t->a->result->outline, all, v)) && text_tools_add_run(t, v, 0))
+		shown++;
 	if (!total)
 		text_add(t, "no processes");
 	else if (shown < total)
