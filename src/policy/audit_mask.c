@@ -112,12 +112,13 @@ bool audit_mask_begins_word(const struct audit_mask *m, const char *p)
 	return p - 1 == m->text || strchr(" \t\n=", p[-2]);
 }
 
-/* @whole: what is quoted with the value belongs to it. */
-static struct audit_reach audit_mask_reach(const struct audit_place *at, bool whole, bool data)
+/* Of the value at @at. @whole: what is quoted with it belongs to it. */
+static struct audit_reach audit_mask_reach(const struct audit_mask *m, const struct audit_place *at,
+					   bool whole, bool data)
 {
 	unsigned depth = audit_quote_depth(&at->quote);
 
-	if (whole)
+	if (whole || audit_mask_begins_argument(m, at->p))
 		return (struct audit_reach){ .stop = depth ? depth - 1 : 0 };
 	return (struct audit_reach){ .stop = depth, .data = data || depth };
 }
@@ -248,41 +249,39 @@ static void audit_mask_hide_value(struct audit_mask *m, const char *from, const 
 		audit_mask_hide(m, from, to);
 }
 
+/* Mask from @from to the end of the value at @at. False: there is none. */
+static bool audit_mask_until_end(struct audit_mask *m, const char *from, struct audit_place at,
+				 struct audit_reach reach, bool data)
+{
+	const char *end = audit_mask_later(audit_mask_find_end(at, reach),
+					   at.p + audit_mask_least_len(at.p, data));
+
+	if (end == from || audit_mask_is_empty(at))
+		return false;
+	audit_mask_hide_value(m, from, end);
+	return true;
+}
+
 bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool data)
 {
 	const char *secret = value + audit_mask_scheme_len(m, value);
 	struct audit_place at = audit_mask_place(m, secret);
-	struct audit_reach reach =
-		audit_mask_reach(&at, whole || audit_mask_begins_argument(m, secret), data);
-	const char *end = audit_mask_find_end(at, reach);
+	struct audit_reach reach = audit_mask_reach(m, &at, whole, data);
 
-	if (audit_mask_is_empty(at))
-		return false;
-	end = audit_mask_later(end, secret + audit_mask_least_len(secret, reach.data));
-	if (end == value)
-		return false;
-	audit_mask_hide_value(m, value, end);
-	return true;
+	return audit_mask_until_end(m, value, at, reach, reach.data);
 }
 
 bool audit_mask_pair(struct audit_mask *m, const char *value, bool whole)
 {
 	struct audit_place at = audit_mask_place(m, value);
-	struct audit_reach reach =
-		audit_mask_reach(&at, whole || audit_mask_begins_argument(m, value), false);
-	const char *end;
+	struct audit_reach reach = audit_mask_reach(m, &at, whole, false);
 
-	while (*at.p && at.p < value + AUDIT_MASK_NEAR && *at.p != ':' && !strchr(" \t\r\n", *at.p))
+	while (at.p < value + AUDIT_MASK_NEAR && !strchr(": \t\r\n", *at.p))
 		audit_mask_step_to(&at, at.p + 1);
 	if (*at.p != ':')
 		return false;
 	audit_mask_step_to(&at, at.p + 1);
-	end = audit_mask_find_end(at, reach);
-	end = audit_mask_later(end, at.p + audit_mask_least_len(at.p, true));
-	if (end == at.p)
-		return false;
-	audit_mask_hide_value(m, at.p, end);
-	return true;
+	return audit_mask_until_end(m, at.p, at, reach, true);
 }
 
 /* The end of what is at @at: of the quotes that it stands in, or of the line. Where it stands in
