@@ -65,10 +65,10 @@ static void gen_complete_values(const json_t *row, const char *before, struct bu
 		buf_addf(out, "%s%s", before, json_string_value(choice));
 }
 
-/* What the first word of @command is, or NULL. */
-static const char *gen_complete_operand(const json_t *command)
+/* The first one of @command, or NULL. */
+static const json_t *gen_complete_operand(const json_t *command)
 {
-	return gen_member(json_array_get(json_object_get(command, "operands"), 0), "kind");
+	return json_array_get(json_object_get(command, "operands"), 0);
 }
 
 /* "show validate schema": what may stand for @operand; nothing unless it is a choice. */
@@ -130,17 +130,13 @@ static void gen_complete_starters(const struct gen *g, const char *before, struc
 
 /* ---- bash ---- */
 
-/* A choice comes with its words. */
-static void gen_complete_bash_operand(const json_t *command, struct buf *out)
+/* What an option or an operand takes. A choice comes with its words. */
+static void gen_complete_bash_kind(const char *name, const json_t *row, struct buf *out)
 {
-	const char *kind = gen_complete_operand(command);
-
-	if (!kind)
-		return;
-	buf_addf(out, "\t%s) echo %s", gen_member(command, "name"), kind);
-	if (!strcmp(kind, "choice")) {
+	buf_addf(out, "\t%s) echo %s", name, gen_member(row, "kind"));
+	if (!strcmp(gen_member(row, "kind"), "choice")) {
 		buf_addc(out, ' ');
-		gen_complete_choices(json_array_get(json_object_get(command, "operands"), 0), out);
+		gen_complete_choices(row, out);
 	}
 	buf_adds(out, " ;;\n");
 }
@@ -159,19 +155,20 @@ static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 	}
 	buf_adds(out, "\tesac\n}\n\n# What the first word of a command is.\n"
 		      "_procpen_operand()\n{\n\tcase $1 in\n");
-	json_array_foreach(gen_cli_commands(g), i, command)
-		gen_complete_bash_operand(command, out);
+	json_array_foreach(gen_cli_commands(g), i, command) {
+		const json_t *operand = gen_complete_operand(command);
+
+		if (operand)
+			gen_complete_bash_kind(gen_member(command, "name"), operand, out);
+	}
 	buf_adds(out, "\tesac\n}\n");
 }
 
 static void gen_complete_bash_choice(const struct gen *g, json_t *option, void *out)
 {
 	(void)g;
-	if (strcmp(gen_member(option, "kind"), "choice"))
-		return;
-	buf_addf(out, "\t%s) echo choice ", gen_member(option, "name"));
-	gen_complete_choices(option, out);
-	buf_adds(out, " ;;\n");
+	if (!strcmp(gen_member(option, "kind"), "choice"))
+		gen_complete_bash_kind(gen_member(option, "name"), option, out);
 }
 
 static void gen_complete_bash_kinds(const struct gen *g, struct buf *out)
@@ -465,7 +462,7 @@ static void gen_complete_fish_settings(const struct gen *g, struct buf *out)
 
 static void gen_complete_fish_command(const struct gen *g, const json_t *command, struct buf *out)
 {
-	const json_t *operand = json_array_get(json_object_get(command, "operands"), 0);
+	const json_t *operand = gen_complete_operand(command);
 	const char *name = gen_member(command, "name");
 	struct gen_complete_fish fish = { .out = out, .command = name };
 
