@@ -288,6 +288,9 @@ static void text_logs_matches(struct text *t)
 		shown++;
 	}
 	text_logs_add_all_evicted(t, ", and were not searched");
+	if (!total && text_is(t, NULL, "state", "running"))
+		text_add(t, "[still running; process_monitor with \"until\":\"pattern\" waits "
+			    "for one]");
 	if (shown >= total)
 		return;
 	text_add(t, "[... %" PRId64 " of %" PRId64 " shown, the next: ", shown, total);

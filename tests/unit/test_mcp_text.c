@@ -421,6 +421,8 @@ static void test_mcp_text_of_matches(void **state)
 		   "0\n1:FAIL\n[... 2 of 7 shown, the next: process_logs {\"process_id\":\"p1\","
 		   "\"stream\":\"stderr\",\"offset\":40,\"grep\":\"FAIL\"} ...]");
 	check_page("{}", "{\"matches\":[],\"matches_total\":0}", "0 matches\n");
+	check_page("{}", "{\"state\":\"running\",\"matches\":[],\"matches_total\":0}",
+		   "0 matches\n[still running; process_monitor with \"until\":\"pattern\" waits for one]");
 	check_page("{\"grep\":\"E\"}", "{\"matches\":[],\"matches_total\":0,"
 					"\"stdout_evicted\":[5,90]}",
 		   "0 matches\n[... bytes 5 to 90 of stdout are no longer kept, and were not "
