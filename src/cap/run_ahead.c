@@ -9,9 +9,10 @@ void run_ahead(struct cap *c)
 	struct run_limits limits;
 	struct user user = { .name = NULL };
 	struct err e = ERR_INIT;
+	const struct cap_row *run = cap_find(c, "process.run");
 	json_t *none = json_object();
 
-	if (cap_tier(c, cap_find(c, "process.run")) != TIER_DENY &&
+	if (run && cap_tier(c, run) != TIER_DENY &&
 	    !run_limits_read(c->config, none, &limits, &usual, &e) &&
 	    !run_user_read(c->config, NULL, &user, &usual, &e))
 		proctab_make_ready(c->procs, &usual);

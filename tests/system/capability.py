@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from client import ROOT, Skip, check, equal
@@ -102,6 +103,28 @@ def test_one_schema_and_one_file():
             os.unlink(os.path.join(folder, name))
         make(folder, "build/gen/stamp", "build/files")
         equal(generated(folder), before, "what is made of them after they were removed")
+
+
+@suite.test()
+def test_none_is_taken_for_granted():
+    """The fixture of the conformance suite has its own ones, and a sandbox is made ahead in the
+    silence behind the first words."""
+    fixture = ROOT / "build" / "procpen-fixture"
+    if not fixture.exists():
+        raise Skip("build/procpen-fixture is missing: not built with make fixture")
+    with tempfile.TemporaryDirectory(prefix="procpen-capability-") as folder:
+        os.mkdir(os.path.join(folder, "workspace"))
+        with subprocess.Popen([fixture, "serve", "--workspace", os.path.join(folder, "workspace"),
+                               "--state-dir", os.path.join(folder, "state")], text=True, bufsize=1,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as server:
+            for number in range(1, 4):
+                server.stdin.write('{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number)
+                line = server.stdout.readline()
+                check('"id":%d' % number in line, "ping %d: %r" % (number, line))
+                time.sleep(0.3)
+            server.stdin.close()
+            equal(server.wait(60), 0, "its status")
 
 
 if __name__ == "__main__":
