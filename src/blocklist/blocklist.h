@@ -28,6 +28,7 @@ struct blocklist_run {
 	struct shell_text program;      /* its name without the folder */
 	const uint8_t *program_kind;    /* enum shell_kind of each byte; NULL: all literal */
 	const struct path_dir *directory; /* where it runs (blocklist/path.h) */
+	bool has_moved;   /* by a cd or the like, even if it came back */
 	const struct shell_assign *assigns, *more_assigns; /* variables set for it, in two parts */
 	size_t assign_count, more_assign_count;
 	uint32_t at;      /* the last place of the text where a command began */

@@ -38,6 +38,7 @@
 
 /* The working directory, and what cd - and popd go back to. */
 struct directories {
+	bool moved;
 	struct path_dir now, before;
 	const struct pushed *pushed;
 };
@@ -140,6 +141,7 @@ static void evaluate_clear_list(struct evaluation *e, struct evaluation_frame *f
 
 static void evaluate_note_directory(const struct evaluation *e, struct directories *to)
 {
+	to->moved = e->moved;
 	path_dir_copy(&to->now, &e->rules.dir);
 	path_dir_copy(&to->before, &e->before);
 	to->pushed = e->pushed;
@@ -147,6 +149,7 @@ static void evaluate_note_directory(const struct evaluation *e, struct directori
 
 static void evaluate_set_directory(struct evaluation *e, const struct directories *from)
 {
+	e->moved = from->moved;
 	path_dir_copy(&e->rules.dir, &from->now);
 	path_dir_copy(&e->before, &from->before);
 	e->pushed = from->pushed;
@@ -419,7 +422,8 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 {
 	const struct shell_command *c = place_command(at);
 	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
-				     .directory = &e->rules.dir, .assigns = at->assigns,
+				     .directory = &e->rules.dir, .has_moved = e->moved,
+				     .assigns = at->assigns,
 				     .assign_count = at->assign_count, .is_fed = at->input,
 				     .input = at->input };
 	bool foreign;
@@ -741,6 +745,7 @@ static void evaluate_chdir(struct evaluation *e, const struct action *a)
 {
 	struct path_dir before;
 
+	e->moved = true;
 	if ((a->flags & ACTION_POP) && !e->pushed)
 		return; /* it fails */
 	path_dir_copy(&before, &e->rules.dir);

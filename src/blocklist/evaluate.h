@@ -43,6 +43,7 @@ struct evaluation {
 	void *on_change_ctx;
 	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run); /* likewise */
 	void *on_run_ctx;
+	bool moved;             /* a cd came before, or a wrapper changes the directory */
 	struct path_dir before; /* rules.dir before the last cd */
 	const struct pushed *pushed; /* the newest */
 	uint32_t reached; /* the last place in the input where a command began */

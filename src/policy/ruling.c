@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "blocklist/path.h"
 #include "shell/words.h"
 
 /* Programs of one text that are looked up; each takes some hundred system calls. */
@@ -106,15 +105,6 @@ static bool ruling_covers_user(const struct ruling_state *s, const struct rule *
 	       (r->users && str_is_listed(s->request->user, (const char *const *)r->users));
 }
 
-/* A cd goes by names, and a link may lead elsewhere by the time that it is done. */
-static bool ruling_has_moved(const struct ruling_state *s, const struct blocklist_run *run)
-{
-	char here[512];
-
-	return !s->in->directory || !path_dir_text(run->directory, here, sizeof(here)) ||
-	       strcmp(here, s->in->directory);
-}
-
 /* Does the shell itself run @run, whatever program of the name is installed? */
 static bool ruling_is_builtin(const struct ruling_state *s, const struct blocklist_run *run)
 {
@@ -200,7 +190,8 @@ static const char *ruling_lacks(struct ruling_state *s, const struct rule *r,
 		return "it runs as a user that the rule does not name";
 	if (run->writes)
 		return "its output is redirected to a file";
-	if (r->directory && ruling_has_moved(s, run))
+	/* cd goes by names: it may fail, and a link may lead elsewhere by the time it is done. */
+	if (r->directory && run->has_moved)
 		return "a cd came before it";
 	return ruling_lacks_program(s, r, run);
 }

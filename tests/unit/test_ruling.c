@@ -452,6 +452,27 @@ static void test_ruling_exception_covers_what_it_names(void **state)
 	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* A cd may fail and .. may be behind a link, so what it comes back to is not known for certain. */
+static void test_ruling_exception_stays_in_its_directory(void **state)
+{
+	static const struct row rows[] = {
+		{ "ls; (cd /srv/prod); ls", "allow", "ls" },
+		{ "cd /srv/prod & ls", "allow", "cd" },
+		{ "cd /srv/prod; cd -; ls", "confirm", NULL },
+		{ "cd -P link; cd ..; ls", "confirm", NULL },
+		{ "cd /srv/prod; cd /srv/work/missing/..; ls", "confirm", NULL },
+		{ "cd sub; cd /srv/work; ls", "confirm", NULL },
+		{ "true && cd . && ls", "confirm", NULL },
+		{ "f() { cd -P link; cd ..; }; f; ls", "confirm", NULL },
+		{ "env -C link/.. ls", "confirm", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"cd\",\"program\":[\"cd\",\"true\",\"env\"],\"words\":\"*\",\"decision\":\"allow\"},"
+	     "{\"id\":\"ls\",\"program\":\"ls\",\"directory\":\"/srv/work\",\"decision\":\"allow\"}]", "");
+	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 static void test_ruling_exception_and_the_request(void **state)
 {
 	static const char *const none[] = { NULL }, *const dash_l[] = { "-l", NULL };
@@ -632,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_joins),
 		cmocka_unit_test(test_ruling_joins_as_many_as_are_named),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
+		cmocka_unit_test(test_ruling_exception_stays_in_its_directory),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
 		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
 		cmocka_unit_test(test_ruling_refuses_bad_rules),
