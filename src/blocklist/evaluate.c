@@ -58,6 +58,7 @@ struct script_run {
 	struct dataflow flows;
 	struct subshells subshells;
 	struct directories start; /* where the script begins */
+	bool keeps_directory;  /* a cd in it counts behind it: source */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
 	bool elsewhere;        /* as in struct place */
@@ -573,7 +574,10 @@ static bool evaluate_end_script(struct evaluation *e, struct evaluation_frame *f
 	const struct shell_script *s = &f->run->script;
 
 	f->more = NULL;
-	evaluate_set_directory(e, &f->run->start);
+	if (f->run->subshells.count)
+		evaluate_set_directory(e, &f->run->subshells.list[0].outside);
+	if (!f->run->keeps_directory)
+		evaluate_set_directory(e, &f->run->start);
 	if (s->trouble == SHELL_FINE || (s->trouble == SHELL_SYNTAX && f->run->lenient))
 		return false;
 	return evaluate_blocked(e, s->trouble == SHELL_SYNTAX ? "text.unparsable"
@@ -615,6 +619,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->elsewhere = at->elsewhere;
 	run->next = 0;
 	run->from_input = NULL;
+	run->keeps_directory = false;
 	run->subshells.count = 0;
 	evaluate_note_directory(e, &run->start);
 	f->run = run;
@@ -697,6 +702,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 								      : SHELL_FAMILY_POSIX };
 	struct script_run *run;
 	bool late = a->flags & ACTION_AT_END;
+	bool keeps = (a->flags & ACTION_SAME_SHELL) && e->top->list.keeps_directory;
 
 	if (late && evaluate_is_last(at))
 		return false;
@@ -715,6 +721,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	if (!at->elsewhere && (!setup.outer || setup.exported_only))
 		setup.directory = evaluate_start_directory(e);
 	run = evaluate_push_script(e, at, 1);
+	run->keeps_directory = keeps;
 	/* An unknown part of the text may hold the missing quote. */
 	run->lenient = at->lenient || word_has_unknown(text);
 	if (evaluate_is_input(text))

@@ -15,6 +15,7 @@ void read_source(const struct command *cmd, struct action_list *out)
 
 	if (cmd->count < 2)
 		return;
+	out->keeps_directory = true;
 	if (word_in(&cmd->words[1], stdin_names))
 		input_run(cmd, cmd->words, cmd->count, ACTION_SAME_SHELL, out);
 	else
