@@ -102,6 +102,7 @@ static const struct shape shapes[] = {
 	SPAN("xargs -I{} echo ", "{}$a", "<<E\n1\n2\nE\n"), SPAN("parallel echo ::: ", "$a ", ""),
 	SPAN("xargs -I{} echo ", "{}", "<<E\n" MANY(LONG "\n") "E\n"),
 	SPAN("printf '", "%s", "' " MANY(LONG " ") ">f"),
+	SPAN("printf '" MANY(LONG "%s") "' ", "a ", ">f"),
 	SPAN("make -f - <<E\n", "\t$a\n", "E\n"), SPAN("nft -f - <<E\n", "$(a)\n", "E\n"),
 	SPAN("ed <<E\n", "$(a)\n", "E\n"), SPAN("at now <<E\n", "$(a)\n", "E\n"),
 	SPAN("crontab - <<E\n", "* * * * * $(a)\n", "E\n"), SPAN("parted <<E\n", "$a\n", "E\n"),

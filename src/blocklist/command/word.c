@@ -107,6 +107,8 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 	size_t from = 0;
 	struct builder b;
 
+	if (!shell_budget_take(budget, word->text.len))
+		return *word;
 	for (size_t i = 0; i + len <= word->text.len; i++)
 		hits += memcmp(s + i, old, len) == 0;
 	room = word->text.len + hits * value->text.len;

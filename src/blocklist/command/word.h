@@ -74,7 +74,7 @@ struct shell_word word_quote(const struct shell_word *words, size_t count,
 
 /*
  * @word with each @old, of @len bytes, replaced by @value. Takes a step of @budget for each byte
- * of the result; if that is the end of it, @word itself.
+ * of @word and of the result; if that is the end of it, @word itself.
  */
 struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
 			       const struct shell_word *value, struct shell_budget *budget,

@@ -80,8 +80,11 @@ static struct shell_word files_format(const struct shell_word *words, size_t cou
 {
 	struct shell_word *list = shell_alloc(arena, count * sizeof(*list));
 
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < count; i++) {
 		list[i - 1] = word_replace(&words[0], "%s", 2, &words[i], budget, arena);
+		if (!budget->work)
+			return words[0];
+	}
 	return word_join(list, count - 1, arena);
 }
 
