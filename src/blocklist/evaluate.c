@@ -1,5 +1,6 @@
 #include "blocklist/evaluate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -27,6 +28,8 @@
 #define WORK_PATTERN 1200u
 /* And where the length, the first and the last character are not known. */
 #define WORK_PATTERN_OPEN 6000u
+/* For a directory of the list that pushd or popd turns. */
+#define WORK_PUSHED 100u
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
 /* In a text with more functions than this, a function hides no program. */
@@ -747,12 +750,54 @@ static void evaluate_popd(struct evaluation *e)
 	e->pushed = e->pushed->older;
 }
 
+/* The place in a list of @count that +N or -N names; @count: none. */
+static size_t evaluate_place_named(const char *name, size_t count)
+{
+	unsigned long n = strtoul(name + 1, NULL, 10);
+
+	if (n >= count)
+		return count;
+	return name[0] == '-' ? count - 1 - n : n;
+}
+
+/*
+ * pushd +N: the list, of the directory and those that are remembered, turns until that place is
+ * the first. popd +N: it goes.
+ */
+static void evaluate_turn(struct evaluation *e, const struct action *a)
+{
+	bool pops = a->flags & ACTION_POP;
+	const struct path_dir **list;
+	struct path_dir here;
+	size_t count = 1, n;
+
+	for (const struct pushed *p = e->pushed; p; p = p->older)
+		count++;
+	n = evaluate_place_named(a->word->text.s, count);
+	if (!shell_budget_take(&e->budget, WORK_PUSHED * count) || n == count ||
+	    (pops && count == 1))
+		return; /* it fails */
+	list = shell_alloc(&e->arena, count * sizeof(*list));
+	path_dir_copy(&here, &e->rules.dir);
+	list[0] = &here;
+	for (size_t i = 1; i < count; i++, e->pushed = e->pushed->older)
+		list[i] = &e->pushed->dir;
+	for (size_t i = count; i-- > 1;)
+		if (!pops)
+			evaluate_pushd(e, list[(n + i) % count]);
+		else if (i != n && !(n == 0 && i == 1))
+			evaluate_pushd(e, list[i]);
+	if (pops && n > 0)
+		return; /* it stays where it is */
+	path_dir_copy(&e->rules.dir, list[pops ? 1 : n]);
+	path_dir_copy(&e->before, &here);
+}
+
 /* a->word: NULL for an unknown directory, if no flag says which. */
-static void evaluate_chdir(struct evaluation *e, const struct action *a)
+static void evaluate_go(struct evaluation *e, const struct action *a)
 {
 	struct path_dir before;
 
-	e->moved = true;
 	if ((a->flags & ACTION_POP) && !e->pushed)
 		return; /* it fails */
 	path_dir_copy(&before, &e->rules.dir);
@@ -767,6 +812,22 @@ static void evaluate_chdir(struct evaluation *e, const struct action *a)
 	path_dir_copy(&e->before, &before);
 	if (a->flags & ACTION_PUSH)
 		evaluate_pushd(e, &before);
+}
+
+static void evaluate_chdir(struct evaluation *e, const struct action *a)
+{
+	struct path_dir there;
+
+	e->moved = true;
+	if (a->flags & ACTION_STAY) {
+		path_dir_copy(&there, &e->rules.dir);
+		path_chdir(&there, a->word);
+		evaluate_pushd(e, &there);
+	} else if (a->flags & ACTION_TURN) {
+		evaluate_turn(e, a);
+	} else {
+		evaluate_go(e, a);
+	}
 }
 
 /* Text of another language. */

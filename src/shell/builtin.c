@@ -416,9 +416,11 @@ static enum status builtin_cd(struct expander *e, const struct call *c)
 	return builtin_set_directory(e, v, w->start);
 }
 
-/* pushd DIR is cd DIR; without one, and popd: to what the stack has. */
+/* pushd DIR is cd DIR; without one, and popd: to what the stack has; -n: nowhere. */
 static enum status builtin_pushd(struct expander *e, const struct call *c)
 {
+	if (c->count > 1 && strcmp(c->words[1].text.s, "-n") == 0)
+		return STATUS_UNKNOWN;
 	const struct shell_word *w = &c->words[c->count - 1];
 	bool goes = c->words[0].text.s[1] == 'u' && c->count > 1 && w->text.s[0] != '+';
 

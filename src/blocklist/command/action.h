@@ -87,6 +87,8 @@ enum action_flag {
 	ACTION_AT_END = 1024,   /* the text runs when its script ends */
 	ACTION_ELSEWHERE = 2048,/* runs in a container */
 	ACTION_HOST = 4096,     /* leaves the container again: nsenter, ssh */
+	ACTION_STAY = 8192,     /* with ACTION_PUSH: only remember @word, pushd -n */
+	ACTION_TURN = 16384,    /* of ACTION_CHDIR: @word is the +N or -N of pushd, or popd */
 };
 
 struct action {

@@ -9,32 +9,60 @@
 void read_cd(const struct command *cmd, struct action_list *out)
 {
 	struct shell_word home = word_fixed("~", SHELL_TILDE, NULL, out->arena);
-	unsigned push = cmd->program.s[0] == 'p' ? ACTION_PUSH : 0;
 	size_t i = 1;
 
 	while (i < cmd->count && cmd->words[i].text.s[0] == '-' && cmd->words[i].text.len > 1)
 		i++;
 	out->keeps_directory = true;
-	if (push && i > 1 && word_is(&cmd->words[1], "-n")) /* it only changes the list */
-		return;
-	if (i == cmd->count && push) /* pushd alone swaps the last two */
-		action_chdir(out, NULL, ACTION_PUSH | ACTION_POP);
-	else if (i == cmd->count)
+	if (i == cmd->count)
 		action_chdir(out, &home, 0);
 	else if (word_is(&cmd->words[i], "-"))
-		action_chdir(out, NULL, push | ACTION_BACK);
-	else if (push && cmd->words[i].text.s[0] == '+') /* pushd +1 turns the stack */
-		action_chdir(out, NULL, 0);
+		action_chdir(out, NULL, ACTION_BACK);
 	else
-		action_chdir(out, &cmd->words[i], push);
+		action_chdir(out, &cmd->words[i], 0);
 }
 
-/* popd +1 and popd -n leave the directory as it is. */
-void read_popd(const struct command *cmd, struct action_list *out)
+/* +1, -0: a place in the list of pushd. */
+static bool directory_is_place(const struct shell_word *w)
 {
+	return w->text.len > 1 && strchr("+-", w->text.s[0]) &&
+	       strspn(w->text.s + 1, "0123456789") == w->text.len - 1;
+}
+
+/* The word behind -n, which leaves the directory as it is, and --. */
+static size_t directory_operand(const struct command *cmd, bool *stays)
+{
+	size_t i = 1;
+
+	*stays = i < cmd->count && word_is(&cmd->words[i], "-n");
+	i += *stays;
+	return i + (i < cmd->count && word_is(&cmd->words[i], "--"));
+}
+
+/* pushd and popd */
+void read_pushd(const struct command *cmd, struct action_list *out)
+{
+	struct shell_word second = word_fixed("+1", SHELL_LITERAL, NULL, out->arena);
+	bool pops = command_in(cmd, " popd "), stays;
+	size_t i = directory_operand(cmd, &stays);
+	const struct shell_word *w = i < cmd->count ? &cmd->words[i] : NULL;
+	bool place = w && directory_is_place(w);
+
 	out->keeps_directory = true;
-	if (cmd->count == 1)
+	if (pops && (place || (stays && !w)))
+		action_chdir(out, w ? w : &second, ACTION_TURN | ACTION_POP);
+	else if (pops && !w)
 		action_chdir(out, NULL, ACTION_POP);
+	else if (pops || (stays && (!w || place)))
+		return;
+	else if (!w) /* pushd alone swaps the last two */
+		action_chdir(out, NULL, ACTION_PUSH | ACTION_POP);
+	else if (place)
+		action_chdir(out, w, ACTION_TURN);
+	else if (word_is(w, "-"))
+		action_chdir(out, NULL, ACTION_PUSH | ACTION_BACK);
+	else
+		action_chdir(out, w, ACTION_PUSH | (stays ? ACTION_STAY : 0));
 }
 
 /* Is @value empty, or a variable that no text sets? */

@@ -23,7 +23,7 @@ void read_chmod(const struct command *cmd, struct action_list *out);
 /* ---- directory: cd, git -C DIR clean ---- */
 
 void read_cd(const struct command *cmd, struct action_list *out);
-void read_popd(const struct command *cmd, struct action_list *out);
+void read_pushd(const struct command *cmd, struct action_list *out);
 void read_git_clean(const struct command *cmd, struct action_list *out);
 
 /* ---- builtins: source, trap, eval, sh --rcfile ---- */
