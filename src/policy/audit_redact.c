@@ -432,11 +432,14 @@ static bool audit_redact_is_ids(const char *value)
 	return user && group && strchr(" \t\r\n", value[user + 1 + group]);
 }
 
-/* Does @p end the word of an option: -p<file, -u|sort? */
-static bool audit_redact_ends_word(const struct redact *r, const char *p)
+/* Does @p end the word of @row's option: -p<file, -u|sort, "$(id -u):x"? */
+static bool audit_redact_ends_word(const struct redact *r, const struct secret_option *row,
+				   const char *p)
 {
 	struct audit_place at = audit_mask_place(&r->mask, p);
 
+	if (row->places & SECRET_USER && strchr(")}`", p[strspn(p, "\\")]))
+		return true;
 	return strchr(";|&<>", *p) && !audit_quote_depth(&at.quote);
 }
 
@@ -456,7 +459,8 @@ static const char *audit_redact_option_value(const struct redact *r,
 			    : value + 1 + audit_mask_gap_len(&r->mask, value + 1);
 		if (!value || *value == '-')
 			return NULL;
-	} else if (!(row->places & SECRET_ATTACHED) || gap || audit_redact_ends_word(r, value)) {
+	} else if (!(row->places & SECRET_ATTACHED) || gap ||
+		   audit_redact_ends_word(r, row, value)) {
 		return NULL;
 	}
 	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))

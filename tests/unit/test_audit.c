@@ -908,6 +908,8 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"curl -fsSL h | sh", "zip -rq P.zip d", "rsync -avU a b", "echo SG.short xapp-short",
 		"curl http://localhost:4873/@scope/x", "docker run --user=0:0 -u 1000:1000 x",
 		"curl -u \"me:\" -x \"y\"", "mysql -p<a.sql", "sort -u|cut -da:b",
+		"docker run -u $(id -u):$(id -g) x", "chown \"$(id -u):$(id -g)\" x",
+		"sh -c \"docker run -u \\`id -u\\`:\\`id -g\\` x\"", "x ${1:-u}:${2:-v}",
 		"docker login -u me --password-stdin h:80",
 		"grep -rn 'password:' --include='*.yml' .", "sh -c \"grep \\\"token=\\\" \\\"a b\\\"\"; ls",
 		"restic --password-file f -e PASSWORD_FILE=/run/x", "gpg --passphrase-fd 0 x",
