@@ -84,19 +84,6 @@ void audit_mask_hide(struct audit_mask *m, const char *from, const char *to)
 
 /* ---- the word that holds a value ---- */
 
-/* Is there no value at @at, because the quote that is there closes what it stands in, and a blank
- * follows: grep "token=" "file"? */
-static bool audit_mask_is_empty(struct audit_place at)
-{
-	const unsigned depth = audit_quote_depth(&at.quote);
-	const char *mark = at.p + strspn(at.p, "\\");
-
-	if (!audit_quote_is_mark(*mark) || !strchr(" \t\r\n", mark[1]))
-		return false;
-	audit_mask_step_to(&at, mark + 1);
-	return audit_quote_depth(&at.quote) < depth;
-}
-
 /* How far a value goes. */
 struct audit_reach {
 	unsigned stop; /* to a blank or separator that is not quoted at this level */
@@ -213,6 +200,34 @@ static size_t audit_mask_quoted_len(const char *p)
 		if (p[n] == p[slashes] && (slashes || n == 1 || p[n - 1] != '\\'))
 			return n + 1;
 	return 0;
+}
+
+/* May the quote at @p, before a blank, open a value, as in "$(x --token=" a b")"? Then the next one
+ * closes it: right behind a word that is neither an option nor the name of a value. */
+static bool audit_mask_may_open(const char *p)
+{
+	size_t n = audit_mask_quoted_len(p);
+	const char *end = p + n - (n > 0), *word;
+
+	while (end > p && end[-1] == '\\')
+		end--;
+	for (word = end; word > p && !strchr(" \t\r\n", word[-1]); word--)
+		;
+	return end > word && *word != '-' && end[-1] != '=';
+}
+
+/* Is there no value at @at, because the quote that is there closes what it stands in, and a blank
+ * follows: grep "token=" "file"? */
+static bool audit_mask_is_empty(struct audit_place at)
+{
+	const unsigned depth = audit_quote_depth(&at.quote);
+	const char *mark = at.p + strspn(at.p, "\\");
+
+	if (!audit_quote_is_mark(*mark) || !strchr(" \t\r\n", mark[1]) ||
+	    audit_mask_may_open(at.p))
+		return false;
+	audit_mask_step_to(&at, mark + 1);
+	return audit_quote_depth(&at.quote) < depth;
 }
 
 /* The least length of a value, as its own bytes have it: which quotes are open before it may be

@@ -766,6 +766,10 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "sh -c \"docker run -e 'PASSWORD=a S3CRET' x\"",
 		  "sh -c \"docker run -e 'PASSWORD=***' x\"" },
 		{ "sh -lc \"PASSWORD=S3CRET psql -l\"", "sh -lc \"PASSWORD=*** psql -l\"" },
+		/* a value that begins with a blank */
+		{ "echo \"$(x --token=\" S3CRET b\" c)\"", "echo \"$(x --token=\"***\" c)\"" },
+		{ "cat <<X\n5\" disk\npassword: \" S3CRET\" c\nX",
+		  "cat <<X\n5\" disk\npassword: \"***\" c\nX" },
 		/* in another command, in JSON, in a program: only the value */
 		{ "sh -c \"mysql -p'S3CRET' db\"; ls", "sh -c \"mysql -p'***' db\"; ls" },
 		{ "bash -c 'PGPASSWORD='\"'\"'a S3CRET'\"'\"' psql'",
@@ -912,6 +916,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"sh -c \"docker run -u \\`id -u\\`:\\`id -g\\` x\"", "x ${1:-u}:${2:-v}",
 		"docker login -u me --password-stdin h:80",
 		"grep -rn 'password:' --include='*.yml' .", "sh -c \"grep \\\"token=\\\" \\\"a b\\\"\"; ls",
+		"grep 'token=' f | cut -d'=' -f2",
 		"restic --password-file f -e PASSWORD_FILE=/run/x", "gpg --passphrase-fd 0 x",
 		"curl http://h:$PORT/@vite/client", "git clone https://my-organization@dev.azure.com/x",
 		"git clone ssh://git0123456789abcdef@h/x", "curl http://[::1]:80/@x",
