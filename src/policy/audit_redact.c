@@ -209,8 +209,15 @@ static const char *audit_redact_value_start(const struct redact *r, const char *
 	return option && name_end == p ? audit_redact_next_word(r, p) : NULL;
 }
 
-/* Is all of the quoted word or argument at @p for the option before it: -e "PASSWORD=a b"? Behind
- * -c it is a command with words of its own. */
+/* Does what is quoted behind the option go to a shell: -c, -lc, --command? */
+static bool audit_redact_takes_command(const char *option, size_t len)
+{
+	len -= option[len - 1] == '=';
+	return option[len - 1] == 'c' || audit_redact_has_tail(option, len, "command");
+}
+
+/* Is all of the quoted word or argument at @p for the option before it: -e "PASSWORD=a b"? A
+ * command has words of its own. */
 static bool audit_redact_is_for_option(const struct redact *r, const char *p)
 {
 	const char *end, *start;
@@ -218,13 +225,16 @@ static bool audit_redact_is_for_option(const struct redact *r, const char *p)
 	if (p == r->mask.text || (p[-1] && !audit_quote_is_mark(p[-1])))
 		return false;
 	end = p - 1;
+	while (end > r->mask.text && end[-1] && strchr("\\'$", end[-1])) /* \", '\'', $' */
+		end--;
 	while (end > r->mask.text && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
 	start = end;
 	while (start > r->mask.text && start[-1] && !strchr(" \t\n", start[-1]) &&
 	       end - start < OPTION_MAX)
 		start--;
-	return *start == '-' && end[-1] != 'c';
+	return *start == '-' && start < end &&
+	       !audit_redact_takes_command(start, (size_t)(end - start));
 }
 
 /* Is the option at @p one that takes its value from stdin, and stdin is no <<<? */

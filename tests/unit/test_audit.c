@@ -766,6 +766,12 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "sh -c \"docker run -e 'PASSWORD=a S3CRET' x\"",
 		  "sh -c \"docker run -e 'PASSWORD=***' x\"" },
 		{ "sh -lc \"PASSWORD=S3CRET psql -l\"", "sh -lc \"PASSWORD=*** psql -l\"" },
+		{ "su --command=\"PASSWORD=S3CRET psql -l\"", "su --command=\"PASSWORD=*** psql -l\"" },
+		{ "sh -c \"sh -c \\\"PASSWORD=S3CRET psql -l\\\"\"",
+		  "sh -c \"sh -c \\\"PASSWORD=*** psql -l\\\"\"" },
+		{ "sh -c \"docker run -e \\\"PASSWORD=a S3CRET\\\" x\"",
+		  "sh -c \"docker run -e \\\"PASSWORD=***\" x\"" },
+		{ "docker run -e $'PASSWORD=a S3CRET' x", "docker run -e $'PASSWORD=***' x" },
 		/* a value that begins with a blank */
 		{ "echo \"$(x --token=\" S3CRET b\" c)\"", "echo \"$(x --token=\"***\" c)\"" },
 		{ "cat <<X\n5\" disk\npassword: \" S3CRET\" c\nX",
