@@ -555,18 +555,20 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 	return bad;
 }
 
-bool schema_is_default(const struct schema *s, const char *name, const json_t *value)
+json_t *schema_default(const struct schema *s, const char *name)
 {
 	const struct schema_field *f = s->fields;
-	json_t *usual;
-	bool same;
 
 	while (f->name && strcmp(f->name, name))
 		f++;
-	if (!f->name || !f->default_json)
-		return false;
-	usual = schema_new_default(f);
-	same = json_equal(usual, value);
+	return f->name && f->default_json ? schema_new_default(f) : NULL;
+}
+
+bool schema_is_default(const struct schema *s, const char *name, const json_t *value)
+{
+	json_t *usual = schema_default(s, name);
+	bool same = json_equal(usual, value);
+
 	json_decref(usual);
 	return same;
 }

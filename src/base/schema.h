@@ -65,7 +65,10 @@ struct schema {
  */
 int schema_check(const struct schema *s, json_t *params, struct err *e);
 
-/* Is @value the default that schema_check() fills in for a missing @name? */
+/* The default that schema_check() fills in for a missing @name: a new reference, or NULL. */
+json_t *schema_default(const struct schema *s, const char *name);
+
+/* Is @value that default? */
 bool schema_is_default(const struct schema *s, const char *name, const json_t *value);
 
 /*

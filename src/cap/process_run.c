@@ -205,16 +205,28 @@ static enum proc_stdin process_run_stdin_mode(const json_t *params)
 }
 
 /* The size of a terminal that a run without one asks for, or NULL. Hosts that fill in defaults send
- * these anyway. */
+ * these anyway; a command line leaves them out. */
 static const char *process_run_lone_size(const struct cap_call *call)
 {
 	static const char *const sizes[] = { "cols", "rows" };
 
-	for (size_t i = 0; i < COUNT_OF(sizes); i++)
-		if (!schema_is_default(call->row->input, sizes[i],
-				       json_object_get(call->r->params, sizes[i])))
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		const json_t *value = json_object_get(call->r->params, sizes[i]);
+
+		if (value && !schema_is_default(call->row->input, sizes[i], value))
 			return sizes[i];
+	}
 	return NULL;
+}
+
+/* cols or rows. */
+static unsigned process_run_read_size(const struct cap_call *call, const char *name)
+{
+	json_t *usual = schema_default(call->row->input, name);
+	int64_t size = json_get_int(call->r->params, name, json_integer_value(usual));
+
+	json_decref(usual);
+	return (unsigned)size;
 }
 
 static int process_run_read_terminal(const struct cap_call *call, struct run_task *t, struct err *e)
@@ -226,8 +238,8 @@ static int process_run_read_terminal(const struct cap_call *call, struct run_tas
 	t->confine.terminal = json_get_bool(params, "tty", false);
 	t->confine.shares_stdio = r->dialect->shares_stdio;
 	if (t->confine.terminal) {
-		t->terminal.start.cols = (unsigned)json_get_int(params, "cols", 0);
-		t->terminal.start.rows = (unsigned)json_get_int(params, "rows", 0);
+		t->terminal.start.cols = process_run_read_size(call, "cols");
+		t->terminal.start.rows = process_run_read_size(call, "rows");
 		t->terminal.take = r->dialect->take_terminal;
 		t->terminal.take_ctx = r->dialect->ctx;
 		t->terminal.start.settings = r->dialect->terminal_settings;

@@ -64,13 +64,13 @@ def be_shell(terminal, report, orders, argv, server, foreground):
 class Screen:
     """A terminal with a small shell on it, and `procpen run -t` as its job."""
 
-    def __init__(self, *words, foreground=True, wrapper=()):
+    def __init__(self, *words, foreground=True, wrapper=(), size=(ROWS, COLS)):
         self.server = Server(start=False)
         if wrapper:
             for path in (self.server.base, self.server.workspace, self.server.home):
                 os.chown(path, 65534, 65534)
         self.ours, self.theirs = os.openpty()
-        set_size(self.theirs, ROWS, COLS)
+        set_size(self.theirs, *size)
         before = termios.tcgetattr(self.theirs)
         before[6][termios.VERASE] = b"\x08"  # not the kernel's own
         termios.tcsetattr(self.theirs, termios.TCSANOW, before)
@@ -155,6 +155,14 @@ def test_a_terminal_of_its_own():
     named = re.search(r"\n(\d+ \d+)\r\n$", screen.text)
     check(named, "it has no name: %r" % screen.text)
     check(named[1] != "%d %d" % (theirs.st_dev, theirs.st_ino), "it is the caller's")
+
+
+@suite.test()
+def test_no_size():
+    """A terminal that knows no size still stands for one."""
+    screen = Screen("sh", "-c", "test -t 0 && test -t 1 && echo ours", size=(0, 0))
+    equal(screen.end(), 0, "exit status")
+    equal(screen.text, "ours\r\n", "output")
 
 
 @suite.test()
