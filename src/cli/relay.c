@@ -119,11 +119,12 @@ static void relay_way_start(struct relay_way *w, struct relay *r, int from, int 
 
 /* ---- the caller's terminal ---- */
 
+/* One that knows none leaves the command's as it is. */
 static void relay_pass_size(const struct relay *r)
 {
 	struct winsize size;
 
-	if (!ioctl(r->stdio.out.fd, TIOCGWINSZ, &size))
+	if (!ioctl(r->stdio.out.fd, TIOCGWINSZ, &size) && size.ws_col && size.ws_row)
 		ioctl(r->terminal, TIOCSWINSZ, &size);
 }
 
