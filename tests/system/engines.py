@@ -241,10 +241,13 @@ class Podman(Engine):
                    'runroot = "%s/run"\n' % (self.base, self.base))
         self.env = {"CONTAINERS_CONF": self.base + "/containers.conf",
                     "CONTAINERS_STORAGE_CONF": self.base + "/storage.conf"}
-        self.configure(self.runtimes[0])
+        installed = [name for name in self.runtimes if shutil.which(name)]
+        if not installed:
+            raise Skip("no container starts here: neither crun nor runc")
+        self.configure(installed[0])  # podman asks for it at an import, too
         self.import_image()
         reasons = []
-        for runtime in filter(shutil.which, self.runtimes):
+        for runtime in installed:
             self.configure(runtime)
             try:
                 self.command("podman", "run", "--rm", "--entrypoint", "procpen", "procpen-test",
@@ -252,7 +255,7 @@ class Podman(Engine):
                 return
             except Exception as why:
                 reasons.append("%.200s" % why)
-        raise Skip("no container starts here: " + ("; ".join(reasons) or "neither crun nor runc"))
+        raise Skip("no container starts here: " + "; ".join(reasons))
 
     def configure(self, runtime):
         """The limits that podman sets by default may be above what this machine allows."""
