@@ -463,7 +463,7 @@ static void test_ruling_exception_stays_in_its_directory(void **state)
 		{ "cd /srv/prod & ls", "allow", "cd" },
 		{ "cd /srv/prod; cd -; ls", "confirm", NULL },
 		{ "cd -P link; cd ..; ls", "confirm", NULL },
-		{ "cd /srv/prod; cd /srv/work/missing/..; ls", "confirm", NULL },
+		{ "cd /srv/prod; cd missing/../../work; ls", "confirm", NULL },
 		{ "cd sub; cd /srv/work; ls", "confirm", NULL },
 		{ "true && cd . && ls", "confirm", NULL },
 		{ "f() { cd -P link; cd ..; }; f; ls", "confirm", NULL },
