@@ -71,9 +71,8 @@ struct script_run {
 	size_t bytes;          /* of the budget, to give back */
 	/* Before the command: if it leaves nothing behind, its memory is used again. */
 	struct shell_arena_mark mark;
-	size_t files;
+	unsigned files_version;
 	const struct pushed *pushed;
-	uint32_t fed_by;
 };
 
 /*
@@ -371,7 +370,7 @@ static void evaluate_own_file(struct evaluation *e, struct evaluation_frame *f)
 	}
 	copy = shell_alloc(&e->arena, f->cmd.count * sizeof(*copy));
 	memcpy(copy, words, f->cmd.count * sizeof(*copy));
-	copy[0] = file->content;
+	copy[0] = file->pieces[0];
 	copy[0].start = words[0].start;
 	copy[0].end = words[0].end;
 	evaluate_instead(f, copy, f->cmd.count);
@@ -535,10 +534,10 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 
 	if (c->redirect_count || c->word_count > 1)
 		files_note(&e->files, &run->flows, f->at.index, &e->budget, &e->arena);
-	if (e->files.count != run->files || evaluate_opens(c))
+	if (e->files.version != run->files_version || evaluate_opens(c))
 		evaluate_note_here(e, c);
-	if (e->files.count == run->files && e->pushed == run->pushed &&
-	    run->flows.fed_by == run->fed_by && !shell_arena_spent(&e->arena))
+	if (e->files.version == run->files_version && e->pushed == run->pushed &&
+	    !shell_arena_spent(&e->arena))
 		shell_arena_rewind(&e->arena, &run->mark);
 }
 
@@ -550,9 +549,8 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	if (c->start > e->reached)
 		e->reached = c->start;
 	run->mark = shell_arena_mark(&e->arena);
-	run->files = e->files.count;
+	run->files_version = e->files.version;
 	run->pushed = e->pushed;
-	run->fed_by = run->flows.fed_by;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
 				.elsewhere = run->elsewhere };
@@ -864,8 +862,8 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 
 	if (flow & FLOW_TEXTS)
 		return evaluate_flow(e, flow, file->start, file->end);
-	if (written && written->known)
-		content = &written->content;
+	if (!content)
+		content = files_content(written, &e->budget, &e->arena);
 	if (!content)
 		content = input_descriptor(at, file);
 	if (!content)

@@ -58,6 +58,27 @@ static const struct shell_word *eval_input_word(struct expander *e)
 	return e->input_word;
 }
 
+static bool eval_has_known(const struct chars *output)
+{
+	for (size_t i = 0; i < output->len; i++)
+		if (output->v[i].kind < CHAR_UNKNOWN || output->v[i].kind == CHAR_TILDE)
+			return true;
+	return false;
+}
+
+/* Command @index has written @output to a file. */
+static void eval_set_output(struct expander *e, uint32_t index, struct chars *output)
+{
+	struct shell_word *word;
+
+	if (eval_has_known(output)) {
+		word = shell_alloc(e->arena, sizeof(*word));
+		word_make(e, output->v, output->len, word);
+		e->script->commands[index].output = word;
+	}
+	output->len = 0;
+}
+
 /* ---- redirections ---- */
 
 static bool eval_is_descriptor(const struct shell_word *w)
@@ -153,6 +174,11 @@ static void eval_input_from(struct expander *e, const struct shell_word *target)
 		e->piped_from = d->piped_from;
 }
 
+static bool eval_is_device(const struct shell_word *w)
+{
+	return strncmp(w->text.s, "/dev/", 5) == 0;
+}
+
 /* Set e->input and e->capture as the redirection does. */
 static void eval_redirect_effect(struct expander *e, const struct ast_redirect *r,
 				 const struct shell_redirect *out)
@@ -170,7 +196,7 @@ static void eval_redirect_effect(struct expander *e, const struct ast_redirect *
 	case SHELL_TO:
 	case SHELL_APPEND:
 		if (output)
-			e->capture = NULL;
+			e->capture = eval_is_device(&out->target) ? NULL : e->to_file;
 		break;
 	case SHELL_DUP:
 		if (out->fd == 0)
@@ -490,19 +516,27 @@ static void eval_words(struct expander *e, const struct ast_node *n, uint32_t in
 
 /* ---- the command ---- */
 
+/* Go behind command and builtin. Returns the name of what runs; NULL: not known. */
+static const char *eval_skip_prefix(const struct shell_word **words, size_t *count)
+{
+	const char *name = *count > 0 ? shell_word_constant(*words) : NULL;
+
+	while (name && *count > 1 && (name[0] == 'c' || name[0] == 'b') &&
+	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
+	       (*words)[1].text.s[0] != '-') {
+		name = shell_word_constant(&(*words)[1]);
+		(*words)++;
+		(*count)--;
+	}
+	return name;
+}
+
 static enum status eval_run(struct expander *e, const struct shell_word *words, size_t count)
 {
-	const char *name = count > 0 ? shell_word_constant(&words[0]) : NULL;
+	const char *name = eval_skip_prefix(&words, &count);
 	struct function *f;
 	enum status s;
 
-	while (name && count > 1 && (name[0] == 'c' || name[0] == 'b') &&
-	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
-	       words[1].text.s[0] != '-') {
-		name = shell_word_constant(&words[1]);
-		words++;
-		count--;
-	}
 	f = name ? call_find_function(e, name) : NULL;
 	if (f && !f->active)
 		return call_function(e, f, words, count);
@@ -586,9 +620,20 @@ static enum status eval_recorded(struct expander *e, const struct ast_node *n, u
 	return s;
 }
 
+/* The command @index is the recorded one with other values: it changes nothing, but may write. */
+static void eval_other_choice(struct expander *e, uint32_t index, struct chars *written)
+{
+	const struct shell_word *words = e->script->commands[index].words;
+	size_t count = e->script->commands[index].word_count;
+
+	if (e->capture == written && eval_skip_prefix(&words, &count))
+		output_run(e, words, count);
+	eval_set_output(e, index, written);
+}
+
 static enum status eval_simple(struct expander *e, const struct ast_node *n)
 {
-	struct chars *capture = e->capture;
+	struct chars written = { 0 }, *capture = e->capture, *to_file = e->to_file;
 	struct value *input = e->input;
 	struct shell_word *input_word = e->input_word;
 	const struct descriptor *descriptors = e->descriptors;
@@ -598,6 +643,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	enum status s = STATUS_UNKNOWN;
 	struct choice c;
 
+	e->to_file = &written;
 	eval_choice_start(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
 	e->choosing = n->words ? true : c.outer;
@@ -613,15 +659,20 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 			break;
 		if (first == SHELL_NONE)
 			first = index;
+		else
+			eval_other_choice(e, index, &written);
 	}
 	eval_choice_end(e, &c);
 	if (first != SHELL_NONE && !expand_failed(e)) {
 		s = eval_recorded(e, n, first, alias);
+		eval_set_output(e, first, &written);
 		if (e->errexit)
 			eval_succeeded(e, n);
 	}
+	chars_release(&written);
 	vars_end_locals(e, &e->prefix, prefix);
 	e->capture = capture;
+	e->to_file = to_file;
 	if (first == SHELL_NONE || !eval_is_exec(&e->script->commands[first]))
 		e->descriptors = descriptors;
 	if (first != SHELL_NONE && eval_opens_input(&e->script->commands[first]))
@@ -808,11 +859,7 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 /* The output of a stage, if any of it is known, is the input of the next. */
 static void eval_pipe_input(struct expander *e, const struct chars *output)
 {
-	bool known = false;
-
-	for (size_t i = 0; i < output->len && !known; i++)
-		known = output->v[i].kind < CHAR_UNKNOWN || output->v[i].kind == CHAR_TILDE;
-	e->input = known ? value_make(e, output->v, output->len) : NULL;
+	e->input = eval_has_known(output) ? value_make(e, output->v, output->len) : NULL;
 	e->input_word = NULL;
 }
 
@@ -1077,24 +1124,8 @@ static enum status eval_arith(struct expander *e, const struct ast_node *n)
 	return !known ? STATUS_UNKNOWN : result ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Redirections of a compound command are recorded as a command, before those inside it. */
-static void eval_compound_redirects(struct expander *e, const struct ast_node *n)
-{
-	if (!n->redirects)
-		return;
-	uint32_t index = eval_new_command(e, n->start, n->end);
-
-	if (index == SHELL_NONE)
-		return;
-	eval_redirects(e, n->redirects, index);
-	const struct shell_word *input = eval_input_word(e);
-
-	e->script->commands[index].input = input;
-}
-
 static enum status eval_compound(struct expander *e, const struct ast_node *n)
 {
-	eval_compound_redirects(e, n);
 	switch (n->type) {
 	case AST_LIST:
 		return eval_list(e, n);
@@ -1123,6 +1154,34 @@ static enum status eval_compound(struct expander *e, const struct ast_node *n)
 	}
 }
 
+/* Redirections of a compound command are recorded as a command, before those inside it. */
+static enum status eval_redirected(struct expander *e, const struct ast_node *n)
+{
+	uint32_t index = eval_new_command(e, n->start, n->end);
+	struct chars written = { 0 }, *to_file = e->to_file;
+	const struct shell_word *input;
+	enum status s;
+
+	if (index == SHELL_NONE)
+		return STATUS_UNKNOWN;
+	e->to_file = &written;
+	eval_redirects(e, n->redirects, index);
+	input = eval_input_word(e);
+	e->script->commands[index].input = input;
+	s = eval_compound(e, n);
+	eval_set_output(e, index, &written);
+	chars_release(&written);
+	e->to_file = to_file;
+	return s;
+}
+
+static enum status eval_node(struct expander *e, const struct ast_node *n)
+{
+	if (n->type == AST_SIMPLE)
+		return eval_simple(e, n);
+	return n->redirects ? eval_redirected(e, n) : eval_compound(e, n);
+}
+
 enum status eval_walk(struct expander *e, const struct ast_node *n)
 {
 	enum status s;
@@ -1144,7 +1203,7 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 		e->context |= SHELL_BACKGROUND;
 	if (apart)
 		eval_enter_subshell(e);
-	s = n->type == AST_SIMPLE ? eval_simple(e, n) : eval_compound(e, n);
+	s = eval_node(e, n);
 	if (apart) {
 		vars_undo(e, mark);
 	} else {

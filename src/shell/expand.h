@@ -167,6 +167,7 @@ struct expander {
 	size_t identity_len;
 	struct params params;
 	struct chars *capture;    /* gets the commands' output; NULL: not needed */
+	struct chars *to_file;    /* gets it behind a redirection to a file */
 	struct value *input;      /* known standard input, or NULL */
 	struct shell_word *input_word; /* the same, made when first needed */
 	const struct descriptor *descriptors; /* the newest */

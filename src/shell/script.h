@@ -131,7 +131,8 @@ struct shell_command {
 	size_t word_count;
 	struct shell_assign *assigns; /* before the name */
 	size_t assign_count;
-	struct shell_redirect *redirects; /* its own and those of compound commands around it */
+	struct shell_redirect *redirects; /* those of a compound command are one without words,
+					   * before the commands in it */
 	size_t redirect_count;
 	unsigned context;   /* enum shell_context */
 	uint32_t function;  /* the innermost function it stands in, or SHELL_NONE */
@@ -142,6 +143,8 @@ struct shell_command {
 	const struct shell_word *input; /* known standard input: a here-document, a here-string, or
 					 * what echo, printf and the like write into the pipe; or
 					 * NULL */
+	const struct shell_word *output; /* what of it is known, if a redirection writes it to a
+					  * file or >(...); or NULL */
 	uint32_t version; /* private: of the variables when it runs */
 	uint32_t start, end; /* in the outermost text */
 };

@@ -76,6 +76,8 @@ static const struct everyday {
 	  { "cat > src/app.py <<'EOF'\n",
 	    "def handler(event, context):\n    return {\"status\": 200, \"body\": str(event)}\n\n",
 	    "EOF\n", NULL } },
+	{ "a file line by line",
+	  { "", "echo 'export NODE_ENV=production' >> build/env.sh\n", "sh build/env.sh\n", NULL } },
 	{ "an open here-document",
 	  { "cat > conf.ini <<EOF\n", "[section]\nkey = $value\npath = /srv/app/data\n", "EOF\n",
 	    NULL } },

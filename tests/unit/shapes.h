@@ -64,6 +64,13 @@ static const struct shape shapes[] = {
 	/* here-documents and redirections */
 	ONLY("cat <<E\nx\nE\n"), SPAN("cat ", "<<E ", "\nE\n"), SPAN("cat ", "<<<x ", ""),
 	SPAN("cat ", ">x ", ""), NEST("cat ", "<(", "", ")"),
+	/* files that are written and read */
+	ONLY("echo a>>x;"), ONLY("echo a>>x;sh x;"), ONLY("echo a>>x;cat x|sh;"),
+	ONLY("echo a>>x;cp x y;"), ONLY("cat x y>y;"), SPAN("echo x>a;", "cat a>>a;", "sh a"),
+	SPAN("echo x>a;", "sh<a;", ""), SPAN("echo '" LONG "'>a;", "cat a|xargs rm;", ""),
+	NEST("", "{ echo a;", "", "} >x;"), NEST("", "{ curl a;", "", "} >x;"),
+	SPAN("f(){ echo " LONG ";};{ ", "f;", "} >x;sh x"), SPAN("{ ", "echo a >>x;", "} >x; sh x"),
+	ONLY("{ a;} >x;"), SPAN("a=;a && b=x;", "echo $b >>x;", ""), SPAN("", "echo a|tee -a x|", "sh"),
 	/* commands that run commands */
 	SPAN("", "sudo ", "a"), SPAN("", "env x=y ", "a"), SPAN("", "timeout 5 ", "a"),
 	SPAN("", "xargs ", "a"), SPAN("", "eval ", "a"), ONLY("eval x;"), ONLY("sh -c x;"),

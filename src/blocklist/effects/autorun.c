@@ -97,15 +97,14 @@ static void autorun_tee(const struct place *at, const struct shell_command *c,
 void autorun_read(const struct place *at, struct action_list *out)
 {
 	const struct shell_command *c = place_command(at);
-	struct shell_word text;
 
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 
 		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || !autorun_file(&r->target))
 			continue;
-		if (files_output(c, out->budget, out->arena, &text)) {
-			autorun_written(&r->target, &text, out);
+		if (c->output) {
+			autorun_written(&r->target, c->output, out);
 			return;
 		}
 		action_flow(out, dataflow_output(at->flows, at->index) & FLOW_REMOTE, c->words,

@@ -350,7 +350,6 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 {
 	memset(f, 0, sizeof(*f));
 	f->script = script;
-	f->fed_by = SHELL_NONE;
 	for (uint32_t i = 0; i < script->command_count; i++)
 		if (script->commands[i].redirect_count)
 			dataflow_note_socket(f, &script->commands[i]);

@@ -24,8 +24,6 @@ struct dataflow {
 	uint16_t *out;      /* enum blocklist_flow of its output */
 	uint16_t *children; /* enum blocklist_flow of its substitutions' output */
 	uint8_t *sinks;     /* true if a word or redirection of it is >(...) */
-	const struct shell_word *fed; /* cache of effects/input: the text fed to >(...) */
-	uint32_t fed_by;              /* by this command, or SHELL_NONE */
 	uint32_t sockets; /* bit fd % 32: the descriptor is a network connection */
 	char text_names[8][32]; /* variables with a text of FLOW_TEXTS; "" ends */
 	uint16_t text_flows[8];

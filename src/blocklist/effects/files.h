@@ -1,8 +1,8 @@
 /*
  * files - files that a text writes and later runs.
  *
- * Remembers up to FILES_MAX files by name: known text from echo, printf, tee and cat with a
- * here-document, downloads, and copies of programs. Opens no file.
+ * Remembers the last FILES_MAX files by name: text that the shell knows, piece by piece where it
+ * is appended, downloads, and copies of programs. Opens no file.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_FILES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_FILES_H
@@ -17,27 +17,34 @@
 struct written_file {
 	const char *name; /* without a leading ./; a copy */
 	size_t len;
-	bool known;
-	bool program;     /* a copy of the program that @content names */
-	struct shell_word content;
-	unsigned flow;    /* enum blocklist_flow, unless @known */
+	bool program;     /* a copy of the program that the only piece names */
+	bool may_be_skipped; /* the command that wrote it */
+	struct shell_word *pieces; /* the known parts of its text, in order */
+	size_t piece_count, piece_cap;
+	unsigned flow;    /* enum blocklist_flow, of its unknown parts */
 };
 
 struct written_files {
 	struct written_file list[FILES_MAX];
-	size_t count;
+	size_t count, next; /* next: to replace when all are used */
+	unsigned version;   /* changes with each of them */
 };
 
 /* Remember the files that command @index writes. */
-void files_note(struct written_files *files, const struct dataflow *flows,
-		uint32_t index, struct shell_budget *budget, struct shell_arena *arena);
+void files_note(struct written_files *files, const struct dataflow *flows, uint32_t index,
+		struct shell_budget *budget, struct shell_arena *arena);
 
-/* The last file remembered as @name, or NULL. */
+/* The file remembered as @name, or NULL. */
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name);
 
-/* The text that echo, printf or cat writes to standard output. False: unknown. */
-bool files_output(const struct shell_command *c, struct shell_budget *budget,
-		  struct shell_arena *arena, struct shell_word *out);
+/* The file that @c, a cat FILE, prints, or the first of them that is remembered; or NULL. */
+const struct written_file *files_printed(const struct written_files *files,
+					 const struct shell_command *c);
+
+/* What is known of the text of @file; NULL: nothing, or @file is NULL. Takes a step of @budget for
+ * each byte that it copies. */
+const struct shell_word *files_content(const struct written_file *file,
+				       struct shell_budget *budget, struct shell_arena *arena);
 
 #endif

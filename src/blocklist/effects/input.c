@@ -71,21 +71,13 @@ static bool input_is_outer(const struct shell_command *c)
 }
 
 /* echo x > >(sh), tee >(sh): the text fed to each >(...) of command @index. */
-static const struct shell_word *input_of_process(struct dataflow *flows, uint32_t index,
-						 struct shell_budget *budget,
-						 struct shell_arena *arena)
+static const struct shell_word *input_of_process(const struct dataflow *flows, uint32_t index)
 {
 	const struct shell_command *parent = &flows->script->commands[index];
-	struct shell_word *out;
 
 	if (parent->word_count && name_in(&parent->words[0], " tee "))
 		return parent->input;
-	if (flows->fed_by == index)
-		return flows->fed;
-	out = shell_alloc(arena, sizeof(*out));
-	flows->fed = files_output(parent, budget, arena, out) ? out : NULL;
-	flows->fed_by = index;
-	return flows->fed;
+	return parent->output;
 }
 
 /* Does @c in >(...) read what its parent writes? The parser gives it the parent's input. */
@@ -96,26 +88,47 @@ static bool input_is_sink(const struct dataflow *flows, const struct shell_comma
 	       c->input == flows->script->commands[c->parent].input;
 }
 
-void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
+/* sh < FILE, cat FILE | sh: the file, if the text wrote it, or NULL. */
+static const struct written_file *input_file(const struct place *at)
+{
+	const struct shell_command *c = place_command(at);
+	const struct written_file *file = NULL;
+
+	if (!at->files->count)
+		return NULL;
+	if (c->piped_from != SHELL_NONE)
+		file = files_printed(at->files, &at->script->commands[c->piped_from]);
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_FROM && c->redirects[i].fd <= 0)
+			file = files_find(at->files, &c->redirects[i].target);
+	return file;
+}
+
+void input_find(struct place *at, const struct dataflow *flows, const struct shell_word *outer,
 		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena)
 {
+	const struct written_file *file = input_file(at);
 	const struct shell_command *c = place_command(at);
 
 	if (input_is_sink(flows, c))
-		at->input = input_of_process(flows, c->parent, budget, arena);
+		at->input = input_of_process(flows, c->parent);
 	if (!at->input)
 		at->input = c->input;
+	if (!at->input)
+		at->input = files_content(file, budget, arena);
 	if (!at->input && outer &&
 	    (input_is_outer(c) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
-		at->input = input_of_process(flows, c->parent, budget, arena);
+		at->input = input_of_process(flows, c->parent);
 	at->input_flow = dataflow_input(flows, at->index);
 	if (at->input) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
 	if (!at->input_flow && c->piped_from == SHELL_NONE && !input_redirected(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
 		at->input_flow = outer_flow;
+	if (file) /* one that sed made can be read first */
+		at->input_flow |= file->flow & ~(unsigned)FLOW_FILTERED;
 }
 
 void input_rest(struct place *at, const struct shell_word *text, struct shell_arena *arena)

@@ -15,9 +15,9 @@
 
 /*
  * Set at->input and at->input_flow. @outer: the input of the whole text, or NULL; @outer_flow:
- * its enum blocklist_flow. @flows: those of at->script; caches the text fed to >(...).
+ * its enum blocklist_flow. @flows: those of at->script.
  */
-void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
+void input_find(struct place *at, const struct dataflow *flows, const struct shell_word *outer,
 		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena);
 
 /*

@@ -68,28 +68,43 @@ static size_t jobs_lines(const struct command *cmd, struct action_list *out,
 			      : 0;
 }
 
+/* What is known of @file, if the text wrote it. */
+static const struct shell_word *jobs_written(const struct written_files *files,
+					     const struct shell_word *file,
+					     struct action_list *out)
+{
+	return files ? files_content(files_find(files, file), out->budget, out->arena) : NULL;
+}
+
 /* ---- jobs ---- */
 
-/* at and batch take shell text from standard input. */
+/* at and batch take shell text from -f FILE or standard input. */
 void read_at(const struct command *cmd, struct action_list *out)
 {
+	for (size_t i = 1; i + 1 < cmd->count; i++)
+		if (word_is(&cmd->words[i], "-f"))
+			action_file(out, &cmd->words[i + 1], cmd->words, 1, 0);
 	input_run(cmd, cmd->words, 1, 0, out);
 }
 
-/* crontab - reads lines with shell text after the time. */
+/* crontab - and crontab FILE read lines with shell text after the time. */
 void read_crontab(const struct command *cmd, struct action_list *out)
 {
 	const struct place *at = cmd->at;
+	const struct shell_word *file = &cmd->words[cmd->count - 1], *text = at->input;
+	bool named = cmd->count > 1 && !word_is(file, "-");
 	struct shell_word *lines = NULL;
 	size_t n;
 
-	if (cmd->count > 1 && !word_is(&cmd->words[cmd->count - 1], "-"))
+	if (named)
+		text = jobs_written(at->files, file, out);
+	if (named && !text)
 		return;
-	action_charge(out, at->input ? at->input->text.len : 0);
-	if (at->input ? jobs_none(at->input) : jobs_from_null(at) || jobs_from_nothing(at))
+	action_charge(out, text ? text->text.len : 0);
+	if (text ? jobs_none(text) : jobs_from_null(at) || jobs_from_nothing(at))
 		action_found(out, "jobs", cmd->words, cmd->count);
-	action_flow(out, at->input_flow & FLOW_REMOTE, cmd->words, cmd->count);
-	n = jobs_lines(cmd, out, &lines);
+	action_flow(out, named ? 0 : at->input_flow & FLOW_REMOTE, cmd->words, cmd->count);
+	n = text ? word_items(text, true, out->budget, out->arena, &lines) : 0;
 	for (size_t i = 0; i < n; i++) {
 		/* (crontab -l; echo LINE): the unknown part ends before LINE. */
 		size_t from = word_unknown_at(&lines[i], 0);
@@ -200,7 +215,7 @@ static const struct shell_word *jobs_makefile_text(const struct command *cmd,
 	*named = *input = false;
 	for (size_t i = 1; i < cmd->count; i++) {
 		const struct shell_word *file = jobs_makefile_option(cmd, &i, out);
-		const struct written_file *written;
+		const struct shell_word *written;
 
 		if (!file)
 			continue;
@@ -210,15 +225,16 @@ static const struct shell_word *jobs_makefile_text(const struct command *cmd,
 			return cmd->at->input;
 		if (file->content)
 			return file->content;
-		written = cmd->at->files ? files_find(cmd->at->files, file) : NULL;
-		if (written && written->known)
-			return &written->content;
+		written = jobs_written(cmd->at->files, file, out);
+		if (written)
+			return written;
 	}
 	return NULL;
 }
 
 /* The Makefile that earlier commands wrote, or NULL. */
-static const struct shell_word *jobs_written_makefile(const struct written_files *files)
+static const struct shell_word *jobs_written_makefile(const struct written_files *files,
+						      struct action_list *out)
 {
 	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
 	static const uint8_t kind[16];
@@ -226,10 +242,10 @@ static const struct shell_word *jobs_written_makefile(const struct written_files
 	for (size_t i = 0; i < 3; i++) {
 		struct shell_word name = { .text = { .s = names[i], .len = strlen(names[i]) },
 					   .kind = kind };
-		const struct written_file *f = files_find(files, &name);
+		const struct shell_word *text = jobs_written(files, &name, out);
 
-		if (f && f->known)
-			return &f->content;
+		if (text)
+			return text;
 	}
 	return NULL;
 }
@@ -330,7 +346,7 @@ void read_make(const struct command *cmd, struct action_list *out)
 	const struct shell_word *text = jobs_makefile_text(cmd, out, &named, &input);
 
 	if (!named && cmd->at->files && cmd->at->files->count)
-		text = jobs_written_makefile(cmd->at->files);
+		text = jobs_written_makefile(cmd->at->files, out);
 	if (input)
 		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
 	if (text)
