@@ -153,6 +153,7 @@ enum lex_stop {
 	STOP_SLASH,    /* at / or }: pattern of ${x/pattern/text} */
 	STOP_COLON,    /* at : or }: offset of ${x:offset:length} */
 	STOP_BRACKET,  /* at ] */
+	STOP_PARENTHESIS, /* at ): one of ?(a|b) */
 };
 
 struct lex_word {

@@ -759,6 +759,8 @@ struct ast_word *lex_quoted_until(struct lex_reader *r, int term)
 
 /* ---- unquoted text ---- */
 
+static bool lex_piece(struct lex_reader *r, struct lex_word *b, enum lex_stop stop);
+
 static bool lex_ends_at(int c, enum lex_stop stop)
 {
 	switch (stop) {
@@ -772,6 +774,8 @@ static bool lex_ends_at(int c, enum lex_stop stop)
 		return c == '}' || c == ':';
 	case STOP_BRACKET:
 		return c == ']';
+	case STOP_PARENTHESIS:
+		return c == ')';
 	}
 	return true;
 }
@@ -803,31 +807,47 @@ static void lex_unquoted_run(struct lex_reader *r, struct lex_word *b, enum lex_
 	lex_add_text(r, b, from, r->pos, false);
 }
 
-/* bash's ?(a|b): the source up to the closing parenthesis. */
+/* The place of the parenthesis that closes the one at r->pos in the same line, or r->end. */
+static size_t lex_parenthesis_end(const struct lex_reader *r)
+{
+	const char *s = r->text.s;
+	size_t level = 0, i;
+	char quote = '\0';
+
+	for (i = r->pos; i < r->end && (quote || s[i] != '\n'); i++) {
+		if (s[i] == '\\' && quote != '\'')
+			i++;
+		else if (quote)
+			quote = s[i] == quote ? '\0' : quote;
+		else if (s[i] == '\'' || s[i] == '"' || s[i] == '`')
+			quote = s[i];
+		else if (s[i] == '(')
+			level++;
+		else if (s[i] == ')' && --level == 0)
+			return i;
+	}
+	return r->end;
+}
+
+/* bash's ?(a|"b"): up to the closing parenthesis, whatever stands in it. */
 static bool lex_extended_glob(struct lex_reader *r, struct lex_word *b)
 {
 	const struct ast_part *p = b->last;
+	size_t end;
 
 	if (r->state->posix || !p || p->type != PART_TEXT || p->quoted || p->text.len == 0 ||
 	    lex_peek(r, 1) == ')' || !strchr("?*+@!", p->text.s[p->text.len - 1]))
 		return false;
-	size_t from = r->pos, level = 0;
-
-	for (; r->pos < r->end; r->pos++) {
-		char c = r->text.s[r->pos];
-
-		if (c == '\n' || c == '\'' || c == '"' || c == '$' || c == '`' || c == '\\')
-			break;
-		level += c == '(';
-		if (c == ')' && --level == 0) {
+	end = lex_parenthesis_end(r);
+	if (end == r->end)
+		return false;
+	r->state->ambiguous = true;
+	while (r->pos <= end && !lex_failed(r))
+		if (!lex_piece(r, b, STOP_PARENTHESIS)) {
+			lex_add_text(r, b, r->pos, r->pos + 1, false);
 			r->pos++;
-			lex_add_text(r, b, from, r->pos, false);
-			r->state->ambiguous = true;
-			return true;
 		}
-	}
-	r->pos = from;
-	return false;
+	return true;
 }
 
 static bool lex_starts_process(const struct lex_reader *r, int c)

@@ -64,6 +64,7 @@ static const struct shape shapes[] = {
 	/* here-documents and redirections */
 	ONLY("cat <<E\nx\nE\n"), SPAN("cat ", "<<E ", "\nE\n"), SPAN("cat ", "<<<x ", ""),
 	SPAN("cat ", ">x ", ""), NEST("cat ", "<(", "", ")"),
+	SPAN("ls a@(", "'b'|", "c)"), SPAN("ls a@(", "@('b'", ")"), NEST("ls a", "@(\"b\"|", "c", ")"),
 	/* files that are written and read */
 	ONLY("echo a>>x;"), ONLY("echo a>>x;sh x;"), ONLY("echo a>>x;cat x|sh;"),
 	ONLY("echo a>>x;cp x y;"), ONLY("cat x y>y;"), SPAN("echo x>a;", "cat a>>a;", "sh a"),
