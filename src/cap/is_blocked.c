@@ -7,41 +7,51 @@
 #include "cap/command.h"
 #include "cap/judge.h"
 
+struct question {
+	struct command command;
+	struct err environment; /* what is wrong with it; ProtectedVariable is a verdict */
+};
+
 static void is_blocked_task_free(void *task)
 {
-	command_release(task);
-	free(task);
+	struct question *q = task;
+
+	command_release(&q->command);
+	err_release(&q->environment);
+	free(q);
 }
 
 static int is_blocked_prepare(struct cap_call *call, struct err *e)
 {
-	struct command *command = mem_zalloc(sizeof(*command));
+	struct question *q = mem_zalloc(sizeof(*q));
+	const json_t *params = call->r->params;
 
-	call->r->task = command;
+	call->r->task = q;
 	call->r->task_free = is_blocked_task_free;
-	if (command_read(command, call->r->params, call->c->scope, e) ||
-	    (judge_environment(call->c, command, call->r->params, e) &&
-	     e->type != ERR_PROTECTED_VARIABLE))
+	if (command_read(&q->command, params, call->c->scope, e))
 		return -1;
-	err_release(e);
-	command_judge(command, call->c->config, call->c->shell, &call->judge);
-	call->event.command = command->shown;
-	call->event.masked = command->masked;
+	if (judge_environment(call->c, &q->command, params, &q->environment) &&
+	    q->environment.type != ERR_PROTECTED_VARIABLE) {
+		*e = q->environment;
+		q->environment = (struct err)ERR_INIT;
+		return -1;
+	}
+	command_judge(&q->command, call->c->config, call->c->shell, &call->judge);
+	call->event.command = q->command.shown;
+	call->event.masked = q->command.masked;
 	return 0;
 }
 
 static enum cap_outcome is_blocked_start(struct cap_call *call)
 {
 	const struct cap_row *run = cap_find(call->c, "process.run");
-	struct err environment = ERR_INIT;
+	const struct question *q = call->r->task;
 	struct blocklist_verdict v;
 	struct ruling ruling;
 
-	(void)judge_environment(call->c, call->r->task, call->r->params, &environment);
 	judge_command(call->c, cap_tier(call->c, run), call->r->params, &call->judge, NULL, &v,
 		      &ruling);
-	judge_write(req_result(call->r), &v, &ruling, &environment);
-	err_release(&environment);
+	judge_write(req_result(call->r), &v, &ruling, &q->environment);
 	return CAP_DONE;
 }
 
