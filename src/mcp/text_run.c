@@ -434,6 +434,13 @@ static void text_run_add_running(struct text *t, const char *none)
 	text_add(t, "%s", none);
 	text_add_id(t, " ", NULL);
 	text_run_add_replayed(t);
+}
+
+/* What the caller can do with a run that goes on. */
+static void text_run_add_next(struct text *t)
+{
+	bool background = t->a->run->background;
+
 	text_add(t, "; ");
 	text_open_call(t, background ? "process_logs" : "process_monitor");
 	text_add(t, ",\"wait_ms\":%s, process_kill stops it.",
@@ -458,12 +465,13 @@ void text_run(struct text *t)
 	bool end_only = options && !options->by_default, empty = !run->out.total && !run->err.total;
 	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + text_run_warnings_size(t);
 	const char *none = empty ? ", no output" : "";
+	bool running = text_is(t, NULL, "state", "running");
 	struct part out, err;
 
 	text_run_take_part(&out, "stdout", &run->out, options ? &options->out : NULL, end_only);
 	text_run_take_part(&err, "stderr", &run->err, options ? &options->err : NULL, end_only);
 	text_run_share(&out, &err, t->left > taken ? t->left - taken : 0);
-	if (text_is(t, NULL, "state", "running"))
+	if (running)
 		text_run_add_running(t, empty ? ", no output yet" : "");
 	else
 		text_run_add_ended(t, none);
@@ -472,7 +480,10 @@ void text_run(struct text *t)
 		text_add(t, "; output so far below");
 	text_run_add_size(t, &out);
 	text_run_add_size(t, &err);
-	text_run_add_remedy(t);
+	if (running)
+		text_run_add_next(t);
+	else
+		text_run_add_remedy(t);
 	text_add_warnings(t);
 	text_run_add_part(t, &out, run->err.total > 0);
 	text_run_add_part(t, &err, true);

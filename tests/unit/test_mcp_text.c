@@ -184,6 +184,19 @@ static void test_mcp_text_of_timeouts(void **state)
 	in_background = false;
 }
 
+/* What the caller can do next stands behind all that the verdict says. */
+static void test_mcp_text_of_runs_that_go_on(void **state)
+{
+	const struct run_result_options none = { .timeout_most = 90 };
+
+	(void)state;
+	check_run_with(&none, "{\"process_id\":\"p4\",\"state\":\"running\",\"reason\":\"running\","
+			      "\"exit_code\":null,\"duration_ms\":100}", "out\n", "",
+		       "still running after 100 ms [p4]; stdout 4 bytes in 1 line, not shown; "
+		       "process_monitor {\"process_id\":\"p4\",\"wait_ms\":45000} waits for its "
+		       "end, process_kill stops it.");
+}
+
 /* A model that asks twice must see that nothing ran again. */
 static void test_mcp_text_of_repeats(void **state)
 {
@@ -660,6 +673,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mcp_text_of_runs),
 		cmocka_unit_test(test_mcp_text_of_timeouts),
+		cmocka_unit_test(test_mcp_text_of_runs_that_go_on),
 		cmocka_unit_test(test_mcp_text_of_repeats),
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
