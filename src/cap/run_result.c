@@ -6,6 +6,7 @@
 #include "cap/run_log.h"
 #include "cap/run_members.h"
 #include "cap/run_warnings.h"
+#include "proc/input_wait.h"
 
 static bool run_result_is_given(const struct req *r, const char *name)
 {
@@ -60,6 +61,12 @@ static void run_result_write_output(struct jsonw *w, const struct proc *p,
 	jsonw_bool(w, "stderr_truncated", err_cut);
 }
 
+static void run_result_look_at_input(struct proc *p, struct run_result_options *v)
+{
+	v->input_open = proc_takes_input(p);
+	v->input_awaited = v->input_open && input_wait_of(p, proc_usage(p)) == INPUT_WAIT_YES;
+}
+
 void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 		      struct run_result_options *v)
 {
@@ -67,6 +74,7 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 	jsonw_bool(w, "success", proc_exit_code(p) == 0);
 	jsonw_bool(w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
 	run_result_write_output(w, p, v);
+	run_result_look_at_input(p, v);
 	run_members_times(w, p);
 	run_members_usage(w, proc_usage(p));
 	run_members_pid(w, p);

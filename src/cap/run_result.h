@@ -16,6 +16,8 @@ struct run_result_options {
 	bool stdin_ignored; /* stdin was given, but not fed */
 	size_t stdin_waiting; /* bytes of it that wait in the server */
 	bool stdin_edited;  /* it was typed with keys that hide a line from the blocklist */
+	bool input_open;    /* process.input can write to it, ... */
+	bool input_awaited; /* ... and it waits for that, see proc/input_wait.h */
 	bool timeout_ignored; /* or a timeout */
 	int64_t timeout_most; /* seconds that a request may ask for; 0: no bound ... */
 	bool timeout_is_most; /* ... which this run has */

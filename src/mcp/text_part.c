@@ -182,6 +182,12 @@ void text_open_call(struct text *t, const char *tool)
 	text_add(t, "\"");
 }
 
+void text_add_input_call(struct text *t)
+{
+	text_open_call(t, "process_input");
+	text_add(t, ",\"data\":\"...\\n\"} answers it");
+}
+
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err)
 {
 	if (!out || !err)

@@ -56,6 +56,9 @@ void text_add_json(struct text *t, const struct outline_value *v, size_t max);
 /* process_logs {"process_id":"p1-72cc"; the caller adds members and the closing brace. */
 void text_open_call(struct text *t, const char *tool);
 
+/* That call of process_input, and what it does. */
+void text_add_input_call(struct text *t);
+
 /* ,"offset":4000 ,"stderr_offset":20 of that call; of the streams that it is to read on. */
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err);
 

@@ -431,20 +431,29 @@ static void text_run_add_running(struct text *t, const char *none)
 				: "started in background");
 	if (!background)
 		text_add_duration(t, text_number(t, NULL, "duration_ms"));
-	text_add(t, "%s", none);
+	text_add(t, "%s%s", none,
+		 t->a->options && t->a->options->input_awaited ? ", waits for input" : "");
 	text_add_id(t, " ", NULL);
 	text_run_add_replayed(t);
 }
 
-/* What the caller can do with a run that goes on. */
+/* What the caller can do with a run that goes on. One that waits for input does not end before it
+ * has some. */
 static void text_run_add_next(struct text *t)
 {
+	const struct run_result_options *options = t->a->options;
 	bool background = t->a->run->background;
 
 	text_add(t, "; ");
-	text_open_call(t, background ? "process_logs" : "process_monitor");
-	text_add(t, ",\"wait_ms\":%s, process_kill stops it.",
-		 background ? "5000} reads its output" : "45000} waits for its end");
+	if (options && options->input_awaited) {
+		text_add_input_call(t);
+	} else {
+		text_open_call(t, background ? "process_logs" : "process_monitor");
+		text_add(t, ",\"wait_ms\":%s", background ? "5000} reads its output"
+							  : "45000} waits for its end");
+		text_add(t, options && options->input_open ? ", process_input answers it" : "");
+	}
+	text_add(t, ", process_kill stops it.");
 }
 
 /* Bytes of text for the warnings. */

@@ -173,6 +173,10 @@ void text_monitor(struct text *t)
 	text_tools_add_until(t);
 	if (!text_has(t, text_member(t, NULL, "match"), "stream"))
 		text_tools_add_output(t);
+	if (text_flag(t, "waits_for_input")) {
+		text_add_input_call(t);
+		text_add(t, "\n");
+	}
 }
 
 /* ---- process.list and process.wait ---- */

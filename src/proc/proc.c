@@ -629,6 +629,11 @@ static int proc_fail_input_full(const struct proc *p, size_t len, struct err *e)
 	return err_hint(e, "Wait until the command has read more, then send the rest.");
 }
 
+bool proc_takes_input(const struct proc *p)
+{
+	return p->tree_alive && feed_open(&p->live->feed);
+}
+
 int proc_check_input(const struct proc *p, size_t len, struct err *e)
 {
 	size_t queued = proc_input_queued(p);

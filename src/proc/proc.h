@@ -271,6 +271,9 @@ int proc_exit_code(const struct proc *p);
 void proc_attach(struct proc *p, void *state, void (*release)(void *state));
 void *proc_attached(const struct proc *p); /* NULL: nothing, or not any more */
 
+/* Can somebody write to its stdin, or in a moment, when it has started? */
+bool proc_takes_input(const struct proc *p);
+
 /*
  * May @len more bytes be given to the command? Returns 0, or -1 with ProcessAlreadyExited (nothing
  * of the run is alive), StdinClosed (its stdin never was a pipe, or is closed, by a call or by the

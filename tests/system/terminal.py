@@ -3,6 +3,7 @@
 import base64
 import fcntl
 import glob
+import json
 import os
 import re
 import select
@@ -550,6 +551,33 @@ def test_waits_for_input():
     eventually(lambda: waits(run) is False, WAIT, "a sleep")
     shell = bash(server)
     eventually(lambda: waits(shell) is True, WAIT, "a prompt")
+    server.stop()
+
+
+@suite.test()
+def test_text_says_that_it_waits():
+    """Whoever reads the text alone sees that the run waits, and how to answer it."""
+    server = Server()
+
+    def text(tool, **params):
+        answer = server.call("tools/call", {"name": tool, "arguments": params})
+        return answer["content"][0]["text"]
+
+    def one_that_waits(**params):
+        shown = text("process_run", command="read -r x", yield_ms=200, **params)
+        return "waits for input" in shown and shown
+
+    for params in {"tty": True}, {"stdin_mode": "pipe"}:
+        shown = eventually(lambda: one_that_waits(**params), WAIT, "a run that waits")
+        answer = re.search(r'; process_input (\{.*\}) answers it, process_kill stops it\.$', shown)
+        check(answer, shown)
+        call = json.loads(answer[1])
+        equal(call["data"], "...\n", "the line to be filled in")
+        check("process_input %s answers it\n" % answer[1] in
+              text("process_monitor", process_id=call["process_id"]), "the text of process_monitor")
+        text("process_input", **call)
+        end = server.call("process.monitor", {"process_id": call["process_id"], "wait_ms": 60000})
+        equal(end["exit_code"], 0, "the line was read")
     server.stop()
 
 

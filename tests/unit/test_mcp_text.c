@@ -197,6 +197,32 @@ static void test_mcp_text_of_runs_that_go_on(void **state)
 		       "end, process_kill stops it.");
 }
 
+/* Who can answer a question of the command is told how. */
+static void test_mcp_text_of_runs_with_input(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p4\",\"state\":\"running\",\"reason\":\"running\","
+				   "\"exit_code\":null,\"duration_ms\":100}";
+	const struct run_result_options open = { .by_default = true, .input_open = true };
+	const struct run_result_options awaited = { .by_default = true, .input_open = true,
+						    .input_awaited = true };
+
+	(void)state;
+	check_run_with(&open, json, "", "",
+		       "still running after 100 ms, no output yet [p4]; process_monitor "
+		       "{\"process_id\":\"p4\",\"wait_ms\":45000} waits for its end, process_input "
+		       "answers it, process_kill stops it.");
+	check_run_with(&awaited, json, "Name? ", "",
+		       "still running after 100 ms, waits for input [p4]; process_input "
+		       "{\"process_id\":\"p4\",\"data\":\"...\\n\"} answers it, process_kill stops "
+		       "it.\n--- stdout\nName? \n");
+	in_background = true;
+	check_run_with(&open, json, "", "",
+		       "started in background, no output yet [p4]; process_logs {\"process_id\":"
+		       "\"p4\",\"wait_ms\":5000} reads its output, process_input answers it, "
+		       "process_kill stops it.");
+	in_background = false;
+}
+
 /* A model that asks twice must see that nothing ran again. */
 static void test_mcp_text_of_repeats(void **state)
 {
@@ -480,6 +506,11 @@ static void test_mcp_text_of_monitors(void **state)
 	      "\"duration_ms\":12,\"pid\":null,\"alive\":2,\"started_at\":\"T\"}",
 	      "exit 0 in 12 ms [p8]; still alive: 2 processes, process_kill ends them: x\n"
 	      "started T\n");
+	check("process.monitor",
+	      "{\"process_id\":\"p8\",\"state\":\"running\",\"command\":\"cat\",\"duration_ms\":12000,"
+	      "\"alive\":1,\"started_at\":\"T\",\"waits_for_input\":true}",
+	      "running for 12 s, waits for input [p8]: cat\nstarted T\nprocess_input "
+	      "{\"process_id\":\"p8\",\"data\":\"...\\n\"} answers it\n");
 }
 
 /* The call that waits on asks for the same stream; one with `from` misses nothing. */
@@ -674,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_runs),
 		cmocka_unit_test(test_mcp_text_of_timeouts),
 		cmocka_unit_test(test_mcp_text_of_runs_that_go_on),
+		cmocka_unit_test(test_mcp_text_of_runs_with_input),
 		cmocka_unit_test(test_mcp_text_of_repeats),
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
