@@ -215,34 +215,87 @@ static void text_logs_add_number(struct text *t, int64_t line, char mark)
 	text_add(t, "%c", mark);
 }
 
-/* "4020-text": the lines before or after a match; @line: number of the first. */
-static void text_logs_add_context(struct text *t, const struct outline_value *match,
-				  const char *key, int64_t line)
-{
-	const struct outline_value *lines = text_member(t, match, key), *v = NULL;
+/* The lines before or after a match. */
+struct context {
+	const struct outline_value *lines;
+	int64_t from, to; /* line numbers [from, to); below 1: unknown */
+};
 
-	while (lines && (v = outline_next(&t->a->result->outline, lines, v))) {
-		text_logs_add_number(t, line, '-');
-		line += line > 0;
-		text_put_member(t, v);
-		text_add(t, "\n");
-	}
-}
-
-/* A match as `grep -n` shows it, under its stream and offset. */
-static void text_logs_add_match(struct text *t, const struct outline_value *match)
+static struct context text_logs_before(const struct text *t, const struct outline_value *match)
 {
 	int64_t line = text_number(t, match, "line");
 
-	text_add(t, "-- ");
-	text_put_member(t, text_member(t, match, "stream"));
-	text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
-	text_logs_add_context(t, match, "before",
-			      line - text_count(t, match, "before"));
-	text_logs_add_number(t, line, ':');
+	return (struct context){ text_member(t, match, "before"),
+				 line - text_count(t, match, "before"), line };
+}
+
+static struct context text_logs_after(const struct text *t, const struct outline_value *match)
+{
+	int64_t line = text_number(t, match, "line"), from = line ? line + 1 : 0;
+
+	return (struct context){ text_member(t, match, "after"), from,
+				 from + text_count(t, match, "after") };
+}
+
+/* "4020-text": the lines of @c, of those with a number only [@from, @to). */
+static void text_logs_add_context(struct text *t, const struct context *c, int64_t from, int64_t to)
+{
+	const struct outline_value *v = NULL;
+	int64_t line = c->from;
+
+	while (c->lines && (v = outline_next(&t->a->result->outline, c->lines, v))) {
+		if (line < 1 || (line >= from && line < to)) {
+			text_logs_add_number(t, line, '-');
+			text_put_member(t, v);
+			text_add(t, "\n");
+		}
+		line += line > 0;
+	}
+}
+
+/* Does no line lie between what is shown of @match and of @last, the match before it? */
+static bool text_logs_joins(const struct text *t, const struct outline_value *last,
+			    const struct outline_value *match)
+{
+	return last && text_number(t, last, "line") && text_number(t, match, "line") &&
+	       text_is(t, last, "stream", "stderr") == text_is(t, match, "stream", "stderr") &&
+	       text_logs_before(t, match).from <= text_logs_after(t, last).to;
+}
+
+/*
+ * The lines after @last, the match that was shown before it, and then @match itself, as `grep -n`
+ * shows it, under its stream and offset unless it joins @last. NULL: there is none. A line that is
+ * near both is shown once.
+ */
+static void text_logs_add_match(struct text *t, const struct outline_value *last,
+				const struct outline_value *match)
+{
+	struct context after = { 0 }, before;
+	bool joins = match && text_logs_joins(t, last, match);
+
+	if (last)
+		after = text_logs_after(t, last);
+	text_logs_add_context(t, &after, 1, joins ? text_number(t, match, "line") : INT64_MAX);
+	if (!match)
+		return;
+	if (!joins) {
+		text_add(t, "-- ");
+		text_put_member(t, text_member(t, match, "stream"));
+		text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
+	}
+	before = text_logs_before(t, match);
+	text_logs_add_context(t, &before, joins ? after.to : 1, INT64_MAX);
+	text_logs_add_number(t, text_number(t, match, "line"), ':');
 	text_put_match(t, match);
 	text_add(t, "\n");
-	text_logs_add_context(t, match, "after", line ? line + 1 : 0);
+}
+
+/* Bytes that the lines after @last need. */
+static size_t text_logs_kept_for(const struct text *t, const struct outline_value *last)
+{
+	const struct outline_value *after = last ? text_member(t, last, "after") : NULL;
+
+	return after ? after->json_len : 0;
 }
 
 /* The call that goes on with @unshown, the first match that the text has no room for; NULL: with
@@ -278,15 +331,18 @@ static void text_logs_add_next_search(struct text *t, const struct outline_value
 static void text_logs_matches(struct text *t)
 {
 	const struct outline_value *matches = text_member(t, NULL, "matches"), *v = NULL;
+	const struct outline_value *last = NULL;
 	int64_t total = text_number(t, NULL, "matches_total"), shown = 0;
 
 	text_add_plural(t, total, "match", "matches");
 	text_add(t, "\n");
 	while ((v = outline_next(&t->a->result->outline, matches, v)) &&
-	       t->left > v->json_len + MARKS_BYTES) {
-		text_logs_add_match(t, v);
+	       t->left > v->json_len + text_logs_kept_for(t, last) + MARKS_BYTES) {
+		text_logs_add_match(t, last, v);
+		last = v;
 		shown++;
 	}
+	text_logs_add_match(t, last, NULL);
 	text_logs_add_all_evicted(t, ", and were not searched");
 	if (!total && text_is(t, NULL, "state", "running"))
 		text_add(t, "[still running; process_monitor with \"until\":\"pattern\" waits "

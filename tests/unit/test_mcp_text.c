@@ -459,6 +459,23 @@ static void test_mcp_text_of_matches(void **state)
 		   "7 matches\n-- stdout, offset 900\n10-a\n11-b\n12:FAIL b\n13-c\n-- stderr, offset "
 		   "0\n1:FAIL\n[... 2 of 7 shown, the next: process_logs {\"process_id\":\"p1\","
 		   "\"stream\":\"stderr\",\"offset\":40,\"grep\":\"FAIL\"} ...]");
+	check_page("{}", "{\"matches\":[{\"stream\":\"stdout\",\"offset\":4,\"line\":3,\"text\":\"C\","
+			 "\"before\":[\"a\",\"b\"],\"after\":[\"D\",\"e\"]},"
+			 "{\"stream\":\"stdout\",\"offset\":6,\"line\":4,\"text\":\"D\","
+			 "\"before\":[\"b\",\"C\"],\"after\":[\"e\",\"f\"]},"
+			 "{\"stream\":\"stdout\",\"offset\":16,\"line\":9,\"text\":\"I\","
+			 "\"before\":[\"g\",\"h\"],\"after\":[\"j\",\"k\"]},"
+			 "{\"stream\":\"stdout\",\"offset\":30,\"line\":15,\"text\":\"O\","
+			 "\"before\":[\"m\",\"n\"],\"after\":[]},"
+			 "{\"stream\":\"stderr\",\"offset\":30,\"line\":15,\"text\":\"P\","
+			 "\"before\":[],\"after\":[]},"
+			 "{\"stream\":\"stderr\",\"offset\":80,\"line\":null,\"text\":\"X\","
+			 "\"before\":[\"v\",\"w\"],\"after\":[\"Y\"]},"
+			 "{\"stream\":\"stderr\",\"offset\":82,\"line\":null,\"text\":\"Y\","
+			 "\"before\":[\"w\",\"X\"],\"after\":[]}],\"matches_total\":7}",
+		   "7 matches\n-- stdout, offset 4\n1-a\n2-b\n3:C\n4:D\n5-e\n6-f\n7-g\n8-h\n9:I\n10-j\n"
+		   "11-k\n-- stdout, offset 30\n13-m\n14-n\n15:O\n-- stderr, offset 30\n15:P\n"
+		   "-- stderr, offset 80\n-v\n-w\n:X\n-Y\n-- stderr, offset 82\n-w\n-X\n:Y\n");
 	check_page("{}", "{\"matches\":[],\"matches_total\":0}", "0 matches\n");
 	check_page("{}", "{\"state\":\"running\",\"matches\":[],\"matches_total\":0}",
 		   "0 matches\n[still running; process_monitor with \"until\":\"pattern\" waits for one]");
