@@ -118,21 +118,41 @@ void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mc
 	jsonw_end_object(w);
 }
 
-/* Where a description has these words, a model reads the path: what a shell understands depends on
- * which one it is. */
-#define SHELL_WORDS "the operator's shell"
+/* Where a description has these words, a model reads the path, because what a shell understands
+ * depends on which one it is, and what the operator has taken from every command. */
+#define SHELL_WORDS "the operator's shell."
+
+/* Without this a model takes the network for broken and tries again. */
+static void tools_write_network(struct jsonw *w, const struct config *config)
+{
+	bool strict = !strcmp(config_choice(config, CONFIG_SANDBOX_PROFILE), "strict");
+	char *const *port = config_names(config, CONFIG_SANDBOX_NETWORK);
+	const char *glue = " Commands can connect to TCP ports ";
+
+	if (strict || !config_bool(config, CONFIG_SANDBOX_NETWORK)) {
+		tools_add_text(w, " Commands have no network.");
+	} else if (*port) {
+		for (; *port; port++, glue = ", ") {
+			tools_add_text(w, glue);
+			tools_add_text(w, *port);
+		}
+		tools_add_text(w, " only.");
+	}
+}
 
 static void tools_write_description(struct jsonw *w, const struct mcp *m, const char *text)
 {
-	const char *words = strstr(text, SHELL_WORDS), *shell = m->cap->shell->path;
+	const char *words = strstr(text, SHELL_WORDS);
 
 	jsonw_open_str(w, "description");
 	if (words) {
 		jsonw_piece(w, text, (size_t)(words - text));
-		jsonw_piece(w, shell, strlen(shell));
+		tools_add_text(w, m->cap->shell->path);
+		tools_add_text(w, ".");
+		tools_write_network(w, m->cap->config);
 		text = words + strlen(SHELL_WORDS);
 	}
-	jsonw_piece(w, text, strlen(text));
+	tools_add_text(w, text);
 	jsonw_close_str(w);
 }
 

@@ -15,7 +15,8 @@ static const struct mcp_shape stateless = {
 	.name = "stateless", .annotations = true, .structured = true, .stateless = true,
 };
 static const struct run_shell shell = { .path = (char[]){ "/bin/zsh" } };
-static struct cap cap = { .shell = &shell };
+static struct config config;
+static struct cap cap = { .shell = &shell, .config = &config };
 static const struct mcp usual = { .cap = &cap }, structured = { .cap = &cap, .structured = true };
 
 /* The tools/call result for the capability result @json. */
@@ -234,6 +235,37 @@ static void test_mcp_tools_list_is_short(void **state)
 }
 
 /* A host may check arguments against the list: what is left out of it must pass. */
+/* Is @words in the list of tools when the operator has set @assignment? */
+static void check_described(const char *assignment, const char *words)
+{
+	struct config usual_config = config;
+	struct err e = ERR_INIT;
+	struct buf out;
+
+	config_init(&config);
+	assert_int_equal(config_set(&config, assignment, &e), 0);
+	list(&out, &usual, &full);
+	assert_non_null(strstr(out.data, words));
+	buf_release(&out);
+	config_release(&config);
+	config = usual_config;
+}
+
+/* A model that does not know tries again, by other programs. */
+static void test_mcp_tools_list_names_the_network(void **state)
+{
+	struct buf out;
+
+	(void)state;
+	list(&out, &usual, &full);
+	assert_non_null(strstr(out.data, "run by /bin/zsh. To read"));
+	buf_release(&out);
+	check_described("sandbox.network=false", "by /bin/zsh. Commands have no network. To read");
+	check_described("sandbox.profile=strict", "by /bin/zsh. Commands have no network. To read");
+	check_described("sandbox.network=53,443",
+			"by /bin/zsh. Commands can connect to TCP ports 53, 443 only. To read");
+}
+
 static void test_mcp_tools_list_allows_what_it_leaves_out(void **state)
 {
 	json_t *whole, *shown;
@@ -268,9 +300,11 @@ int main(void)
 		cmocka_unit_test(test_mcp_tools_output_schemas_allow_an_error),
 		cmocka_unit_test(test_mcp_tools_list_by_revision),
 		cmocka_unit_test(test_mcp_tools_list_is_short),
+		cmocka_unit_test(test_mcp_tools_list_names_the_network),
 		cmocka_unit_test(test_mcp_tools_list_allows_what_it_leaves_out),
 		cmocka_unit_test(test_mcp_tools_nearest),
 	};
 
+	config_init(&config);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
