@@ -401,7 +401,7 @@ static void schema_hint_nearest(const struct schema *s, const char *nearest, str
 
 	while (f->name && strcmp(f->name, nearest))
 		f++;
-	err_hint(e, "Call again with %s%s%s%s in its place, or without it.", nearest,
+	err_hint(e, "Call again with %s%s%s%s in its place.", nearest,
 		 f->unit ? ", in " : "", f->unit ? f->unit : "", f->unit ? "," : "");
 }
 

@@ -172,6 +172,7 @@ static void route_call_capability(struct route *route, struct rpc_message *m)
 	if (json_is_array(params)) {
 		err_set(&e, ERR_INVALID_PARAMS, "%s: params must be an object with named members",
 			m->method);
+		err_hint(&e, "Give each parameter by its name: \"params\":{\"name\":value}.");
 		rpc_refuse(route->reqs, m, &e);
 		return;
 	}
