@@ -149,6 +149,18 @@ static void command_set_shell_argv(struct command *c, const struct run_shell *sh
 	command_set_argv(c, words, n);
 }
 
+bool command_ignores_args(const struct command *c)
+{
+	const char *at = c->shell && c->args && *c->args ? c->text : NULL;
+
+	if (!at)
+		return false;
+	while ((at = strchr(at, '$')))
+		if (*++at && strchr("123456789@*#{", *at))
+			return false;
+	return true;
+}
+
 /* Is there no word in @text: only white space, comments, and backslashes before newlines? */
 static bool command_is_blank(const char *text)
 {

@@ -40,6 +40,9 @@ struct command {
 int command_read(struct command *c, const json_t *params, const struct scope *scope,
 		 struct err *e);
 
+/* Has a shell string arguments, and names none of them? */
+bool command_ignores_args(const struct command *c);
+
 /* Is there no command in it? process.run refuses that. */
 bool command_runs_nothing(const struct command *c);
 

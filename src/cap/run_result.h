@@ -13,6 +13,7 @@ struct run_result_options {
 	bool cleans;        /* as in struct dialect */
 	bool by_default;    /* the request sets none of the output bounds */
 	bool explain;	    /* the request has explain_denials */
+	bool args_ignored;  /* see command_ignores_args() */
 	bool stdin_ignored; /* stdin was given, but not fed */
 	size_t stdin_waiting; /* bytes of it that wait in the server */
 	bool stdin_edited;  /* it was typed with keys that hide a line from the blocklist */

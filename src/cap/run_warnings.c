@@ -32,6 +32,9 @@ __attribute__((format(printf, 2, 3))) static void run_warnings_add(struct jsonw 
 static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 				     const struct run_result_options *v)
 {
+	if (v->args_ignored)
+		run_warnings_add(w, "args are $1, $2 ... of the shell string, which names none of "
+				    "them; without shell, command is a program and gets them");
 	if (v->stdin_ignored)
 		run_warnings_add(w, "stdin was ignored, and the command reads /dev/null: %s",
 				 p->background ? "a background run is fed with stdin_mode data or "
