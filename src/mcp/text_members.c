@@ -1,5 +1,6 @@
 #include "mcp/text_members.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "mcp/tool_names.h"
@@ -39,18 +40,57 @@ static bool text_members_is_container(const struct outline_value *v)
 	return v->kind == OUTLINE_ARRAY || v->kind == OUTLINE_OBJECT;
 }
 
+/* A measured share: more digits tell nothing. */
+static bool text_members_is_percentage(const struct outline_value *v)
+{
+	size_t len = v->key ? strlen(v->key) : 0, end = strlen("percent");
+
+	return v->kind == OUTLINE_OTHER && len >= end && !strcmp(v->key + len - end, "percent");
+}
+
 /* A value is data, but for one that is the name of a capability. */
 static void text_members_add_value(struct text *t, const struct outline_value *v)
 {
 	size_t kept;
 	const char *text = text_bytes(t, v, &kept);
 
-	if (v->kind != OUTLINE_TEXT)
+	if (text_members_is_percentage(v))
+		text_add(t, "%.1f", strtod(t->a->result->json.data + v->json, NULL));
+	else if (v->kind != OUTLINE_TEXT)
 		text_add_json(t, v, VALUE_MAX);
 	else if (mcp_tool_names_is_one(text, kept))
 		text_put_named(t, text, kept);
 	else
 		text_put(t, text, kept);
+}
+
+/* " (no limit)": what 0 means for the option that @v is the value of. */
+static void text_members_add_zero(struct text *t, const struct outline_value *v)
+{
+	const char *means = NULL;
+	size_t len;
+
+	for (size_t i = 0; i < CONFIG_COUNT && !means; i++)
+		if (!strcmp(config_rows[i].name, v->key))
+			means = strstr(config_rows[i].text, " 0: ");
+	if (!means)
+		return;
+	means += strlen(" 0: ");
+	len = strcspn(means, ";");
+	text_add(t, " (%.*s)", (int)(len - (means[len - 1] == '.')), means);
+}
+
+/* "key value", or "key: a sentence"; the name of an element needs no key. */
+static void text_members_add_pair(struct text *t, const struct outline_value *v, bool of_element,
+				  bool is_sentence)
+{
+	if (!of_element || strcmp(v->key, "name") != 0) {
+		text_put_named(t, v->key, strlen(v->key));
+		text_add(t, is_sentence ? ": " : " ");
+	}
+	text_members_add_value(t, v);
+	if (v->kind == OUTLINE_INT && !v->number)
+		text_members_add_zero(t, v);
 }
 
 /* "name: cpu_limit 2, memory_limit 1000": the members of the object @of, except containers; without
@@ -60,20 +100,34 @@ static bool text_members_add_pairs(struct text *t, const char *prefix,
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = NULL;
-	bool any = false;
+	const char *glue = "";
 
 	while ((v = outline_next(o, of, v))) {
+		size_t kept;
+		const char *text = text_bytes(t, v, &kept);
+		bool is_sentence = memchr(text, ' ', kept);
+
 		if (text_members_is_container(v) || !text_members_has_content(t, v))
 			continue;
-		if (!any && of->key)
+		if (!*glue && of->key)
 			text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", of->key);
-		text_add(t, "%s", any ? ", " : "");
-		text_put_named(t, v->key, strlen(v->key));
-		text_add(t, " ");
-		text_members_add_value(t, v);
-		any = true;
+		text_add(t, "%s", glue);
+		text_members_add_pair(t, v, !of->key, is_sentence);
+		glue = is_sentence ? "; " : ", ";
 	}
-	return any;
+	return *glue;
+}
+
+/* Is it about a capability that MCP has no tool for? */
+static bool text_members_is_out_of_reach(const struct text *t, const struct outline_value *v)
+{
+	size_t kept;
+	const char *name;
+
+	if (v->kind != OUTLINE_OBJECT)
+		return false;
+	name = text_bytes(t, text_member(t, v, "name"), &kept);
+	return mcp_tool_names_is_plain(name, kept);
 }
 
 /* The elements that fit, and how many are left out. */
@@ -84,6 +138,8 @@ static void text_members_add_elements(struct text *t, const struct outline_value
 	size_t shown = 0, left_out = 0, size = 0;
 
 	while ((v = outline_next(o, array, v))) {
+		if (text_members_is_out_of_reach(t, v))
+			continue;
 		size += v->json_len;
 		if (size > VALUE_MAX || v->json_len > t->left) {
 			left_out++;

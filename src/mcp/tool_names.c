@@ -34,6 +34,14 @@ static const struct cap_row *tool_names_at(const char *text, size_t len, size_t 
 	return NULL;
 }
 
+bool mcp_tool_names_is_plain(const char *text, size_t len)
+{
+	for (const struct cap_row *row = cap_rows; row->name; row++)
+		if (strlen(row->name) == len && !memcmp(row->name, text, len))
+			return row->flags & CAP_PLAIN;
+	return false;
+}
+
 bool mcp_tool_names_is_one(const char *text, size_t len)
 {
 	const struct cap_row *row = tool_names_at(text, len, 0);

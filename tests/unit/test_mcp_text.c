@@ -682,12 +682,27 @@ static void test_mcp_text_of_members(void **state)
 	      "{\"name\":\"server.metrics.stop\",\"tier\":\"deny\"}],"
 	      "\"workspace\":\"/w/my process.list\","
 	      "\"o\":{\"n\":1,\"l\":[\"x\",\"y z\"],\"m\":{\"p\":null,\"q\":2}},\"last\":-1.5}",
-	      "capabilities: name process_run, tier notify; name server.metrics.stop, tier "
-	      "deny\nworkspace: /w/my process.list\no: n 1\no.l: x; y z\no.m: q 2\n"
+	      "capabilities: process_run, tier notify\nworkspace: /w/my process.list\no: n 1\n"
+	      "o.l: x; y z\no.m: q 2\n"
 	      "last: -1.5\n");
 	check("agent.session",
 	      "{\"packs\":[{\"name\":\"git\",\"decision\":\"deny\",\"rules\":9},{\"name\":\"db\"}]}",
-	      "packs: name git, decision deny, rules 9; name db\n");
+	      "packs: git, decision deny, rules 9; db\n");
+	check("agent.session",
+	      "{\"capabilities\":[{\"name\":\"process.follow\"},{\"name\":\"process.run\"},"
+	      "{\"name\":\"rpc.discover\"},{\"name\":\"process.kill\"}]}",
+	      "capabilities: process_run; process_kill\n");
+	check("agent.session",
+	      "{\"limits\":{\"limits.cpu_percent\":0,\"process.background_seconds\":0,"
+	      "\"limits.requests\":9,\"server.lease_ms\":0,\"log.head_bytes\":0,\"n\":0}}",
+	      "limits: limits.cpu_percent 0 (no limit), process.background_seconds 0 "
+	      "(limits.background_seconds), limits.requests 9, server.lease_ms 0 (no lease), "
+	      "log.head_bytes 0, n 0\n");
+	check("server.metrics",
+	      "{\"cpu_percent\":5.39516325288988,\"unknown\":{\"memory_limit_bytes\":\"no group "
+	      "limits it\",\"net_rx_bytes\":\"not for runs\"},\"counters\":{\"cpu_limit\":0.255}}",
+	      "cpu_percent: 5.4\nunknown: memory_limit_bytes: no group limits it; net_rx_bytes: "
+	      "not for runs\ncounters: cpu_limit 0.255\n");
 	check("agent.session", "{\"out\":\"one\\ntwo\",\"code\":0}", "code: 0\n--- out\none\ntwo\n");
 }
 
