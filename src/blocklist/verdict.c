@@ -187,6 +187,13 @@ static void verdict_suggest_set(struct judging *j, const char *name)
 			 "example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build");
 }
 
+static void verdict_suggest_end(struct judging *j)
+{
+	snprintf(j->v->suggestion, sizeof(j->v->suggestion),
+		 "Close what is still open: a bracket or a here-document, if with fi, for and "
+		 "while with done, case with esac.");
+}
+
 static struct span verdict_clamp(const struct text *t, uint32_t start, uint32_t end)
 {
 	struct span m = { start, end };
@@ -214,6 +221,8 @@ static void verdict_fill_finding(struct judging *j, const struct finding *f)
 	verdict_set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
 	if (strncmp(f->rule->id, "text.", 5) == 0) {
 		verdict_add_text_reason(j, f, in_stdin, at, &text);
+		if (j->v->unparsable && at >= t->len)
+			verdict_suggest_end(j);
 	} else {
 		buf_adds(&text, in_stdin ? "In the stdin: \"" : "\"");
 		verdict_quote_match(t, m, &text);

@@ -302,7 +302,7 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 
 	if (r)
 		err_hint(e, "Do not retry it; rule \"%s\" asks for it, which the operator "
-			    "can change (%.200s)", r->id, r->origin);
+			    "can change (%.200s).", r->id, r->origin);
 	else
 		err_hint(e, "Do not retry it; the operator can change this with "
 			    "--set tier.%s=...", call->row->name);

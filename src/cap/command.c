@@ -212,7 +212,7 @@ int command_resolve(struct command *c, const struct run_shell *shell, struct err
 	if (c->argv[0] && *c->argv[0])
 		return 0;
 	err_set(e, ERR_INVALID_COMMAND, "command names no program");
-	return err_hint(e, "Give a program and args, or a string for the shell");
+	return err_hint(e, "Give a program and args, or a string for the shell.");
 }
 
 void command_release(struct command *c)

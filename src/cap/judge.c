@@ -105,10 +105,12 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
-	err_hint(e, "%s%s%sDo not retry it; the operator can change the rule (%.200s)",
+	/* the origin of a pack's rule is the pack, which the message names */
+	err_hint(e, "%s%s%sDo not retry it; the operator can change the rule%s%.200s%s.",
 		 r->suggestion ? r->suggestion : "",
 		 r->suggestion ? judge_stop(r->suggestion) : "", r->suggestion ? " " : "",
-		 r->origin);
+		 ruling->pack ? "" : " (", ruling->pack ? "" : r->origin,
+		 ruling->pack ? "" : ")");
 	err_detail(e, "rule", json_string(r->id));
 	if (ruling->pack)
 		err_detail(e, "pack", json_string(ruling->pack));

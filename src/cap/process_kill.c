@@ -51,7 +51,7 @@ static int process_kill_read_signal(const json_t *params, int *number, struct er
 		return 0;
 	err_invalid(e, "signal", "signal names no signal: %.64s",
 		    json_get_str(params, "signal", ""));
-	return err_hint(e, "Use a name like SIGTERM, TERM or SIGKILL, or a number from 1 to 64");
+	return err_hint(e, "Use a name like SIGTERM, TERM or SIGKILL, or a number from 1 to 64.");
 }
 
 static int process_kill_prepare(struct cap_call *call, struct err *e)

@@ -36,7 +36,7 @@ int run_user_read(const struct config *config, const char *wanted, struct user *
 		if (wanted)
 			return -1;
 		e->type = ERR_SANDBOX_UNAVAILABLE; /* the operator's mistake, not the request's */
-		return err_hint(e, "The operator must correct the option sandbox.user");
+		return err_hint(e, "The operator must correct the option sandbox.user.");
 	}
 	request->as_user = true;
 	request->uid = user->uid;

@@ -120,11 +120,12 @@ static void test_blocklist_reason_and_suggestion(void **state)
 		{ "echo \"abc",
 		  "The command is not a text that the shell would accept: a double quote that is "
 		  "not closed, "
-		  "at byte 5: '\"abc' (rule text.unparsable).", "close every quote" },
-		{ "ls\nls )", "none may stand, in line 2, at byte 6: \")\" (rule", "end if with fi" },
+		  "at byte 5: '\"abc' (rule text.unparsable).", "Correct the syntax there" },
+		{ "ls\nls )", "none may stand, in line 2, at byte 6: \")\" (rule",
+		  "Correct the syntax there" },
 		{ "if true; then", "accept: an unexpected end of the text, at byte 13 (rule",
-		  "end if with fi" },
-		{ "echo $((", "arithmetic that is not closed, at byte 8 (rule", "close" },
+		  "Close what is still open" },
+		{ "echo $((", "arithmetic that is not closed, at byte 8 (rule", "Close" },
 	};
 
 	(void)state;
