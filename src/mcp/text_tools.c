@@ -368,17 +368,28 @@ static void text_tools_add_queued(struct text *t)
 /* The next call begins where the answer does; from the start it would return at once. */
 void text_input(struct text *t)
 {
-	text_add(t, "took ");
-	text_add_plural(t, text_number(t, NULL, "bytes_written"), "byte", "bytes");
-	if (text_flag(t, "closed"))
+	int64_t written = text_number(t, NULL, "bytes_written");
+	bool closed = text_flag(t, "closed");
+	bool refused = !closed && json_get_bool(t->a->params, "close", false);
+	bool sent = written || !refused;
+
+	if (sent) {
+		text_add(t, "took ");
+		text_add_plural(t, written, "byte", "bytes");
+	}
+	if (closed)
 		text_add(t, ", then end of file");
+	else if (refused)
+		text_add(t, "%sno end of file was sent", sent ? ", but " : "");
 	text_add_id(t, " ", NULL);
 	text_tools_add_queued(t);
-	text_add(t, "; ");
-	text_open_call(t, "process_logs");
-	text_add_place(t, true, true, text_number(t, NULL, "stdout_size"),
-		       text_number(t, NULL, "stderr_size"));
-	text_add(t, ",\"wait_ms\":5000} shows what it answers.");
+	if (sent) {
+		text_add(t, "; ");
+		text_open_call(t, "process_logs");
+		text_add_place(t, true, true, text_number(t, NULL, "stdout_size"),
+			       text_number(t, NULL, "stderr_size"));
+		text_add(t, ",\"wait_ms\":5000} shows what it answers.");
+	}
 	text_add_warnings(t);
 }
 

@@ -617,6 +617,20 @@ static void test_mcp_text_of_waits(void **state)
 }
 
 /* Each warning of a call has its line. */
+/* The text of a process.input with these parameters. */
+static void check_input(const char *params, const char *json, const char *wanted)
+{
+	struct mcp_answer a = { .row = cap_find(&rows, "process.input") };
+	json_t *given = json_loads(params, 0, NULL);
+	char *text;
+
+	a.params = given;
+	text = text_of(a, json, MCP_TEXT_MAX);
+	assert_string_equal(text, wanted);
+	json_decref(given);
+	free(text);
+}
+
 static void test_mcp_text_of_inputs(void **state)
 {
 	(void)state;
@@ -626,6 +640,19 @@ static void test_mcp_text_of_inputs(void **state)
 	      "took 2 bytes [p1]; 9 bytes wait; process_logs {\"process_id\":\"p1\",\"offset\":3,"
 	      "\"stderr_offset\":4,\"wait_ms\":5000} shows what it answers.\nwarning: one\n"
 	      "warning: two\n");
+	check_input("{\"close\":true}",
+		    "{\"process_id\":\"p1\",\"bytes_written\":0,\"closed\":false,"
+		    "\"warnings\":[\"raw\"]}",
+		    "no end of file was sent [p1]\nwarning: raw\n");
+	check_input("{\"close\":true,\"data\":\"ab\"}",
+		    "{\"process_id\":\"p1\",\"bytes_written\":2,\"closed\":false,"
+		    "\"warnings\":[\"raw\"]}",
+		    "took 2 bytes, but no end of file was sent [p1]; process_logs {\"process_id\":"
+		    "\"p1\",\"offset\":0,\"wait_ms\":5000} shows what it answers.\nwarning: raw\n");
+	check_input("{\"close\":true}",
+		    "{\"process_id\":\"p1\",\"bytes_written\":0,\"closed\":true}",
+		    "took 0 bytes, then end of file [p1]; process_logs {\"process_id\":\"p1\","
+		    "\"offset\":0,\"wait_ms\":5000} shows what it answers.");
 }
 
 static void test_mcp_text_of_kills(void **state)
