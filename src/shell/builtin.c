@@ -45,13 +45,18 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w, 
 {
 	size_t n = builtin_name_length(w);
 	const char *name = shell_copy(e->arena, w->text.s, n);
+	struct value *v = NULL;
 
 	if (n == 0 || (n < w->text.len && w->text.s[n] != '=' && w->text.s[n] != '+'))
 		return;
+	if (w->text.s[n] == '=')
+		v = builtin_rest_value(e, w, n + 1);
+	else if (strncmp(w->text.s + n, "+=", 2) == 0)
+		v = vars_append(e, name, builtin_rest_value(e, w, n + 2));
 	if (local && e->in_call)
 		vars_local(e, &e->locals, name);
-	if (w->text.s[n] == '=')
-		vars_set(e, name, builtin_rest_value(e, w, n + 1));
+	if (v)
+		vars_set(e, name, v);
 	else if (local && e->in_call)
 		vars_unset(e, name);
 	if (export)

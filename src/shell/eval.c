@@ -284,24 +284,6 @@ static void eval_choice_end(struct expander *e, const struct choice *c)
 
 /* ---- assignments ---- */
 
-static struct value *eval_append_value(struct expander *e, const char *name,
-				       const struct value *more)
-{
-	struct chars c = { 0 };
-	bool unset;
-	struct value *before = vars_value(e, name, &unset);
-
-	if (before)
-		chars_copy(e, &c, before->v, before->len);
-	else if (!unset)
-		chars_add(e, &c, '?', CHAR_UNKNOWN, 0, expand_name(e, name));
-	chars_copy(e, &c, more->v, more->len);
-	struct value *v = value_make(e, c.v, c.len);
-
-	chars_release(&c);
-	return v;
-}
-
 /* The values that the assignment may have. */
 static struct value *eval_assigned_values(struct expander *e, const struct ast_assign *a)
 {
@@ -312,7 +294,7 @@ static struct value *eval_assigned_values(struct expander *e, const struct ast_a
 	while (eval_choice_next(e, &c)) {
 		struct value *v = expand_value(e, a->value);
 
-		v = a->append ? eval_append_value(e, a->name, v) : v;
+		v = a->append ? vars_append(e, a->name, v) : v;
 		if (first)
 			vars_add_values(e, &first, v);
 		else

@@ -265,6 +265,8 @@ struct assignment *vars_get(struct expander *e, const char *name);
 /* The value in the present choice; NULL: the text does not assign it. */
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset);
 void vars_set(struct expander *e, const char *name, struct value *value);
+/* The value of @name with @more behind it. */
+struct value *vars_append(struct expander *e, const char *name, const struct value *more);
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b);
 void vars_export(struct expander *e, const char *name);
 void vars_unset(struct expander *e, const char *name);

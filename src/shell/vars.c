@@ -201,6 +201,23 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 	return vars_pick(b->values, vars_choice_of(e, v, vars_count_values(b->values)));
 }
 
+struct value *vars_append(struct expander *e, const char *name, const struct value *more)
+{
+	struct chars c = { 0 };
+	bool unset;
+	struct value *before = vars_value(e, name, &unset);
+
+	if (before)
+		chars_copy(e, &c, before->v, before->len);
+	else if (!unset)
+		chars_add(e, &c, '?', CHAR_UNKNOWN, 0, expand_name(e, name));
+	chars_copy(e, &c, more->v, more->len);
+	struct value *v = value_make(e, c.v, c.len);
+
+	chars_release(&c);
+	return v;
+}
+
 /* ---- changes ---- */
 
 static void vars_push_version(struct expander *e, struct variable *v, struct assignment *b)
