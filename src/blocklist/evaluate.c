@@ -64,7 +64,8 @@ struct script_run {
 	bool keeps_directory;  /* a cd in it counts behind it: source */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
-	bool elsewhere;        /* as in struct place */
+	bool elsewhere, in_recipe; /* as in struct place */
+	const char *source;    /* the text that it is read from, or NULL */
 	const struct shell_word *from_input;  /* the text, if it is the input of all (e->input), */
 	const struct shell_word *outer_input; /* which is in use then: it comes back here */
 	uint32_t next;         /* command to judge */
@@ -362,7 +363,8 @@ static void evaluate_own_file(struct evaluation *e, struct evaluation_frame *f)
 	struct shell_word *copy;
 
 	/* A name without a slash is looked for in PATH. */
-	if (!file || (!file->program && !strchr(words[0].text.s, '/')))
+	if (!file || (!file->program && !strchr(words[0].text.s, '/')) ||
+	    (file->is_copy && !file->program && !file->is_known))
 		return;
 	if (!file->program) {
 		action_file(&f->list, &words[0], words, f->cmd.count, ACTION_LENIENT);
@@ -370,7 +372,7 @@ static void evaluate_own_file(struct evaluation *e, struct evaluation_frame *f)
 	}
 	copy = shell_alloc(&e->arena, f->cmd.count * sizeof(*copy));
 	memcpy(copy, words, f->cmd.count * sizeof(*copy));
-	copy[0] = file->pieces[0];
+	copy[0] = *file->program;
 	copy[0].start = words[0].start;
 	copy[0].end = words[0].end;
 	evaluate_instead(f, copy, f->cmd.count);
@@ -533,7 +535,7 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 	const struct shell_command *c = place_command(&f->at);
 
 	if (c->redirect_count || c->word_count > 1)
-		files_note(&e->files, &run->flows, f->at.index, &e->budget, &e->arena);
+		files_note(&e->files, &f->at, &e->budget, &e->arena);
 	if (e->files.version != run->files_version || evaluate_opens(c))
 		evaluate_note_here(e, c);
 	if (e->files.version == run->files_version && e->pushed == run->pushed &&
@@ -553,7 +555,7 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	run->pushed = e->pushed;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
-				.elsewhere = run->elsewhere };
+				.elsewhere = run->elsewhere, .in_recipe = run->in_recipe };
 	f->list.keeps_directory = true;
 	/* A definition runs nothing, so no cd in it counts. */
 	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
@@ -618,6 +620,8 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->bytes = e->budget.bytes;
 	run->input_flow = at->input_flow;
 	run->elsewhere = at->elsewhere;
+	run->in_recipe = at->in_recipe;
+	run->source = NULL;
 	run->next = 0;
 	run->from_input = NULL;
 	run->keeps_directory = false;
@@ -694,6 +698,15 @@ static bool evaluate_is_last(const struct place *at)
 	return !place_command(at) || at->index + 1 == at->script->command_count;
 }
 
+/* Is the command at @at there more than once, with other values each time? */
+static bool evaluate_has_choice(const struct place *at)
+{
+	const struct shell_command *c = place_command(at);
+
+	return c && ((at->index > 0 && c[-1].start == c->start) ||
+		     (!evaluate_is_last(at) && c[1].start == c->start));
+}
+
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *text = a->word;
@@ -723,8 +736,9 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 		setup.directory = evaluate_start_directory(e);
 	run = evaluate_push_script(e, at, 1);
 	run->keeps_directory = keeps;
-	/* An unknown part of the text may hold the missing quote. */
-	run->lenient = at->lenient || word_has_unknown(text);
+	run->source = text->text.s;
+	/* An unknown part of the text may hold the missing quote, another value make it whole. */
+	run->lenient = at->lenient || word_has_unknown(text) || evaluate_has_choice(at);
 	if (evaluate_is_input(text))
 		evaluate_take_input(e, run, text);
 	shell_parse_word(text, &setup, &e->budget, &run->script);
@@ -850,6 +864,21 @@ static bool evaluate_run_text(struct evaluation *e, const struct action *a,
 	return a->flags & ACTION_FOREIGN ? evaluate_code(e, a, at) : evaluate_nested(e, a, at);
 }
 
+/* Does the script @text start itself again, and go no further before that ends? Then all of it is
+ * judged already. One that goes on beside its copy may be a fork bomb. */
+static bool evaluate_is_repeated(const struct evaluation *e, const struct place *at,
+				 const struct shell_word *text)
+{
+	const struct shell_command *c = place_command(at);
+
+	if (!c || (c->context & SHELL_BACKGROUND) || c->piped_from != SHELL_NONE)
+		return false;
+	for (const struct evaluation_frame *f = e->top; f; f = f->below)
+		if (f->run && f->run->source == text->text.s)
+			return true;
+	return false;
+}
+
 /* sh FILE: the text is known for <(...) and for a file that the text wrote. */
 static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -866,7 +895,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 		content = files_content(written, &e->budget, &e->arena);
 	if (!content)
 		content = input_descriptor(at, file);
-	if (!content)
+	if (!content || evaluate_is_repeated(e, at, content))
 		return false;
 	inside.word = content;
 	return evaluate_run_text(e, &inside, at);
@@ -882,6 +911,7 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.each |= (a->flags & ACTION_EACH) != 0;
 	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
 	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
+	p.in_recipe |= (a->flags & ACTION_RECIPE) != 0;
 	p.elsewhere |= (a->flags & ACTION_ELSEWHERE) != 0;
 	p.elsewhere &= !(a->flags & ACTION_HOST);
 	if (a->input) {

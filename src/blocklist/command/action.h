@@ -38,6 +38,8 @@ struct place {
 	bool same_shell; /* text that it runs sees unexported variables */
 	bool lenient;    /* text that it runs may be invalid shell text */
 	bool elsewhere;  /* in a container: process 1 is another one */
+	bool in_recipe;  /* of a makefile or a crontab, which is judged whole: that it is read again
+			  * says nothing new */
 };
 
 /* The command at @p in its script; NULL if it stands in none. */
@@ -89,6 +91,7 @@ enum action_flag {
 	ACTION_HOST = 4096,     /* leaves the container again: nsenter, ssh */
 	ACTION_STAY = 8192,     /* with ACTION_PUSH: only remember @word, pushd -n */
 	ACTION_TURN = 16384,    /* of ACTION_CHDIR: @word is the +N or -N of pushd, or popd */
+	ACTION_RECIPE = 32768,  /* is a line of a makefile or a crontab */
 };
 
 struct action {

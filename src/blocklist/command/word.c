@@ -2,6 +2,8 @@
 
 /* Steps of the budget for an item. */
 #define WORK_ITEM 30u
+/* And for a byte of a word that grows and has unknown parts, which take more memory. */
+#define WORK_GROW 4u
 
 bool words_have(const struct shell_word *words, size_t count, const char *list)
 {
@@ -24,25 +26,15 @@ bool words_have_letter(const struct shell_word *words, size_t count, const char 
 
 /* ---- building ---- */
 
-struct builder {
-	char *s;
-	uint32_t *at;
-	uint8_t *kind;
-	size_t len;
-	struct shell_unknown *unknowns; /* room for one per byte, made when needed */
-	size_t unknown_count;
-	size_t room;
-	struct shell_arena *arena;
-};
-
-static struct builder word_builder_make(struct shell_arena *arena, size_t room)
+static struct word_builder word_builder_make(struct shell_arena *arena, size_t room)
 {
-	return (struct builder){ shell_alloc(arena, room + 1),
+	return (struct word_builder){ shell_alloc(arena, room + 1),
 				 shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
 				 shell_alloc(arena, room + 1), 0, NULL, 0, room, arena };
 }
 
-static void word_builder_add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
+static void word_builder_add(struct word_builder *b, const struct shell_word *w, size_t from,
+			     size_t to)
 {
 	size_t len = to - from;
 
@@ -65,14 +57,15 @@ static void word_builder_add(struct builder *b, const struct shell_word *w, size
 	b->len += len;
 }
 
-static void word_builder_space(struct builder *b, uint32_t at)
+static void word_builder_space(struct word_builder *b, uint32_t at)
 {
 	b->s[b->len] = ' ';
 	b->kind[b->len] = SHELL_LITERAL;
 	b->at[b->len++] = at;
 }
 
-static struct shell_word word_builder_word(const struct builder *b, uint32_t start, uint32_t end)
+static struct shell_word word_builder_word(const struct word_builder *b, uint32_t start,
+					   uint32_t end)
 {
 	shell_word_settle(b->s, b->kind, b->len, b->unknowns, b->unknown_count);
 	return (struct shell_word){ .text = { .s = b->s, .at = b->at, .len = b->len },
@@ -81,10 +74,50 @@ static struct shell_word word_builder_word(const struct builder *b, uint32_t sta
 				    .unknown_count = (uint32_t)b->unknown_count };
 }
 
+/* Room for @more bytes, and for half as many as there are: many small additions copy little. */
+static void word_builder_reserve(struct word_builder *b, size_t more, struct shell_arena *arena)
+{
+	struct shell_word old;
+
+	if (b->arena && b->len + more <= b->room)
+		return;
+	old = word_builder_word(b, 0, 0);
+	*b = word_builder_make(arena, (b->len + more) / 2 * 3 + 16);
+	word_builder_add(b, &old, 0, old.text.len);
+}
+
+void word_grow(struct word_builder *b, const struct shell_word *more, struct shell_budget *budget,
+	       struct shell_arena *arena)
+{
+	size_t unknowns = b->unknown_count;
+	unsigned work = b->unknowns || more->unknown_count ? WORK_GROW : 1;
+
+	if (shell_arena_spent(arena) || !shell_budget_take(budget, work * (more->text.len + 1)))
+		return;
+	word_builder_reserve(b, more->text.len, arena);
+	word_builder_add(b, more, 0, more->text.len);
+	for (; unknowns < b->unknown_count; unknowns++) {
+		const char *name = b->unknowns[unknowns].name;
+		size_t len = strlen(name);
+
+		if (shell_budget_take(budget, len))
+			b->unknowns[unknowns].name = shell_copy(arena, name, len);
+		else
+			b->unknowns[unknowns].name = "";
+	}
+}
+
+struct shell_word word_grown(const struct word_builder *b)
+{
+	uint32_t start = b->len ? b->at[0] : 0;
+
+	return word_builder_word(b, start, start);
+}
+
 struct shell_word word_join(const struct shell_word *words, size_t count,
 			    struct shell_arena *arena)
 {
-	struct builder b;
+	struct word_builder b;
 	size_t room = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -105,7 +138,7 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 	const char *s = word->text.s;
 	uint64_t hits = 0, room;
 	size_t from = 0;
-	struct builder b;
+	struct word_builder b;
 
 	if (!shell_budget_take(budget, word->text.len))
 		return *word;
@@ -132,7 +165,7 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
 			     struct shell_arena *arena)
 {
-	struct builder b = word_builder_make(arena, to - from);
+	struct word_builder b = word_builder_make(arena, to - from);
 
 	word_builder_add(&b, word, from, to);
 	return word_builder_word(&b, word->start, word->end);
@@ -149,7 +182,7 @@ struct shell_word word_concat(const struct shell_word *a, const struct shell_wor
 struct shell_word word_concat_all(const struct shell_word *words, size_t count,
 				  struct shell_arena *arena)
 {
-	struct builder out;
+	struct word_builder out;
 	size_t room = 0;
 
 	for (size_t i = 0; i < count; i++)

@@ -80,6 +80,26 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 			       const struct shell_word *value, struct shell_budget *budget,
 			       struct shell_arena *arena);
 
+/* A word that is built piece by piece. All zero: empty. */
+struct word_builder {
+	char *s;
+	uint32_t *at;
+	uint8_t *kind;
+	size_t len;
+	struct shell_unknown *unknowns; /* room for one per byte, made when needed */
+	size_t unknown_count;
+	size_t room;
+	struct shell_arena *arena;
+};
+
+/* Add @more, of which nothing is needed afterwards, to @b, which stays in @arena. Takes at least a
+ * step of @budget for each byte; without these, or without memory, nothing is added. */
+void word_grow(struct word_builder *b, const struct shell_word *more, struct shell_budget *budget,
+	       struct shell_arena *arena);
+
+/* What it is now. It stays as it is when @b grows, but for the NUL at its end. */
+struct shell_word word_grown(const struct word_builder *b);
+
 /* Bytes [from, to) of @word. */
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
 			     struct shell_arena *arena);

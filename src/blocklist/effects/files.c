@@ -21,7 +21,8 @@ static const char *files_plain_name(const struct shell_word *w, size_t *len)
 
 /*
  * The key of a file name: its text, with the variables' names for the unknown parts, so that
- * "$TMP/x" is the same file each time. NULL: an unknown part has no name, or @w is too long.
+ * "$TMP/x" is the same file each time. NULL: an unknown part has no name, @w is too long, or it is
+ * a >(...).
  */
 static const char *files_key_of(const struct shell_word *w, char *room, size_t *len)
 {
@@ -34,7 +35,8 @@ static const char *files_key_of(const struct shell_word *w, char *room, size_t *
 		bool is_unknown = word_unknown_at(w, i);
 		const struct shell_unknown *u = is_unknown ? shell_word_unknown(w, i) : NULL;
 
-		if ((is_unknown && !u) || n + (u ? strlen(u->name) : 0) + 2 >= KEY_MAX)
+		if ((is_unknown && !u) || n + (u ? strlen(u->name) : 0) + 2 >= KEY_MAX ||
+		    (u && u->name[0] == '>'))
 			return NULL;
 		if (u)
 			n += (size_t)sprintf(room + n, "\1%s", u->name);
@@ -68,10 +70,21 @@ const struct written_file *files_find(const struct written_files *files,
 	return i < files->count ? &files->list[i] : NULL;
 }
 
+const struct written_file *files_redirected(const struct written_files *files,
+					    const struct shell_command *c)
+{
+	const struct written_file *f = NULL;
+
+	for (size_t i = 0; files->count && i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_FROM && c->redirects[i].fd <= 0)
+			f = files_find(files, &c->redirects[i].target);
+	return f;
+}
+
 const struct written_file *files_printed(const struct written_files *files,
 					 const struct shell_command *c)
 {
-	const struct written_file *f = NULL;
+	const struct written_file *f = files_redirected(files, c);
 
 	if (!files->count || !c->word_count || !name_in(&c->words[0], " cat "))
 		return NULL;
@@ -84,18 +97,11 @@ const struct shell_word *files_content(const struct written_file *file,
 				       struct shell_budget *budget, struct shell_arena *arena)
 {
 	struct shell_word *all;
-	size_t len = 0;
 
-	if (!file || !file->piece_count || file->program)
-		return NULL;
-	if (file->piece_count == 1)
-		return file->pieces;
-	for (size_t i = 0; i < file->piece_count; i++)
-		len += file->pieces[i].text.len;
-	if (!shell_budget_take(budget, len))
+	if (!file || !file->is_known || !shell_budget_take(budget, file->text.unknown_count + 1))
 		return NULL;
 	all = shell_alloc(arena, sizeof(*all));
-	*all = word_concat_all(file->pieces, file->piece_count, arena);
+	*all = word_grown(&file->text);
 	return all;
 }
 
@@ -111,59 +117,94 @@ static struct written_file *files_open(struct written_files *files, const char *
 	f = &files->list[files->next];
 	files->next = (files->next + 1) % FILES_MAX;
 	files->count += files->count < FILES_MAX;
-	*f = (struct written_file){ .name = shell_copy(arena, name, len), .len = len,
-				    .may_be_skipped = true };
+	*f = (struct written_file){ .name = shell_copy(arena, name, len), .len = len };
 	return f;
-}
-
-/* Copies it: the script may be freed before the file is run. */
-static void files_add_piece(struct written_file *f, const struct shell_word *content,
-			    struct shell_arena *arena)
-{
-	struct shell_word *old = f->pieces;
-
-	if (f->piece_count == f->piece_cap) {
-		f->piece_cap = f->piece_cap ? 4 * f->piece_cap : 1;
-		f->pieces = shell_alloc(arena, f->piece_cap * sizeof(*f->pieces));
-		if (f->piece_count)
-			memcpy(f->pieces, old, f->piece_count * sizeof(*old));
-	}
-	f->pieces[f->piece_count++] = word_slice(content, 0, content->text.len, arena);
 }
 
 /* How a file is written. */
 struct writing {
-	bool append, may_be_skipped;
+	bool append, may_be_skipped, is_copy;
 	const struct shell_word *content; /* NULL: unknown */
 	unsigned flow;
+	struct shell_budget *budget;
+	struct shell_arena *arena;
 };
 
-static void files_write(struct written_files *files, const char *name, size_t len,
-			const struct writing *w, struct shell_arena *arena)
+static bool files_may_go_on(const struct writing *w)
 {
+	return w->budget->work && !shell_arena_spent(w->arena);
+}
+
+/* Lines that are not known, but are there. */
+static void files_add_unknown(struct written_file *f, const struct writing *w)
+{
+	static const struct shell_unknown name = { .is_set = true, .name = "..." };
+	static const uint8_t kind[] = { SHELL_UNKNOWN, SHELL_LITERAL, SHELL_LITERAL };
+	static const struct shell_word unknown = { .text = { .s = "?\n", .len = 2 }, .kind = kind,
+						   .unknowns = &name, .unknown_count = 1 };
+
+	if (f->text.len < 2 || f->text.kind[f->text.len - 2] != SHELL_UNKNOWN)
+		word_grow(&f->text, &unknown, w->budget, w->arena);
+}
+
+/* The file @name is written. What may be skipped leaves what was there, behind which it is then. */
+static void files_write(struct written_files *files, const char *name, size_t len,
+			const struct writing *w)
+{
+	bool is_new = name && files_index(files, name, len) == files->count;
+	bool keeps = w->append || w->may_be_skipped;
 	struct written_file *f;
 
-	if (!name || strncmp(name, "/dev/", 5) == 0 || (w->append && !w->content && !w->flow))
+	if (!name || strncmp(name, "/dev/", 5) == 0 || (is_new && !w->content && !w->flow))
 		return;
-	f = files_open(files, name, len, arena);
-	if (!w->append && (f->may_be_skipped || !w->may_be_skipped)) {
-		f->piece_count = 0;
-		f->flow = 0;
-		f->program = false;
-		f->may_be_skipped = w->may_be_skipped;
-	}
+	f = files_open(files, name, len, w->arena);
+	files->version++;
+	if (!keeps)
+		*f = (struct written_file){ .name = f->name, .len = f->len };
+	if (w->append ? is_new : !is_new && keeps)
+		files_add_unknown(f, w);
 	f->flow |= w->flow;
+	f->is_copy = w->is_copy;
+	f->is_known |= w->content != NULL;
 	if (w->content)
-		files_add_piece(f, w->content, arena);
+		word_grow(&f->text, w->content, w->budget, w->arena);
+	else
+		files_add_unknown(f, w);
+}
+
+/* It gets the text of @from. */
+static void files_copy(struct written_files *files, const char *name, size_t len,
+		       const struct written_file *from, struct writing w)
+{
+	if (from->program)
+		return;
+	w.content = files_content(from, w.budget, w.arena);
+	w.flow = from->flow;
+	w.is_copy = true;
+	files_write(files, name, len, &w);
+}
+
+static void files_copy_program(struct written_files *files, const char *name, size_t len,
+			       const struct shell_word *program, struct shell_arena *arena)
+{
+	struct written_file *f = files_open(files, name, len, arena);
+	struct shell_word *copy = shell_alloc(arena, sizeof(*copy));
+
+	*copy = word_slice(program, 0, program->text.len, arena);
+	*f = (struct written_file){ .name = f->name, .len = f->len, .program = copy };
 	files->version++;
 }
 
-static void files_add(struct written_files *files, const char *name, size_t len,
-		      const struct shell_word *content, unsigned flow, struct shell_arena *arena)
+/* The network, or a decoder, writes it. */
+static void files_add(struct written_files *files, const char *name, size_t len, unsigned flow,
+		      const struct writing *w)
 {
-	struct writing w = { .content = content, .flow = flow };
+	struct writing fetched = *w;
 
-	files_write(files, name, len, &w, arena);
+	fetched.append = false;
+	fetched.content = NULL;
+	fetched.flow = flow;
+	files_write(files, name, len, &fetched);
 }
 
 /* Does the option @s of curl or wget take a file name: -o FILE, --output FILE? */
@@ -178,10 +219,17 @@ static bool files_names_output(const char *program, const char *s)
 	       (s[len - 1] == 'o' || (s[len - 1] == 'O' && !curl));
 }
 
+/* A command that writes files by its words: behind wrappers, as sudo. */
+struct writer {
+	const struct shell_word *words;
+	size_t count;
+	struct writing w;
+};
+
 /* Does curl save under the name in the URL (-O)? Otherwise it writes to standard output. */
-static bool files_has_remote_name(const struct shell_command *c)
+static bool files_has_remote_name(const struct writer *c)
 {
-	for (size_t i = 1; i < c->word_count; i++) {
+	for (size_t i = 1; i < c->count; i++) {
 		const char *s = c->words[i].text.s;
 
 		if (strncmp(s, "--remote-name", 13) == 0 ||
@@ -191,134 +239,113 @@ static bool files_has_remote_name(const struct shell_command *c)
 	return false;
 }
 
-/* scp HOST:X DEST, rsync, sftp: the copy comes from another machine. */
-static void files_note_remote_copy(struct written_files *files, const struct shell_command *c,
-				   struct shell_arena *arena)
+/* scp HOST:X DEST, rsync, sftp HOST:X: the copy comes from another machine. */
+static void files_note_remote_copy(struct written_files *files, const struct writer *c)
 {
-	const struct shell_word *to = &c->words[c->word_count - 1];
+	const struct shell_word *to = &c->words[c->count - 1];
 	bool here = strcmp(to->text.s, ".") == 0 || strcmp(to->text.s, "./") == 0;
 
-	for (size_t i = 1; i < c->word_count; i++) {
+	for (size_t i = 1; i < c->count; i++) {
 		const char *s = c->words[i].text.s, *colon = strchr(s, ':'), *base;
 		size_t len;
 
-		if (!colon || s[0] == '-' || memchr(s, '/', (size_t)(colon - s)))
+		if (!colon || s[0] == '-' || memchr(s, '/', (size_t)(colon - s)) ||
+		    (to == &c->words[i] && c->count > 2))
 			continue;
 		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
 		if (here || to == &c->words[i])
-			files_add(files, base, strlen(base), NULL, FLOW_REMOTE, arena);
+			files_add(files, base, strlen(base), FLOW_REMOTE, &c->w);
 		else if (files_plain_name(to, &len))
-			files_add(files, files_plain_name(to, &len), len, NULL, FLOW_REMOTE, arena);
+			files_add(files, files_plain_name(to, &len), len, FLOW_REMOTE, &c->w);
 	}
 }
 
 /* curl -o FILE, wget -O FILE; wget URL saves under the last part of the URL. */
-static void files_note_download(struct written_files *files, const struct shell_command *c,
-				struct shell_arena *arena)
+static void files_note_download(struct written_files *files, const struct writer *c)
 {
 	const struct blocklist_name *program = name_of(&c->words[0]);
 	bool named = false, keeps = true;
 	char room[KEY_MAX];
 
-	if (name_in(&c->words[0], " scp rsync sftp ") && c->word_count > 1)
-		files_note_remote_copy(files, c, arena);
+	if (name_in(&c->words[0], " scp rsync sftp ") && c->count > 1)
+		files_note_remote_copy(files, c);
 	if (!program || !(program->flow & FLOW_KIND_FETCH))
 		return;
 	if (strcmp(program->name, "curl") == 0)
 		keeps = files_has_remote_name(c);
-	for (size_t i = 1; i < c->word_count; i++) {
+	for (size_t i = 1; i < c->count; i++) {
 		const char *s = c->words[i].text.s, *slash = strrchr(s, '/');
 		size_t len;
 
 		if (files_names_output(program->name, s) &&
-		    i + 1 < c->word_count && c->words[i + 1].text.s[0] != '-' &&
+		    i + 1 < c->count && c->words[i + 1].text.s[0] != '-' &&
 		    !strstr(c->words[i + 1].text.s, "://")) {
 			const char *name = files_key_of(&c->words[++i], room, &len);
 
-			files_add(files, name, len, NULL, FLOW_REMOTE, arena);
+			files_add(files, name, len, FLOW_REMOTE, &c->w);
 			named = true;
 		} else if (!named && keeps && strstr(s, "/") && s[0] != '-' && slash[1]) {
-			files_add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
+			files_add(files, slash + 1, strlen(slash + 1), FLOW_REMOTE, &c->w);
 		}
 	}
 }
 
-static void files_note_tee(struct written_files *files, const struct shell_command *c,
-			   unsigned flow, struct shell_arena *arena)
+static void files_note_tee(struct written_files *files, const struct writer *c,
+			   const struct place *at)
 {
-	struct writing w = {
-		.append = words_have_letter(c->words, c->word_count, "a") ||
-			  words_have(c->words, c->word_count, " --append "),
-		.may_be_skipped = c->context & SHELL_CONDITIONAL,
-		.content = c->input,
-		.flow = c->input ? 0 : flow,
-	};
+	struct writing w = c->w;
 
-	for (size_t i = 1; i < c->word_count; i++) {
+	w.append = words_have_letter(c->words, c->count, "a") ||
+		   words_have(c->words, c->count, " --append ");
+	w.content = at->input;
+	w.flow = at->input ? 0 : at->input_flow;
+	for (size_t i = 1; i < c->count && files_may_go_on(&w); i++) {
 		size_t len;
 		char room[KEY_MAX];
 		const char *name = files_key_of(&c->words[i], room, &len);
 
 		if (name && name[0] != '-')
-			files_write(files, name, len, &w, arena);
+			files_write(files, name, len, &w);
 	}
 }
 
-/* @name is now what @from is. */
-static void files_copy(struct written_files *files, const char *name, size_t len,
-		       const struct written_file *from, struct shell_arena *arena)
-{
-	struct written_file copy = *from, *to;
-
-	if (!name || from->program)
-		return;
-	to = files_open(files, name, len, arena);
-	copy.name = to->name;
-	copy.len = to->len;
-	copy.piece_cap = copy.piece_count; /* so that another array is taken to add to it */
-	*to = copy;
-	files->version++;
-}
-
-/* cp /bin/rm x, ln -s /bin/rm x, mv: x now runs rm. The same of a file that was written. */
-static void files_note_copy(struct written_files *files, const struct shell_command *c,
-			    struct shell_arena *arena)
+/* cp /bin/rm x, ln -s /bin/rm x, mv: x now runs rm. The same of a file that was written; one that
+ * was fetched is most often a program, so only what reads it as a text counts. */
+static void files_note_copy(struct written_files *files, const struct writer *c)
 {
 	static const char copiers[] = " cp ln mv install hash ";
-	const struct shell_word *from, *to = &c->words[c->word_count - 1];
+	const struct shell_word *from, *to = &c->words[c->count - 1];
 	const struct written_file *written;
 	const char *name;
+	char room[KEY_MAX];
 	size_t len;
 
-	if (c->word_count < 3 ||
-	    !name_in(&c->words[0], copiers))
+	if (c->count < 3 || !name_in(&c->words[0], copiers))
 		return;
 	from = to - 1;
-	name = files_plain_name(to, &len);
+	name = files_key_of(to, room, &len);
 	written = files_find(files, from);
 	if (written)
-		files_copy(files, name, len, written, arena);
-	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
-	    !name_of(from) || strcmp(from->text.s, to->text.s) == 0)
-		return;
-	files_add(files, name, len, from, 0, arena);
-	files->list[files_index(files, name, len)].program = true;
+		files_copy(files, name, len, written, c->w);
+	else if (name && from->text.s[0] == '/' && strstr(from->text.s, "bin/") &&
+		 shell_word_constant(from) && name_of(from) &&
+		 strcmp(from->text.s, to->text.s) != 0)
+		files_copy_program(files, name, len, from, c->w.arena);
 }
 
-/* What command @index, whose output has @flow, writes to files by redirections. If it is the one
- * before with other values, any of them may be there. */
-static void files_note_redirects(struct written_files *files, const struct shell_script *s,
-				 uint32_t index, unsigned flow, struct shell_arena *arena)
+/* What the command at @at writes to files by redirections. If it is the one before with other
+ * values, any of them may be there. */
+static void files_note_redirects(struct written_files *files, const struct place *at,
+				 struct writing w)
 {
-	const struct shell_command *c = &s->commands[index];
+	const struct shell_command *c = place_command(at);
 	const struct written_file *printed = files_printed(files, c);
-	bool again = index > 0 && c[-1].start == c->start;
-	struct writing w = { .may_be_skipped = c->context & SHELL_CONDITIONAL,
-			     .content = c->output,
-			     .flow = c->output && c->word_count ? 0 : flow };
+	bool again = at->index > 0 && c[-1].start == c->start;
 	char room[KEY_MAX];
 
-	for (size_t i = 0; i < c->redirect_count; i++) {
+	w.content = c->output;
+	w.flow = c->output || !c->word_count ? 0 : dataflow_output(at->flows, at->index);
+	for (size_t i = 0; i < c->redirect_count && files_may_go_on(&w); i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 		size_t len;
 		const char *name;
@@ -327,40 +354,47 @@ static void files_note_redirects(struct written_files *files, const struct shell
 			continue;
 		name = files_key_of(&r->target, room, &len);
 		w.append = again || r->op == SHELL_APPEND;
-		if (printed && !w.append)
-			files_copy(files, name, len, printed, arena);
+		if (printed)
+			files_copy(files, name, len, printed, w);
 		else
-			files_write(files, name, len, &w, arena);
+			files_write(files, name, len, &w);
 	}
 }
 
-/* What the commands in the compound command @index print. */
-static unsigned files_flow_inside(const struct dataflow *flows, uint32_t index,
-				  struct shell_budget *budget)
+/* Where in its words the program begins that writes files. */
+static size_t files_writer_index(const struct shell_command *c)
 {
-	const struct shell_script *s = flows->script;
-	uint32_t end = s->commands[index].end;
-	unsigned flow = 0;
+	static const char wrappers[] = " sudo doas env command exec nice nohup ";
+	static const char writers[] = " tee cp ln mv install hash scp rsync sftp ";
 
-	for (uint32_t i = index + 1; i < s->command_count && s->commands[i].start < end; i++)
-		if (shell_budget_take(budget, 1))
-			flow |= dataflow_output(flows, i);
-	return flow & FLOW_TEXTS;
+	if (!name_in(&c->words[0], wrappers))
+		return 0;
+	for (size_t i = 1; i < c->word_count && i < 6; i++) {
+		const struct blocklist_name *name = name_of(&c->words[i]);
+
+		if (name_in(&c->words[i], writers) || (name && name->flow & FLOW_KIND_FETCH))
+			return i;
+	}
+	return 0;
 }
 
-void files_note(struct written_files *files, const struct dataflow *flows, uint32_t index,
-		struct shell_budget *budget, struct shell_arena *arena)
+void files_note(struct written_files *files, const struct place *at, struct shell_budget *budget,
+		struct shell_arena *arena)
 {
-	const struct shell_command *c = &flows->script->commands[index];
-	unsigned flow = c->word_count ? dataflow_output(flows, index)
-				      : files_flow_inside(flows, index, budget);
+	const struct shell_command *c = place_command(at);
+	struct writer by = { .w = { .may_be_skipped = c->context & SHELL_CONDITIONAL,
+				    .budget = budget, .arena = arena } };
+	size_t skip;
 
-	files_note_redirects(files, flows->script, index, flow, arena);
+	files_note_redirects(files, at, by.w);
 	if (!c->word_count)
 		return;
-	if (name_in(&c->words[0], " tee "))
-		files_note_tee(files, c, dataflow_input(flows, index), arena);
+	skip = files_writer_index(c);
+	by.words = c->words + skip;
+	by.count = c->word_count - skip;
+	if (name_in(&by.words[0], " tee "))
+		files_note_tee(files, &by, at);
 	else
-		files_note_download(files, c, arena);
-	files_note_copy(files, c, arena);
+		files_note_download(files, &by);
+	files_note_copy(files, &by);
 }

@@ -1,8 +1,8 @@
 /*
  * files - files that a text writes and later runs.
  *
- * Remembers the last FILES_MAX files by name: text that the shell knows, piece by piece where it
- * is appended, downloads, and copies of programs. Opens no file.
+ * Remembers the last FILES_MAX files by name: their text as far as the shell knows it, downloads,
+ * and copies of programs. Opens no file.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_FILES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_FILES_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
 
 #define FILES_MAX 16
@@ -17,11 +18,11 @@
 struct written_file {
 	const char *name; /* without a leading ./; a copy */
 	size_t len;
-	bool program;     /* a copy of the program that the only piece names */
-	bool may_be_skipped; /* the command that wrote it */
-	struct shell_word *pieces; /* the known parts of its text, in order */
-	size_t piece_count, piece_cap;
-	unsigned flow;    /* enum blocklist_flow, of its unknown parts */
+	const struct shell_word *program; /* that it is a copy of, or NULL */
+	struct word_builder text;
+	bool is_known;    /* a part of @text is */
+	bool is_copy;     /* by cp or the like */
+	unsigned flow;    /* enum blocklist_flow, of the unknown parts */
 };
 
 struct written_files {
@@ -30,20 +31,23 @@ struct written_files {
 	unsigned version;   /* changes with each of them */
 };
 
-/* Remember the files that command @index writes. */
-void files_note(struct written_files *files, const struct dataflow *flows, uint32_t index,
-		struct shell_budget *budget, struct shell_arena *arena);
+/* Remember the files that the command at @at writes. */
+void files_note(struct written_files *files, const struct place *at, struct shell_budget *budget,
+		struct shell_arena *arena);
 
 /* The file remembered as @name, or NULL. */
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name);
 
+/* The file that < gives to @c, or NULL. */
+const struct written_file *files_redirected(const struct written_files *files,
+					    const struct shell_command *c);
+
 /* The file that @c, a cat FILE, prints, or the first of them that is remembered; or NULL. */
 const struct written_file *files_printed(const struct written_files *files,
 					 const struct shell_command *c);
 
-/* What is known of the text of @file; NULL: nothing, or @file is NULL. Takes a step of @budget for
- * each byte that it copies. */
+/* The text of @file, with "?" for the parts that are not known; NULL: none is, or @file is NULL. */
 const struct shell_word *files_content(const struct written_file *file,
 				       struct shell_budget *budget, struct shell_arena *arena);
 

@@ -88,7 +88,10 @@ static bool input_is_sink(const struct dataflow *flows, const struct shell_comma
 	       c->input == flows->script->commands[c->parent].input;
 }
 
-/* sh < FILE, cat FILE | sh: the file, if the text wrote it, or NULL. */
+/* So many commands before one are looked at for the group that it stands in. */
+#define GROUP_LOOK_BACK 16
+
+/* sh < FILE, { sh; } < FILE, cat FILE | sh: the file, if the text wrote it, or NULL. */
 static const struct written_file *input_file(const struct place *at)
 {
 	const struct shell_command *c = place_command(at);
@@ -96,11 +99,15 @@ static const struct written_file *input_file(const struct place *at)
 
 	if (!at->files->count)
 		return NULL;
-	if (c->piped_from != SHELL_NONE)
+	file = files_redirected(at->files, c);
+	if (!file && c->piped_from != SHELL_NONE)
 		file = files_printed(at->files, &at->script->commands[c->piped_from]);
-	for (size_t i = 0; i < c->redirect_count; i++)
-		if (c->redirects[i].op == SHELL_FROM && c->redirects[i].fd <= 0)
-			file = files_find(at->files, &c->redirects[i].target);
+	for (uint32_t back = 1; !file && back <= at->index && back <= GROUP_LOOK_BACK; back++) {
+		const struct shell_command *group = c - back;
+
+		if (!group->word_count && group->start <= c->start && c->end <= group->end)
+			file = files_redirected(at->files, group);
+	}
 	return file;
 }
 

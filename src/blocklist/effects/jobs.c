@@ -76,6 +76,15 @@ static const struct shell_word *jobs_written(const struct written_files *files,
 	return files ? files_content(files_find(files, file), out->budget, out->arena) : NULL;
 }
 
+/* Does a line of a file have it read again, and go no further before that ends? */
+static bool jobs_is_repeated(const struct place *at)
+{
+	const struct shell_command *c = place_command(at);
+
+	return at->in_recipe && c && !(c->context & SHELL_BACKGROUND) &&
+	       c->piped_from == SHELL_NONE;
+}
+
 /* ---- jobs ---- */
 
 /* at and batch take shell text from -f FILE or standard input. */
@@ -97,7 +106,7 @@ void read_crontab(const struct command *cmd, struct action_list *out)
 	size_t n;
 
 	if (named)
-		text = jobs_written(at->files, file, out);
+		text = jobs_is_repeated(at) ? NULL : jobs_written(at->files, file, out);
 	if (named && !text)
 		return;
 	action_charge(out, text ? text->text.len : 0);
@@ -111,7 +120,7 @@ void read_crontab(const struct command *cmd, struct action_list *out)
 
 		action_text_part(out, &lines[i],
 				 from + autorun_cron_skip(lines[i].text.s + from, false),
-				 lines[i].text.len, LINE_FLAGS);
+				 lines[i].text.len, LINE_FLAGS | ACTION_RECIPE);
 	}
 }
 
@@ -336,7 +345,7 @@ static void jobs_recipes(const struct shell_word *text, struct action_list *out)
 		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
 		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
 		line = jobs_expand(&line, list, count, out);
-		action_text(out, &line, LINE_FLAGS);
+		action_text(out, &line, LINE_FLAGS | ACTION_RECIPE);
 	}
 }
 
@@ -345,7 +354,7 @@ void read_make(const struct command *cmd, struct action_list *out)
 	bool named, input;
 	const struct shell_word *text = jobs_makefile_text(cmd, out, &named, &input);
 
-	if (!named && cmd->at->files && cmd->at->files->count)
+	if (!named && !jobs_is_repeated(cmd->at) && cmd->at->files && cmd->at->files->count)
 		text = jobs_written_makefile(cmd->at->files, out);
 	if (input)
 		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
