@@ -180,7 +180,8 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 	}
 	if (!cap_write_event(c, &call->event, e))
 		return 0;
-	if (err_is_shortage(e->sys))
+	/* Without an errno it is what we refuse, and the hint says why. */
+	if (err_is_shortage(e->sys) || !e->sys)
 		return -1;
 	return err_hint(e, "Nothing was started: the operator must make the audit log writable "
 			   "(--state-dir), or allow running without it "

@@ -110,6 +110,8 @@ int audit_file_open_directory(struct audit_file *f, struct err *e)
 		audit_file_fail(f, f->dir, 0, "belongs to another user", e);
 	} else if (st.st_mode & (S_IWGRP | S_IWOTH)) {
 		audit_file_fail(f, f->dir, 0, "is writable by other users", e);
+		err_hint(e, "Nothing was started: they could remove records. chmod go-w %.256s, or "
+			    "choose another place with --state-dir.", f->dir);
 	} else {
 		f->dir_dev = st.st_dev;
 		f->dir_ino = st.st_ino;

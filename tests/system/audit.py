@@ -704,6 +704,22 @@ def test_tail():
 
 
 @suite.test()
+def test_a_directory_that_others_may_change():
+    """The advice mends the cause: they must lose what they may do."""
+    place = Place()
+    os.makedirs(place.folder, mode=0o700)
+    for mode in (0o777, 0o770):
+        os.chmod(place.folder, mode)
+        status, err = place.run()
+        equal(status, 125, "status: " + err)
+        check("is writable by other users" in err and "Nothing was started" in err and
+              "chmod go-w %s" % place.folder in err, err)
+        check("make the audit log writable" not in err, "the opposite is advised: " + err)
+    os.chmod(place.folder, 0o700)
+    equal(place.run()[0], 0, "status after chmod")
+
+
+@suite.test()
 def test_audit_mistakes():
     place = Place()
     for words in ([], ["verfy"], ["show", "tail"], ["verify", "-f"], ["verify", "--rule", "x"],
