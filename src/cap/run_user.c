@@ -17,7 +17,7 @@ static int run_user_find(const char *name, struct user *user, struct err *e)
 {
 	if (geteuid() == 0)
 		return users_find(name, user, e) ? err_parameter(e, "user") : 0;
-	err_invalid(e, "user", "user: the server is not root, and cannot become \"%.64s\"", name);
+	err_invalid(e, "user", "user: procpen is not root, and cannot become \"%.64s\"", name);
 	return err_hint(e, "Leave user out: commands run as the server's own user.");
 }
 

@@ -373,13 +373,16 @@ static void sandbox_probe_readonly(struct search *s)
 static void sandbox_probe_user(struct search *s)
 {
 	struct confine_request unused = { 0 };
+	/* `procpen run` has an option of its own for it, whose name is the origin then. */
+	bool short_form = !strcmp(config_origin(s->config, CONFIG_SANDBOX_USER), "--user");
+	const char *remedy = short_form ? "name an account: `--user nobody`"
+					: "name an account: `--set sandbox.user=nobody`";
 	struct user user;
 	struct err e = ERR_INIT;
 
 	if (run_user_read(s->config, NULL, &user, &unused, &e))
-		sandbox_report_unmet(s, "sandbox.user", e.message,
-				     geteuid() ? NULL
-					       : "name an account: `--set sandbox.user=nobody`");
+		sandbox_report_unmet(s, short_form ? "--user" : "sandbox.user",
+				     e.message + strlen("user: "), geteuid() ? NULL : remedy);
 	users_release(&user);
 	err_release(&e);
 }

@@ -938,15 +938,22 @@ def test_network_and_profile():
 def test_user():
     with Place() as place:
         if os.geteuid() != 0:
-            status, _, err = place.run("--user", "nobody", "--", "id")
-            check(status == 125 and "root" in err, "%d %r" % (status, err))
+            status, _, err = place.run("--user", "root", "--", "id")
+            equal((status, err), (125, "procpen run: --user is not available: procpen is not root, and cannot "
+                                  "become \"root\". Start procpen as root, or remove --user; "
+                                  "`procpen doctor` shows all layers.\n"), "status, stderr")
             return
         os.chmod(place.base, 0o755)
         os.chmod(place.workspace, 0o755)
         status, out, err = place.run("--user", "nobody", "--shell", "--",
                                      "id -un; echo $USER; echo x >$TMPDIR/y && cat $TMPDIR/y")
         equal((status, out), (0, "nobody\nnobody\nx\n"), err)
-        equal(place.run("--user", "no-such-account", "--", "id")[0], 125, "unknown account")
+        equal(place.run("--user", "no-such-account", "--", "id"), (
+            125, "", "procpen run: --user is not available: \"no-such-account\" has no account in /etc/passwd. "
+            "Name an account: `--user nobody`, or remove --user; "
+            "`procpen doctor` shows all layers.\n"), "unknown account")
+        check("--set sandbox.user=nobody" in place.run("--set", "sandbox.user=no-such-account", "id")[2],
+              "the option that was set")
         equal(place.run("--user", "a,b", "--", "id")[0], 2, "two names")
         os.chmod(place.workspace, 0o700)
         status, out, err = place.run("--user", "nobody", "--", "id")
