@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -139,6 +140,18 @@ static const char *cli_run_hint(const struct err *e)
 	}
 }
 
+/* Take out of a hint what only a model has to be told. */
+static void cli_run_address_people(char *hint)
+{
+	static const char to_model[] = "Do not retry it; ";
+	char *at = strstr(hint, to_model), *rest = at ? at + strlen(to_model) : NULL;
+
+	if (!rest)
+		return;
+	*rest = (char)toupper((unsigned char)*rest);
+	memmove(at, rest, strlen(rest) + 1);
+}
+
 /* Keep what is to be said of @e, and the exit status. */
 static void cli_run_note_failure(struct terminal *t, const struct err *e)
 {
@@ -148,6 +161,7 @@ static void cli_run_note_failure(struct terminal *t, const struct err *e)
 	snprintf(t->failure.message, sizeof(t->failure.message), "%s%s", option ? option->name : "",
 		 e->message + (option ? strlen(option->parameter) : 0));
 	snprintf(t->failure.hint, sizeof(t->failure.hint), "%s", cli_run_hint(e));
+	cli_run_address_people(t->failure.hint);
 	t->status = cli_run_status_of_error(e);
 }
 
@@ -219,7 +233,7 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 static enum req_asked cli_run_confirm(struct req *r, json_t *notice, int deadline_ms)
 {
 	static const struct req_answer no = {
-		.why = "its tier is confirm, and nobody can be asked here",
+		.why = "it needs a confirmation, and nobody can be asked here",
 	};
 
 	(void)notice;

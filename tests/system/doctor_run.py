@@ -960,6 +960,23 @@ def test_user():
         equal((status, out), (77, ""), "a workspace that it may not enter: %s" % err)
 
 
+@suite.test()
+def test_confirm():
+    """Who wants to be asked, and what to change: for the person who has typed the command."""
+    with Place() as place:
+        asks = "procpen run: process.run was not allowed: it needs a confirmation, and nobody can be asked here. "
+        for words, said in (
+                (["--set", "packs=git:confirm", "git", "push", "--force"],
+                 "Rule \"git.push_force\" of pack git asks for it, which the operator can change in packs "
+                 "(set by --set)"),
+                (["--set", "tier.process.run=confirm", "true"],
+                 "The operator can change this with --set tier.process.run=...")):
+            status, out, err = place.run(*words)
+            equal((status, out, err.rstrip(".\n")), (77, "", (asks + said).rstrip(".")), str(words))
+        _, _, err = place.run("--set", "packs=git:deny", "git", "push", "--force")
+        check("--force-with-lease" in err and "The operator can change" in err and "retry" not in err, err)
+
+
 # ---------------------------------------------------------------- run: the record
 
 @suite.test()
