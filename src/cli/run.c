@@ -155,14 +155,23 @@ static void cli_run_address_people(char *hint)
 /* Keep what is to be said of @e, and the exit status. */
 static void cli_run_note_failure(struct terminal *t, const struct err *e)
 {
-	const struct cli_option *option = cli_run_option_in(t->command, e->message);
-
 	t->failure.type = e->type;
-	snprintf(t->failure.message, sizeof(t->failure.message), "%s%s", option ? option->name : "",
-		 e->message + (option ? strlen(option->parameter) : 0));
+	strcpy(t->failure.message, e->message);
 	snprintf(t->failure.hint, sizeof(t->failure.hint), "%s", cli_run_hint(e));
 	cli_run_address_people(t->failure.hint);
 	t->status = cli_run_status_of_error(e);
+}
+
+/* The same of an error that answers the request: the option stands for the parameter at its
+ * start. */
+static void cli_run_note_refusal(struct terminal *t, const struct err *e)
+{
+	const struct cli_option *option = cli_run_option_in(t->command, e->message);
+
+	cli_run_note_failure(t, e);
+	if (option)
+		snprintf(t->failure.message, sizeof(t->failure.message), "%s%s", option->name,
+			 e->message + strlen(option->parameter));
 }
 
 static void cli_run_say_end(const struct cli_run_end *end)
@@ -226,7 +235,7 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 	(void)line;
 	if (t->json)
 		cli_run_print_error(e, partial);
-	cli_run_note_failure(t, e);
+	cli_run_note_refusal(t, e);
 }
 
 /* Only the user of the command line could confirm, who has typed the command already. */

@@ -153,7 +153,7 @@ def test_mistakes():
             equal(got[0], 2, "%r: %s" % (text[:40], got))
             check(part in got[2] and "\x1b" not in got[2], "%r: %s" % (text[:40], got))
         os.unlink(p.user_file)
-        p.expect_refused("PROCPEN_SET_SANDBOX__NETWRK: unknown option",
+        p.expect_refused("environment variable PROCPEN_SET_SANDBOX__NETWRK: unknown option",
                          env={"PROCPEN_SET_SANDBOX__NETWRK": "1"})
         p.expect_refused("No such file", "--config", p.path("none"))
 
