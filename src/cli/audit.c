@@ -175,11 +175,21 @@ static void cli_audit_add_word(struct buf *out, const json_t *record, const char
 		buf_addf(out, " %s", text);
 }
 
-/* "2026-11-21T08:00:00.123Z end p1-72cc completed/exited 4 ms: make" */
+/* With what a run ended: "exit status 2", "timeout SIGKILL". The outcomes of `procpen run` and of a
+ * server are not written alike. */
+static void cli_audit_add_end(struct buf *out, const json_t *record)
+{
+	if (json_object_get(record, "exit_code"))
+		cli_audit_add_number(out, record, "exit_code", "exit status ", "");
+	else
+		cli_audit_add_word(out, record, "reason");
+	cli_audit_add_word(out, record, "signal");
+}
+
+/* "2026-11-21T08:00:00.123Z end process.run p1-72cc exit status 0 4 ms: make" */
 static void cli_audit_print_text(const json_t *record)
 {
-	static const char *const words[] = { "capability", "process_id", "decision", "rule",
-					     "outcome" };
+	static const char *const words[] = { "capability", "process_id", "decision", "rule" };
 	struct buf out;
 
 	buf_init(&out, LINE_MAX_BYTES);
@@ -187,6 +197,10 @@ static void cli_audit_print_text(const json_t *record)
 		 json_get_str(record, "event", "?"));
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		cli_audit_add_word(&out, record, words[i]);
+	if (json_object_get(record, "reason"))
+		cli_audit_add_end(&out, record);
+	else
+		cli_audit_add_word(&out, record, "outcome");
 	cli_audit_add_number(&out, record, "grant", "grant ", "");
 	cli_audit_add_number(&out, record, "duration_ms", "", " ms");
 	cli_audit_add_number(&out, record, "count", "", "");
@@ -235,19 +249,25 @@ static void cli_audit_offer(struct audit_view *v, audit_each_fn each, void *ctx,
 	json_decref(record);
 }
 
+/* A descriptor of the log @name, or -1 with errno. */
+static int cli_audit_open(const struct audit_view *v, const char *name)
+{
+	AUTO_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", v->path, name) < 0)
+		abort();
+	return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
 /* Read the log @name from *@offset on; @offset moves behind its last whole line. 0 or -1 with
  * errno. */
 static int cli_audit_read_file(struct audit_view *v, const char *name, off_t *offset,
 			   audit_each_fn each, void *ctx)
 {
-	AUTO_FREE char *path = NULL;
+	AUTO_CLOSE int fd = cli_audit_open(v, name);
 	struct audit_lines lines;
 	struct audit_text line;
 	int status;
-
-	if (asprintf(&path, "%s/%s", v->path, name) < 0)
-		abort();
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0 || lseek(fd, *offset, SEEK_SET) < 0)
 		return -1;
@@ -282,16 +302,52 @@ static void cli_audit_show_line(struct audit_view *v, void *ctx, const struct au
 	cli_audit_print(v, line->bytes, line->len);
 }
 
+/* A log, and when its first record was written ("": unknown). */
+struct audit_begun {
+	const char *name;
+	char time[CLOCK_TEXT_SIZE];
+};
+
+static void cli_audit_find_begin(const struct audit_view *v, struct audit_begun *file)
+{
+	AUTO_CLOSE int fd = cli_audit_open(v, file->name);
+	struct audit_lines lines;
+	struct audit_text line;
+	json_t *record = NULL;
+
+	audit_lines_init(&lines, fd);
+	if (audit_lines_next(&lines, &line) > 0)
+		record = json_loadb(line.bytes, line.len, 0, NULL);
+	snprintf(file->time, sizeof(file->time), "%s", json_get_str(record, "time", ""));
+	json_decref(record);
+	audit_lines_release(&lines);
+}
+
+/* The log of a day of `procpen run` has a name before those of the servers of that day. */
+static int cli_audit_order_begun(const void *a, const void *b)
+{
+	const struct audit_begun *x = a, *y = b;
+	int by_time = strcmp(x->time, y->time);
+
+	return by_time ? by_time : audit_dir_compare(x->name, y->name);
+}
+
 static int cli_audit_show(struct audit_view *v)
 {
 	struct audit_dir_names list;
 	int status = cli_audit_list(v, &list);
+	AUTO_FREE struct audit_begun *files = mem_zalloc((list.count + 1) * sizeof(*files));
 
+	for (size_t i = 0; i < list.count; i++) {
+		files[i].name = list.names[i];
+		cli_audit_find_begin(v, &files[i]);
+	}
+	qsort(files, list.count, sizeof(*files), cli_audit_order_begun);
 	for (size_t i = 0; i < list.count && !ferror(stdout); i++) {
 		off_t offset = 0;
 
-		if (cli_audit_read_file(v, list.names[i], &offset, cli_audit_show_line, NULL))
-			status = cli_audit_fail(v, list.names[i]);
+		if (cli_audit_read_file(v, files[i].name, &offset, cli_audit_show_line, NULL))
+			status = cli_audit_fail(v, files[i].name);
 	}
 	audit_dir_release(&list);
 	return status;

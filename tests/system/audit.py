@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -678,6 +679,38 @@ def test_show():
               str(args))
     status, out, _ = audit(place, "show", "--json")
     equal(out.encode(), place.log(place.names()[0]), "show --json")
+
+
+@suite.test()
+def test_show_of_ends():
+    """Of a server and of `procpen run` alike: with what a run ended."""
+    place = Place()
+    server = Server("--state-dir", place.state)
+    for command in ("exit 3", "kill -9 $$"):
+        server.run(command)
+    server.stop()
+    for command in ("exit 3", "kill -9 $$"):
+        place.run("--shell", command=command)
+    ends = [line.split(" ", 4)[4] for line in audit(place, "show")[1].splitlines() if " end " in line]
+    for end, said in zip(ends, 2 * (("exit status 3", "exit 3"), ("signaled SIGKILL", "kill -9 $$"))):
+        check(re.fullmatch(r"%s \d+ ms: %s" % tuple(map(re.escape, said)), end), "%s: %s" % (said, ends))
+    equal(len(ends), 4, "ends")
+
+
+@of_one_day
+def test_show_in_order():
+    """What began earlier comes first, though the name of a day comes before those of its servers."""
+    place = Place()
+    server = Server("--state-dir", place.state)
+    server.run("true")
+    server.stop()
+    equal(place.run()[0], 0, "status")
+    server = Server("--state-dir", place.state)
+    server.run("true")
+    server.stop()
+    check(place.names()[0].endswith("-run.jsonl"), "names: %s" % place.names())
+    times = [line.split()[0] for line in audit(place, "show")[1].splitlines()]
+    equal((len(times), times), (10, sorted(times)), "times")
 
 
 @suite.test()
