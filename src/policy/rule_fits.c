@@ -381,14 +381,28 @@ static bool rule_fits_names_letter(const struct rule *r, char letter)
 	return false;
 }
 
-/* Does the rule name the word, or every letter of the cluster? */
+/* Is one of the alternatives @text all of the cluster? */
+static bool rule_fits_cluster(const struct rule_part *p, const char *text, uint64_t *steps)
+{
+	for (size_t len; ; text += len + 1) {
+		len = strcspn(text, "|");
+		if (rule_fits_pattern(p, text, len, steps))
+			return true;
+		if (!text[len])
+			return false;
+	}
+}
+
+/* Does the rule name the word, which is known, or every letter of the cluster? */
 static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p, uint64_t *steps)
 {
+	bool cluster = rule_fits_part_is_cluster(p);
+
 	for (size_t i = 0; r->words[i]; i++)
-		if (!(rule_fits_part_is_cluster(p) && rule_fits_is_short_option(r->words[i], 2)) &&
-		    rule_fits_word(p, r->words[i], true, steps))
+		if (cluster ? rule_fits_cluster(p, r->words[i], steps)
+			    : rule_fits_word(p, r->words[i], true, steps))
 			return true;
-	if (!rule_fits_part_is_cluster(p))
+	if (!cluster)
 		return false;
 	for (size_t i = 1; i < p->len; i++)
 		if (!rule_fits_names_letter(r, p->s[i]))

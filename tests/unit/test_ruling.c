@@ -455,6 +455,28 @@ static void test_ruling_exception_covers_what_it_names(void **state)
 	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* Each letter of a cluster is named, or the cluster as it is: one letter does not name the others. */
+static void test_ruling_exception_and_clusters(void **state)
+{
+	static const struct row rows[] = {
+		{ "ls --all", "allow", "either" },
+		{ "ls -a", "allow", "either" },
+		{ "ls -aR", "confirm", NULL },
+		{ "cat -An", "allow", "whole" },
+		{ "cat -nA", "confirm", NULL },
+		{ "cat -AnT", "confirm", NULL },
+		{ "true -x -O2g", "allow", "prefix" },
+		{ "true -xO2", "confirm", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"either\",\"program\":\"ls\",\"words\":\"--all|-a\",\"decision\":\"allow\"},"
+	     "{\"id\":\"whole\",\"program\":\"cat\",\"words\":\"-An\",\"decision\":\"allow\"},"
+	     "{\"id\":\"prefix\",\"program\":\"true\",\"words\":[\"-x\",\"-O*\"],"
+	     "\"decision\":\"allow\"}]", "");
+	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 /* A cd may fail and .. may be behind a link, so what it comes back to is not known for certain. */
 static void test_ruling_exception_stays_in_its_directory(void **state)
 {
@@ -656,6 +678,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_joins),
 		cmocka_unit_test(test_ruling_joins_as_many_as_are_named),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
+		cmocka_unit_test(test_ruling_exception_and_clusters),
 		cmocka_unit_test(test_ruling_exception_stays_in_its_directory),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
 		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
