@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/schema.h"
 #include "policy/policy.h"
@@ -111,23 +112,64 @@ void rulebook_release(struct rulebook *book)
 	*book = (struct rulebook){ .own = NULL };
 }
 
-/* A command that the rule @r allows and the core of the blocklist blocks; or NULL. */
-static const char *rulebook_always_blocked(const struct rule *r)
+static bool rulebook_is_blocked(const char *command, const char *const *args)
 {
-	const char *const none[] = { NULL };
 	struct blocklist_verdict v;
 
-	for (const char **one = r->examples; one && *one; one++) {
-		blocklist_judge(&(struct blocklist_input){ .command = *one }, &v);
-		if (v.blocked)
-			return *one;
+	blocklist_judge(&(struct blocklist_input){ .command = command, .args = args }, &v);
+	return v.blocked;
+}
+
+/* The simplest words that the rule @r matches: the first alternative of each, without a * at its
+ * end. mem_list_free() it. */
+static char **rulebook_simplest_words(const struct rule *r)
+{
+	char **words = mem_zalloc((RULE_LIST_MAX + 1) * sizeof(*words));
+	size_t count = 0;
+
+	for (const char **one = r->words; one && *one; one++) {
+		size_t len = strcspn(*one, "|");
+
+		len -= len && (*one)[len - 1] == '*';
+		if (len)
+			words[count++] = mem_strndup(*one, len);
 	}
-	for (const char **one = r->programs; *one && !r->words; one++) {
-		blocklist_judge(&(struct blocklist_input){ .command = *one, .args = none }, &v);
-		if (v.blocked)
-			return *one;
+	return words;
+}
+
+/* Find a command that the rule @r, an allow, matches and the blocklist blocks. */
+static bool rulebook_find_blocked(const struct rule *r, struct buf *command)
+{
+	char **words = rulebook_simplest_words(r);
+	bool found = false;
+
+	for (const char **one = r->examples; one && *one && !found; one++)
+		if ((found = rulebook_is_blocked(*one, NULL)))
+			buf_adds(command, *one);
+	for (const char **one = r->programs; *one && !found; one++)
+		if ((found = rulebook_is_blocked(*one, (const char *const *)words))) {
+			buf_adds(command, *one);
+			for (char **word = words; *word; word++)
+				buf_addf(command, " %s", *word);
+		}
+	mem_list_free(words);
+	return found;
+}
+
+static void rulebook_note_blocked(const struct rule *r, void (*note)(void *ctx, const char *text),
+				  void *ctx)
+{
+	char text[2 * RULE_TEXT_MAX];
+	struct buf command;
+
+	buf_init(&command, RULE_TEXT_MAX);
+	if (rulebook_find_blocked(r, &command)) {
+		snprintf(text, sizeof(text), "%.300s: rule \"%s\" has no effect on \"%.*s\", "
+			 "which is always blocked", r->origin, r->id, (int)command.len,
+			 command.data);
+		note(ctx, text);
 	}
-	return NULL;
+	buf_release(&command);
 }
 
 /* The capability whose tier denies all that the rule @r lets happen; or NULL. */
@@ -150,8 +192,6 @@ void rulebook_each_idle(const struct rulebook *book, const struct config *config
 
 	for (size_t i = 0; book->own && i < book->own->count; i++) {
 		const struct rule *r = &book->own->list[i];
-		const char *blocked = r->decision == TIER_AUTONOMOUS ? rulebook_always_blocked(r)
-								     : NULL;
 		const char *denied = rulebook_always_denied(r, config);
 
 		if (rule_is_over(r)) {
@@ -159,11 +199,8 @@ void rulebook_each_idle(const struct rulebook *book, const struct config *config
 				 "its last day was %s", r->origin, r->id, r->until);
 			note(ctx, text);
 		}
-		if (blocked) {
-			snprintf(text, sizeof(text), "%.300s: rule \"%s\" has no effect on \"%s\", "
-				 "which is always blocked", r->origin, r->id, blocked);
-			note(ctx, text);
-		}
+		if (r->decision == TIER_AUTONOMOUS)
+			rulebook_note_blocked(r, note, ctx);
 		if (denied) {
 			snprintf(text, sizeof(text), "%.300s: rule \"%s\" has no effect: "
 				 "tier.%s is deny", r->origin, r->id, denied);

@@ -196,6 +196,8 @@ def test_rules_that_do_nothing():
     """They stop nothing, and are named: by validate, at the start and by policy test."""
     idle = [{"id": "off", "program": "shutdown", "decision": "allow"},
             {"id": "wipe", "program": "rm", "decision": "allow", "examples": ["rm -rf /"]},
+            {"id": "tree", "program": ["true", "rm"], "words": ["--force|-f", "-r*", "/|x"], "decision": "allow"},
+            {"id": "some", "program": "rm", "words": ["-rf", "build|/"], "decision": "allow"},
             {"id": "over", "program": "tool", "decision": "deny", "until": "2020-02-29"}]
     server = started(rules=idle)
     path = os.path.join(server.base, "rules.json")
@@ -207,8 +209,10 @@ def test_rules_that_do_nothing():
     tested = cli(server, "policy", "test", path)[1]
     for text in (err, server.stderr_text(), "\n".join(notes), tested):
         for part in ('rule "off" has no effect on "shutdown", which is always blocked',
-                     'rule "wipe" has no effect on "rm -rf /"', 'rule "over" does not count any more'):
+                     'rule "wipe" has no effect on "rm -rf /"', 'rule "over" does not count any more',
+                     'rule "tree" has no effect on "rm --force -r /", which is always blocked'):
             check(part in text, "%r in %s" % (part, text))
+        check('"some"' not in text, "an effect on rm -rf build: " + text)
 
 
 @suite.test()
