@@ -88,8 +88,17 @@ enum rule_fit {
 	RULE_FITS,
 };
 
-/* Adds what it takes of the blocklist's budget to *@steps. */
-enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, uint64_t *steps);
+/* What of a rule a command does not fulfil. */
+struct rule_miss {
+	const char *member;  /* "words"; or NULL: the fit says it all */
+	const char *element; /* of it */
+	const struct shell_word *word; /* RULE_FITS_MORE: of the command */
+};
+
+/* Adds what it takes of the blocklist's budget to *@steps. Sets @miss, zeroed or
+ * NULL, unless it fits. */
+enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
+			struct rule_miss *miss, uint64_t *steps);
 
 /* Does @text fit @pattern, in which * stands for any text? */
 bool rule_text_fits(const char *pattern, const char *text);

@@ -242,8 +242,15 @@ static size_t rule_fits_count_unknown(const struct rule *r, const struct blockli
 	return count;
 }
 
+static bool rule_fits_not(struct rule_miss *miss, const char *member, const char *element)
+{
+	miss->member = member;
+	miss->element = element;
+	return false;
+}
+
 static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
-				  uint64_t *steps)
+				  struct rule_miss *miss, uint64_t *steps)
 {
 	size_t once = 0;
 
@@ -251,15 +258,15 @@ static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_r
 		enum rule_fits_occurs occurs = rule_fits_occurs(r, run, r->words[i], sure, steps);
 
 		if (!occurs)
-			return false;
+			return rule_fits_not(miss, "words", r->words[i]);
 		once += occurs == OCCURS_ONCE;
 	}
 	if (once > 1 && once > rule_fits_count_unknown(r, run))
-		return false;
+		return rule_fits_not(miss, "words", r->words[0]);
 	/* A command without the word may have it, so only a known one excludes, if we guess. */
 	for (size_t i = 0; r->without && r->without[i]; i++)
 		if (rule_fits_occurs(r, run, r->without[i], !sure && r->guesses, steps))
-			return false;
+			return rule_fits_not(miss, "without", r->without[i]);
 	return true;
 }
 
@@ -353,14 +360,14 @@ static bool rule_fits_says(const struct rule *r, const struct blocklist_run *run
 }
 
 static bool rule_fits_text_occurs(const struct rule *r, const struct blocklist_run *run,
-				  uint64_t *steps)
+				  struct rule_miss *miss, uint64_t *steps)
 {
 	for (size_t i = 0; r->text && r->text[i]; i++)
 		if (!rule_fits_says(r, run, r->text[i], steps))
-			return false;
+			return rule_fits_not(miss, "text", r->text[i]);
 	for (size_t i = 0; r->without_text && r->without_text[i]; i++)
 		if (rule_fits_says(r, run, r->without_text[i], steps))
-			return false;
+			return rule_fits_not(miss, "without_text", r->without_text[i]);
 	return true;
 }
 
@@ -411,14 +418,18 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 }
 
 /* All words are known, and a rule with words names each of them. */
-static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run, uint64_t *steps)
+static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run,
+			     struct rule_miss *miss, uint64_t *steps)
 {
 	for (size_t i = 1; i < run->count; i++) {
 		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
 
 		*steps += p.len;
-		if (!rule_fits_part_known(&p) || (r->words && !rule_fits_names_word(r, &p, steps)))
+		if (!rule_fits_part_known(&p) ||
+		    (r->words && !rule_fits_names_word(r, &p, steps))) {
+			miss->word = &run->words[i];
 			return false;
+		}
 	}
 	return true;
 }
@@ -506,24 +517,27 @@ static enum rule_fit rule_fits_directory(const struct rule *r, const struct bloc
 
 /* ---- all ---- */
 
-enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, uint64_t *steps)
+enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
+			struct rule_miss *miss, uint64_t *steps)
 {
+	struct rule_miss ignored = { .member = NULL };
 	enum rule_fit where;
 	bool unknown;
 
+	miss = miss ? miss : &ignored;
 	if (!run->count || !rule_fits_program(r, run, steps))
 		return RULE_OTHER_PROGRAM;
 	unknown = rule_fits_program_is_unknown(run);
 	/* $X status: some part of it must be known; and a definition alone runs nothing. */
-	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, steps) ||
-	    !rule_fits_text_occurs(r, run, steps))
+	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, miss, steps) ||
+	    !rule_fits_text_occurs(r, run, miss, steps))
 		return RULE_OTHER_WORDS;
 	if (unknown && r->programs && (run->is_idle || !r->guesses))
 		return RULE_OTHER_PROGRAM;
 	where = rule_fits_directory(r, run, steps);
 	if (where != RULE_FITS)
 		return where;
-	if (!rule_fits_program_is_sure(run) || !rule_fits_words_occur(r, run, true, steps))
+	if (!rule_fits_program_is_sure(run) || !rule_fits_words_occur(r, run, true, miss, steps))
 		return RULE_MAY_FIT;
-	return rule_fits_covers(r, run, steps) ? RULE_FITS : RULE_FITS_MORE;
+	return rule_fits_covers(r, run, miss, steps) ? RULE_FITS : RULE_FITS_MORE;
 }

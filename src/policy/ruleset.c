@@ -45,45 +45,89 @@ void ruleset_release(struct ruleset *s)
 struct ruleset_look {
 	const struct rule *rule;
 	enum rule_fit best;
+	char why[2 * RULE_ONE_MAX]; /* no better; "": no command was seen */
 };
+
+static void ruleset_say_why(struct ruleset_look *look, const struct blocklist_run *run,
+			    const struct rule_miss *miss)
+{
+	const char *word = miss->word ? shell_word_constant(miss->word) : NULL;
+	bool without = miss->member && !strncmp(miss->member, "without", strlen("without"));
+	char *why = look->why;
+	size_t size = sizeof(look->why);
+
+	if (look->best == RULE_OTHER_PROGRAM && run->count)
+		snprintf(why, size, "its program is \"%.256s\"", run->program.s);
+	else if (look->best == RULE_OTHER_PROGRAM)
+		snprintf(why, size, "it runs no program");
+	else if (look->best == RULE_OTHER_DIRECTORY)
+		snprintf(why, size, "it runs in another directory");
+	else if (look->best == RULE_MAY_FIT)
+		snprintf(why, size, "what decides is not known before it runs");
+	else if (look->best == RULE_OTHER_WORDS && miss->member)
+		snprintf(why, size, "\"%.256s\" of %s is %s it", miss->element, miss->member,
+			 without ? "in" : "not in");
+	else if (word)
+		snprintf(why, size, "\"%.256s\" is not named by words, where \"*\" lets further "
+			 "words pass", word);
+	else
+		snprintf(why, size, "a word is not known before it runs");
+}
 
 static uint64_t ruleset_on_run(void *ctx, const struct blocklist_run *run)
 {
 	struct ruleset_look *look = ctx;
+	struct rule_miss miss = { .member = NULL };
 	uint64_t steps = 0;
-	enum rule_fit fit = rule_fits(look->rule, run, &steps);
+	enum rule_fit fit = rule_fits(look->rule, run, &miss, &steps);
 
-	look->best = fit > look->best ? fit : look->best;
+	if (fit > look->best || !*look->why) {
+		look->best = fit;
+		ruleset_say_why(look, run, &miss);
+	}
 	return steps;
 }
 
-static bool ruleset_matches(const struct rule *r, const char *command)
+/* Does @r match @command? *@why: why not; good until the next call. */
+static bool ruleset_matches(struct ruleset_look *look, const char *command, const char **why)
 {
-	struct ruleset_look look = { .rule = r };
+	const struct rule *r = look->rule;
 	const struct blocklist_input in = { .command = command, .on_run = ruleset_on_run,
-					    .on_run_ctx = &look, .directory = r->directory };
+					    .on_run_ctx = look, .directory = r->directory };
 	struct blocklist_verdict v;
 
+	look->best = RULE_OTHER_PROGRAM;
+	*look->why = '\0';
 	blocklist_judge(&in, &v);
-	return look.best >= (r->decision == TIER_AUTONOMOUS ? RULE_FITS : RULE_MAY_FIT);
+	if (v.unparsable)
+		*why = "no shell accepts it";
+	else if (v.blocked && r->decision == TIER_AUTONOMOUS)
+		*why = "the blocklist blocks it, so no allow has an effect";
+	else
+		*why = *look->why ? look->why : "it runs no program";
+	return look->best >= (r->decision == TIER_AUTONOMOUS ? RULE_FITS : RULE_MAY_FIT);
 }
 
-static int ruleset_fail(const struct rule *r, const char *command, bool matches, struct err *e)
+static int ruleset_fail(const struct rule *r, const char *command, const char *why, struct err *e)
 {
-	err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s its %s: %s", r->id,
-		matches ? "matches" : "does not match", matches ? "counterexample" : "example",
-		command);
-	return err_hint(e, "`procpen policy explain 'COMMAND'` shows the words of a command.");
+	err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s: %.320s%s%s", r->id,
+		why ? "does not match its example" : "matches its counterexample", command,
+		why ? ": " : "", why ? why : "");
+	return err_hint(e, "Correct one of them; `procpen policy test FILE` tries all rules of a "
+			   "file.");
 }
 
 int ruleset_test_rule(const struct rule *r, struct err *e)
 {
+	struct ruleset_look look = { .rule = r };
+	const char *why;
+
 	for (const char **one = r->examples; one && *one; one++)
-		if (!ruleset_matches(r, *one))
-			return ruleset_fail(r, *one, false, e);
+		if (!ruleset_matches(&look, *one, &why))
+			return ruleset_fail(r, *one, why, e);
 	for (const char **one = r->counterexamples; one && *one; one++)
-		if (ruleset_matches(r, *one))
-			return ruleset_fail(r, *one, true, e);
+		if (ruleset_matches(&look, *one, &why))
+			return ruleset_fail(r, *one, NULL, e);
 	return 0;
 }
 

@@ -220,7 +220,7 @@ static void ruling_raise(struct ruling_state *s, const struct blocklist_run *run
 {
 	for (size_t i = 0; set && i < set->count; i++) {
 		const struct rule *r = &set->list[i];
-		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, &s->steps)
+		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->steps)
 							: RULE_OTHER_PROGRAM;
 
 		ruling_report(s, run, r, pack, fit, NULL);
@@ -240,7 +240,7 @@ static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
 
 	for (size_t i = 0; set && i < set->count; i++) {
 		const struct rule *r = &set->list[i];
-		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, &s->steps)
+		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->steps)
 							: RULE_OTHER_PROGRAM;
 		bool loosens = r->decision < choice->tier || r->decision == TIER_AUTONOMOUS;
 		const char *lacks = loosens && fit >= RULE_MAY_FIT ? ruling_lacks(s, r, run, fit)

@@ -597,7 +597,31 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"program\":\"x\",\"capability\":\"process.kill\",\"decision\":\"deny\"}",
 		  "neither process.run" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"y\"]}",
-		  "rule \"a\" does not match its example: y" },
+		  "rule \"a\" does not match its example: y: its program is \"y\"" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"Y=1\"]}",
+		  "Y=1: it runs no program" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"; x\"]}",
+		  "; x: no shell accepts it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"words\":[\"y\",\"-f|--force\"],"
+		  "\"decision\":\"deny\",\"examples\":[\"cd / && x y -g\"]}",
+		  "-g: \"-f|--force\" of words is not in it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"without\":\"-n\",\"decision\":\"deny\","
+		  "\"examples\":[\"x -n\"]}", "x -n: \"-n\" of without is in it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"text\":\"drop\",\"decision\":\"deny\","
+		  "\"examples\":[\"x dorp\"]}", "\"drop\" of text is not in it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"without_text\":\"if\",\"decision\":\"deny\","
+		  "\"examples\":[\"x if\"]}", "\"if\" of without_text is in it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"directory\":\"/srv\",\"decision\":\"deny\","
+		  "\"examples\":[\"cd /etc && x\"]}", "x: it runs in another directory" },
+		{ "{\"id\":\"a\",\"program\":\"ls\",\"words\":\"-l\",\"decision\":\"allow\","
+		  "\"examples\":[\"ls -l src\"]}",
+		  "ls -l src: \"src\" is not named by words, where \"*\" lets further words pass" },
+		{ "{\"id\":\"a\",\"program\":\"ls\",\"words\":\"-l\",\"decision\":\"allow\","
+		  "\"examples\":[\"ls -l $A\"]}", "a word is not known before it runs" },
+		{ "{\"id\":\"a\",\"program\":\"ls\",\"words\":\"-l\",\"decision\":\"allow\","
+		  "\"examples\":[\"ls $A\"]}", "what decides is not known before it runs" },
+		{ "{\"id\":\"a\",\"program\":\"rm\",\"words\":\"-r\",\"decision\":\"allow\","
+		  "\"examples\":[\"rm -rf /\"]}", "the blocklist blocks it, so no allow has an effect" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"counterexamples\":[\"sudo x\"]}",
 		  "matches its counterexample: sudo x" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"allow\",\"examples\":[\"x *.c\"]}",
