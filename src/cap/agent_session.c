@@ -1,6 +1,5 @@
 /* agent.session: the directories, limits and sandbox layers of this session. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/ids.h"
 #include "base/jsonw.h"
@@ -156,9 +155,6 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 	confine_each_missing(c->confine, agent_session_write_missing, w);
 	jsonw_end_array(w);
 	jsonw_array(w, "gaps");
-	if (!geteuid() && !config_names(c->config, CONFIG_SANDBOX_USER)[0])
-		jsonw_str(w, NULL, "root: commands run as root; with sandbox.user=NAME they run as "
-				   "that account");
 	confine_each_gap(c->confine, agent_session_write_text, w);
 	jsonw_end_array(w);
 	jsonw_end_object(w);

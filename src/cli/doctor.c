@@ -193,8 +193,11 @@ static const char *cli_doctor_summary(const struct report *r)
 		return CONFINE_OPEN;
 	if (r->unexpected)
 		return "commands run without layers that this kind of machine should have";
-	return r->weaker ? "commands run with the layers that this kind of machine can have"
-			 : "commands get every layer of the profile";
+	if (r->weaker)
+		return "commands run with the layers that this kind of machine can have";
+	return json_array_size(r->missing) ? "commands get every layer of the profile, or what "
+					     "stands in for it"
+					   : "commands get every layer of the profile";
 }
 
 /* ---- as JSON ---- */

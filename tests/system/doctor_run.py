@@ -114,6 +114,9 @@ def check_shape(found):
         equal(found["ok"], False, "broken, but ok")
     else:
         equal(found["verdict"] == "weaker", bool(counted) or not found["ok"], "verdict of %s" % found)
+        if found["verdict"] == "ok":
+            equal(found["summary"], "commands get every layer of the profile" +
+                  ", or what stands in for it" * bool(found["missing"]), "summary of %s" % found)
         if found["ok"]:
             equal([row for row in counted if not row["expected"]], [], "missed, and yet ok")
 
@@ -201,6 +204,12 @@ def test_doctor_json():
         for layer in ("shim", "session", "rlimits", "no_new_privs", "seccomp:default"):
             check(layer in found["active"], "%s in %s" % (layer, found["active"]))
         check(not place.records(), "doctor runs nothing, and records nothing")
+        for words in ([], ["--set", "sandbox.user=nobody"] * (os.geteuid() == 0)):
+            status, found = examine(place, *words)
+            session = json.loads(place.call("call", "--json", *words, "agent.session")[1])
+            equal(found["gaps"], session["sandbox"]["gaps"], "gaps, as agent.session has them")
+            as_root = any(gap.startswith("root: ") for gap in found["gaps"])
+            equal(as_root, os.geteuid() == 0 and not words, "commands run as root: %s" % found["gaps"])
 
 
 @suite.test()

@@ -387,6 +387,9 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 	struct confine_applied applied;
 
 	confine_usual(c, &applied);
+	if (c->options.as_root)
+		fn(ctx, "root: commands run as root; with sandbox.user=NAME they run as that "
+			"account");
 	if (applied.profile == CONFINE_NONE)
 		fn(ctx, "everything: the operator runs this server without a sandbox");
 	report_file_gaps(c, &applied, fn, ctx);
