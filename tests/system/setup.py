@@ -227,6 +227,22 @@ def test_json_that_is_refused():
     home.refused(home.files(), "cursor", "--write")
 
 
+@suite.test()
+def test_another_entry():
+    """What it starts and what setup would write are shown, but no variables, which may be keys."""
+    home = Home()
+    ours = os.path.realpath(server_path())
+    for host, file, text, starts in (
+            ("claude-code", ".claude.json", {"command": "npx", "args": ["-y", "procpen"], "env": {"KEY": "secret"}},
+             ", which starts `npx -y procpen`"),
+            ("claude-code", ".claude.json", {"url": "http://x"}, ""),
+            ("codex", ".codex/config.toml", '[mcp_servers.procpen]\ncommand = "npx"\n', "")):
+        home.put(file, text if isinstance(text, str) else json.dumps({"mcpServers": {"procpen": text}}))
+        err = home.refused(home.files(), host, "--write")
+        equal(err, "procpen setup: the file has another entry named procpen%s. Nothing was changed. Edit or "
+                   "remove that entry first: setup writes one that starts `%s serve`.\n" % (starts, ours), host)
+
+
 TOML_FILES = {
     "empty": "",
     "plain": 'model = "x"\n',

@@ -73,6 +73,48 @@ static void test_setup_json_nested_names_are_not_ours(void **state)
 	buf_release(&out);
 }
 
+/* An entry that an earlier setup wrote, for another place or other arguments. */
+static void test_setup_json_replaces_its_own(void **state)
+{
+	(void)state;
+	merged("zed", "{ // mine\n  \"context_servers\": {\"a\": {\"procpen\": 1},\n    \"procpen\" : "
+	       "{\"command\": \"/old/procpen\", \"args\": [ \"serve\" ]} , // x\n    \"z\": {}}}",
+	       "{ // mine\n  \"context_servers\": {\"a\": {\"procpen\": 1},\n    \"procpen\" : {\n"
+	       "      \"command\": \"" PROGRAM "\",\n"
+	       "      \"args\": [\"serve\", \"--workspace\", \"/w\"]\n    } , // x\n"
+	       "    \"z\": {}}}");
+	merged("opencode", "{\n  \"mcp\": {\"procpen\": {\"enabled\": true, \"type\": \"local\", "
+	       "\"command\": [\"procpen\", \"serve\", \"--strict\"]}}\n}\n",
+	       "{\n  \"mcp\": {\"procpen\": {\n      \"type\": \"local\",\n"
+	       "      \"command\": [\"" PROGRAM "\", \"serve\", \"--workspace\", \"/w\"],\n"
+	       "      \"enabled\": true\n    }}\n}\n");
+}
+
+/* An entry of our name that setup has not written so. */
+static void test_setup_json_other_entry(void **state)
+{
+	static const char *const entries[] = {
+		"{}", "1", "null", "{\"args\": [\"serve\"]}", "{\"url\": \"http://x/serve\"}",
+		"{\"command\": \"/old/procpen\"}",
+		"{\"command\": \"/old/procpen\", \"args\": [\"call\"]}",
+		"{\"command\": \"/old/procpen\", \"args\": \"serve\"}",
+		"{\"command\": \"/old/procpen\", \"args\": [\"serve\", 1]}",
+		"{\"command\": \"/old/procpen2\", \"args\": [\"serve\"]}",
+		"{\"command\": \"procpen/x\", \"args\": [\"serve\"]}",
+		"{\"command\": [\"procpen\", \"serve\"], \"args\": []}",
+		"{\"command\": \"/old/procpen\", \"args\": [\"serve\"], \"env\": {}}",
+		"{\"command\": \"/old/procpen\", /* why */ \"args\": [\"serve\"]}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "{\"context_servers\": {\"procpen\": %s}}", entries[i]);
+		refused("zed", text);
+	}
+}
+
 static void test_setup_json_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -264,6 +306,8 @@ int main(void)
 		cmocka_unit_test(test_setup_json_new),
 		cmocka_unit_test(test_setup_json_keeps_the_rest),
 		cmocka_unit_test(test_setup_json_nested_names_are_not_ours),
+		cmocka_unit_test(test_setup_json_replaces_its_own),
+		cmocka_unit_test(test_setup_json_other_entry),
 		cmocka_unit_test(test_setup_json_refused),
 		cmocka_unit_test(test_setup_json_with_nul_is_refused),
 		cmocka_unit_test(test_setup_toml),

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "cli/setup/host.h"
 
@@ -23,7 +24,12 @@ struct setup_entry {
 	char *const *command; /* as setup_host_entry() takes it */
 };
 
-/* Report that the file has another entry of our name. Returns SETUP_REFUSED. */
-enum setup_merged setup_entry_other(struct err *e);
+/* A word of a command line that is shown. */
+void setup_entry_add_word(struct buf *out, const char *word);
+
+/* Report that the file has another entry of our name; @starts: the command line in it, empty or
+ * NULL if that is not known. Returns SETUP_REFUSED. */
+enum setup_merged setup_entry_other(const struct setup_entry *job, const struct buf *starts,
+				    struct err *e);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * Inserts the entry as the first member, after the brace: that is right whether or not the object
- * has members, and whether or not a comma follows the last. A copy has spaces in place of comments
- * and trailing commas, so its offsets are those of the text.
+ * has members, and whether or not a comma follows the last; or puts it into the place of the one
+ * that an earlier setup wrote. A copy has spaces in place of comments and trailing commas, so its
+ * offsets are those of the text.
  */
 #include "cli/setup/json.h"
 
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 
 #define UNIT_MAX 16
+#define SHOWN_MAX 300
 
 /* Parse the text; NULL with @e. *@plain: the text as JSON, for offsets. */
 static json_t *setup_json_parse(const struct setup_host *host, const char *text, size_t len,
@@ -137,28 +139,118 @@ static bool setup_json_means(const struct setup_entry *job, const struct buf *ou
 	return same;
 }
 
+/* ---- an entry that is there ---- */
+
+/* The word @i of the command line in @entry, or NULL. */
+static const char *setup_json_word(const json_t *entry, size_t i)
+{
+	const json_t *command = json_object_get(entry, "command");
+
+	if (json_is_string(command) && i)
+		return json_string_value(json_array_get(json_object_get(entry, "args"), i - 1));
+	return json_string_value(json_is_string(command) ? command : json_array_get(command, i));
+}
+
+/* Does @there differ from @entry in nothing but the folder of procpen and its arguments? */
+static bool setup_json_is_written_by_us(const json_t *there, const json_t *entry)
+{
+	const char *program = setup_json_word(there, 0);
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	json_t *args = json_object_get(there, "args"), *same, *word;
+	bool serves = false, ours;
+	size_t i;
+
+	json_array_foreach(args ? args : json_object_get(there, "command"), i, word) {
+		if (!json_is_string(word))
+			return false;
+		serves |= !strcmp(json_string_value(word), "serve");
+	}
+	if (!program || !serves || strcmp(slash ? slash + 1 : program, "procpen"))
+		return false;
+	same = json_deep_copy(there);
+	json_object_set(same, "command", json_object_get(entry, "command"));
+	if (args)
+		json_object_set(same, "args", json_object_get(entry, "args"));
+	ours = json_equal(same, entry);
+	json_decref(same);
+	return ours;
+}
+
+static enum setup_merged setup_json_refuse_other(const struct setup_entry *job, const json_t *there,
+						 struct err *e)
+{
+	struct buf starts;
+	const char *word;
+
+	buf_init(&starts, SHOWN_MAX);
+	for (size_t i = 0; (word = setup_json_word(there, i)); i++)
+		setup_entry_add_word(&starts, word);
+	setup_entry_other(job, &starts, e);
+	buf_release(&starts);
+	return SETUP_REFUSED;
+}
+
+/* The offset of the value of our entry, which is there, and its length. */
+static size_t setup_json_find_entry(const struct setup_entry *job, const char *plain, size_t *len)
+{
+	size_t parent_len;
+	const char *parent = json_raw_member(plain, job->len, job->host->parent, &parent_len);
+
+	return (size_t)(json_raw_member(parent, parent_len, SETUP_ENTRY_NAME, len) - plain);
+}
+
+/* Put our entry into the place of one that an earlier setup wrote, which has no comments. */
+static enum setup_merged setup_json_replace(const struct setup_entry *job, const char *plain,
+					    const json_t *there, struct buf *out, struct err *e)
+{
+	char unit[UNIT_MAX];
+	size_t len, at = setup_json_find_entry(job, plain, &len);
+
+	if (memcmp(plain + at, job->text + at, len))
+		return setup_json_refuse_other(job, there, e);
+	setup_json_find_unit(plain, job->len, unit);
+	buf_add(out, job->text, at);
+	if (setup_host_entry(job->host, job->command, 2, unit, out, e))
+		return SETUP_REFUSED;
+	buf_add(out, job->text + at + len, job->len - at - len);
+	return SETUP_MERGED;
+}
+
+static enum setup_merged setup_json_insert(const struct setup_entry *job, const char *plain,
+					   bool has_parent, struct buf *out, struct err *e)
+{
+	size_t at = setup_json_after_brace(plain, job->len, has_parent ? job->host->parent : NULL);
+	char unit[UNIT_MAX];
+
+	setup_json_find_unit(plain, job->len, unit);
+	buf_add(out, job->text, at);
+	if (setup_json_add_members(job, plain, has_parent, at, unit, out, e))
+		return SETUP_REFUSED;
+	buf_add(out, job->text + at, job->len - at);
+	return SETUP_MERGED;
+}
+
 static enum setup_merged setup_json_merge_entry(const struct setup_entry *job, const char *plain,
 						json_t *root, json_t *entry, struct buf *out,
 						struct err *e)
 {
 	json_t *parent = json_object_get(root, job->host->parent);
 	const json_t *there = json_object_get(parent, SETUP_ENTRY_NAME);
-	char unit[UNIT_MAX];
-	size_t at;
+	enum setup_merged merged;
 
 	if (parent && !json_is_object(parent)) {
 		err_set(e, ERR_INVALID_PARAMS, "`%s` in the file is not an object",
 			job->host->parent);
 		return SETUP_REFUSED;
 	}
-	if (there)
-		return json_equal(there, entry) ? SETUP_THERE : setup_entry_other(e);
-	setup_json_find_unit(plain, job->len, unit);
-	at = setup_json_after_brace(plain, job->len, parent ? job->host->parent : NULL);
-	buf_add(out, job->text, at);
-	if (setup_json_add_members(job, plain, parent, at, unit, out, e))
-		return SETUP_REFUSED;
-	buf_add(out, job->text + at, job->len - at);
+	if (there && json_equal(there, entry))
+		return SETUP_THERE;
+	if (there && !setup_json_is_written_by_us(there, entry))
+		return setup_json_refuse_other(job, there, e);
+	merged = there ? setup_json_replace(job, plain, there, out, e)
+		       : setup_json_insert(job, plain, parent, out, e);
+	if (merged == SETUP_REFUSED)
+		return merged;
 	if (!out->full && setup_json_means(job, out, root, entry))
 		return SETUP_MERGED;
 	err_set(e, ERR_INVALID_PARAMS, "the file is written in a way that cannot be merged safely");

@@ -295,7 +295,7 @@ enum setup_merged setup_toml_merge(const struct setup_entry *job, struct buf *ou
 	if (!setup_toml_read_file(&s))
 		return setup_toml_refuse(&s, e);
 	if (s.ours && !setup_toml_is_written_by_us(&s))
-		return setup_entry_other(e);
+		return setup_entry_other(job, NULL, e);
 	buf_init(&entry, SETUP_TEXT_MAX);
 	if (!setup_host_entry(job->host, job->command, 0, "", &entry, e))
 		result = s.ours ? setup_toml_replace(&s, &entry, out)
