@@ -97,9 +97,13 @@ static size_t jsonc_token_start(const char *plain, size_t len, size_t end)
 /* What jansson found, in words of ours where its own are those of a parser. */
 static void jsonc_explain(const json_error_t *error, char why[JSONC_WHY_SIZE])
 {
+	const char *near = strstr(error->text, " near ");
+
 	snprintf(why, JSONC_WHY_SIZE, "%.150s", error->text);
 	if (json_error_code(error) == json_error_stack_overflow)
 		snprintf(why, JSONC_WHY_SIZE, "nested too deep");
+	if (json_error_code(error) == json_error_duplicate_key)
+		snprintf(why, JSONC_WHY_SIZE, JSONC_DUPLICATE "%.130s", near ? near : "");
 }
 
 json_t *jsonc_parse(const char *text, size_t len, char **plain, struct jsonc_place *at,

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #define JSONC_WHY_SIZE 160
+#define JSONC_DUPLICATE "duplicate name" /* begins that reason */
 
 /* From 1; columns count characters. */
 struct jsonc_place {

@@ -255,7 +255,9 @@ static json_t *config_text_object(const struct buf *text, const char *path, char
 		return root;
 	err_set(e, ERR_INVALID_PARAMS, "%s", root ? "not a JSON object" : why);
 	config_place(path, at, e);
-	err_hint(e, "A configuration file is one JSON object; comments may stand in it.");
+	err_hint(e, !root && !strncmp(why, JSONC_DUPLICATE, strlen(JSONC_DUPLICATE))
+			    ? "Remove one of the two."
+			    : "A configuration file is one JSON object; comments may stand in it.");
 	json_decref(root);
 	return NULL;
 }

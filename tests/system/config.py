@@ -152,6 +152,8 @@ def test_mistakes():
             got = p.call("check", "true")
             equal(got[0], 2, "%r: %s" % (text[:40], got))
             check(part in got[2] and "\x1b" not in got[2], "%r: %s" % (text[:40], got))
+            equal("Remove one of the two" in got[2], part == "duplicate", "hint for %r: %s" % (text[:40], got))
+            check(part != "duplicate" or "one JSON object" not in got[2], str(got))
         os.unlink(p.user_file)
         p.expect_refused("environment variable PROCPEN_SET_SANDBOX__NETWRK: unknown option",
                          env={"PROCPEN_SET_SANDBOX__NETWRK": "1"})
