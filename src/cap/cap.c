@@ -303,7 +303,7 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 
 	if (call->ruling.pack)
 		err_hint(e, "Do not retry it; rule \"%s\" of pack %s asks for it, which the "
-			    "operator can change in packs (set by %.200s)", r->id,
+			    "operator can change in packs (set by %.200s).", r->id,
 			 call->ruling.pack, config_origin(call->c->config, CONFIG_PACKS));
 	else if (r)
 		err_hint(e, "Do not retry it; rule \"%s\" asks for it, which the operator "
