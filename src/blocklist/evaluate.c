@@ -64,8 +64,11 @@ struct script_run {
 	bool keeps_directory;  /* a cd in it counts behind it: source */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
-	bool elsewhere, in_recipe; /* as in struct place */
+	bool elsewhere, beside; /* as in struct place */
+	unsigned recipes;
 	const char *source;    /* the text that it is read from, or NULL */
+	size_t source_len;
+	unsigned repeats;      /* how often it has started itself again */
 	const struct shell_word *from_input;  /* the text, if it is the input of all (e->input), */
 	const struct shell_word *outer_input; /* which is in use then: it comes back here */
 	uint32_t next;         /* command to judge */
@@ -555,7 +558,9 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	run->pushed = e->pushed;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
-				.elsewhere = run->elsewhere, .in_recipe = run->in_recipe };
+				.elsewhere = run->elsewhere, .recipes = run->recipes,
+				.beside = run->beside || c->context & SHELL_BACKGROUND ||
+					  c->piped_from != SHELL_NONE };
 	f->list.keeps_directory = true;
 	/* A definition runs nothing, so no cd in it counts. */
 	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
@@ -620,8 +625,10 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->bytes = e->budget.bytes;
 	run->input_flow = at->input_flow;
 	run->elsewhere = at->elsewhere;
-	run->in_recipe = at->in_recipe;
+	run->beside = at->beside;
+	run->recipes = at->recipes;
 	run->source = NULL;
+	run->repeats = 0;
 	run->next = 0;
 	run->from_input = NULL;
 	run->keeps_directory = false;
@@ -707,6 +714,23 @@ static bool evaluate_has_choice(const struct place *at)
 		     (!evaluate_is_last(at) && c[1].start == c->start));
 }
 
+/* Has the script @text started itself again, and does so once more? That says nothing new, but only
+ * once in each: one that starts two copies may be a fork bomb. */
+static bool evaluate_is_repeated(struct evaluation *e, const struct shell_word *text)
+{
+	struct script_run *copy = NULL;
+
+	for (struct evaluation_frame *f = e->top; f; f = f->below) {
+		if (!f->run || f->run->source != text->text.s ||
+		    f->run->source_len != text->text.len)
+			continue;
+		if (copy)
+			return copy->repeats++ == 0;
+		copy = f->run;
+	}
+	return false;
+}
+
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *text = a->word;
@@ -718,7 +742,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	bool late = a->flags & ACTION_AT_END;
 	bool keeps = (a->flags & ACTION_SAME_SHELL) && e->top->list.keeps_directory;
 
-	if (late && evaluate_is_last(at))
+	if ((late && evaluate_is_last(at)) || evaluate_is_repeated(e, text))
 		return false;
 	if (evaluate_is_too_deep(e) || evaluate_spend(e, text->text.len))
 		return evaluate_too_complex(e, text->start);
@@ -737,6 +761,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	run = evaluate_push_script(e, at, 1);
 	run->keeps_directory = keeps;
 	run->source = text->text.s;
+	run->source_len = text->text.len;
 	/* An unknown part of the text may hold the missing quote, another value make it whole. */
 	run->lenient = at->lenient || word_has_unknown(text) || evaluate_has_choice(at);
 	if (evaluate_is_input(text))
@@ -864,21 +889,6 @@ static bool evaluate_run_text(struct evaluation *e, const struct action *a,
 	return a->flags & ACTION_FOREIGN ? evaluate_code(e, a, at) : evaluate_nested(e, a, at);
 }
 
-/* Does the script @text start itself again, and go no further before that ends? Then all of it is
- * judged already. One that goes on beside its copy may be a fork bomb. */
-static bool evaluate_is_repeated(const struct evaluation *e, const struct place *at,
-				 const struct shell_word *text)
-{
-	const struct shell_command *c = place_command(at);
-
-	if (!c || (c->context & SHELL_BACKGROUND) || c->piped_from != SHELL_NONE)
-		return false;
-	for (const struct evaluation_frame *f = e->top; f; f = f->below)
-		if (f->run && f->run->source == text->text.s)
-			return true;
-	return false;
-}
-
 /* sh FILE: the text is known for <(...) and for a file that the text wrote. */
 static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -895,7 +905,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 		content = files_content(written, &e->budget, &e->arena);
 	if (!content)
 		content = input_descriptor(at, file);
-	if (!content || evaluate_is_repeated(e, at, content))
+	if (!content)
 		return false;
 	inside.word = content;
 	return evaluate_run_text(e, &inside, at);
@@ -911,7 +921,8 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.each |= (a->flags & ACTION_EACH) != 0;
 	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
 	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
-	p.in_recipe |= (a->flags & ACTION_RECIPE) != 0;
+	p.recipes += (a->flags & ACTION_RECIPE) != 0;
+	p.beside &= !(a->flags & ACTION_RECIPE);
 	p.elsewhere |= (a->flags & ACTION_ELSEWHERE) != 0;
 	p.elsewhere &= !(a->flags & ACTION_HOST);
 	if (a->input) {

@@ -55,6 +55,9 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w, 
 		v = vars_append(e, name, builtin_rest_value(e, w, n + 2));
 	if (local && e->in_call)
 		vars_local(e, &e->locals, name);
+	/* In a function the name may be a local one already, or begin empty. */
+	if (v && w->text.s[n] == '+' && local && e->in_call)
+		vars_add_values(e, &v, builtin_rest_value(e, w, n + 2));
 	if (v)
 		vars_set(e, name, v);
 	else if (local && e->in_call)

@@ -38,8 +38,8 @@ struct place {
 	bool same_shell; /* text that it runs sees unexported variables */
 	bool lenient;    /* text that it runs may be invalid shell text */
 	bool elsewhere;  /* in a container: process 1 is another one */
-	bool in_recipe;  /* of a makefile or a crontab, which is judged whole: that it is read again
-			  * says nothing new */
+	bool beside;     /* in a recipe: in the background or a pipe, so the rest may go on */
+	unsigned recipes; /* makefiles and crontabs around it */
 };
 
 /* The command at @p in its script; NULL if it stands in none. */

@@ -18,6 +18,8 @@ static const char *files_plain_name(const struct shell_word *w, size_t *len)
 }
 
 #define KEY_MAX 256
+/* Steps of the budget to look for a name. */
+#define WORK_FIND 60u
 
 /*
  * The key of a file name: its text, with the variables' names for the unknown parts, so that
@@ -71,24 +73,26 @@ const struct written_file *files_find(const struct written_files *files,
 }
 
 const struct written_file *files_redirected(const struct written_files *files,
-					    const struct shell_command *c)
+					    const struct shell_command *c,
+					    struct shell_budget *budget)
 {
 	const struct written_file *f = NULL;
 
 	for (size_t i = 0; files->count && i < c->redirect_count; i++)
-		if (c->redirects[i].op == SHELL_FROM && c->redirects[i].fd <= 0)
+		if (c->redirects[i].op == SHELL_FROM && c->redirects[i].fd <= 0 &&
+		    shell_budget_take(budget, WORK_FIND))
 			f = files_find(files, &c->redirects[i].target);
 	return f;
 }
 
 const struct written_file *files_printed(const struct written_files *files,
-					 const struct shell_command *c)
+					 const struct shell_command *c, struct shell_budget *budget)
 {
-	const struct written_file *f = files_redirected(files, c);
+	const struct written_file *f = files_redirected(files, c, budget);
 
 	if (!files->count || !c->word_count || !name_in(&c->words[0], " cat "))
 		return NULL;
-	for (size_t i = 1; i < c->word_count && !f; i++)
+	for (size_t i = 1; i < c->word_count && !f && shell_budget_take(budget, WORK_FIND); i++)
 		f = c->words[i].text.s[0] == '-' ? NULL : files_find(files, &c->words[i]);
 	return f;
 }
@@ -339,7 +343,7 @@ static void files_note_redirects(struct written_files *files, const struct place
 				 struct writing w)
 {
 	const struct shell_command *c = place_command(at);
-	const struct written_file *printed = files_printed(files, c);
+	const struct written_file *printed = files_printed(files, c, w.budget);
 	bool again = at->index > 0 && c[-1].start == c->start;
 	char room[KEY_MAX];
 

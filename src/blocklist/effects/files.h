@@ -41,11 +41,13 @@ const struct written_file *files_find(const struct written_files *files,
 
 /* The file that < gives to @c, or NULL. */
 const struct written_file *files_redirected(const struct written_files *files,
-					    const struct shell_command *c);
+					    const struct shell_command *c,
+					    struct shell_budget *budget);
 
 /* The file that @c, a cat FILE, prints, or the first of them that is remembered; or NULL. */
 const struct written_file *files_printed(const struct written_files *files,
-					 const struct shell_command *c);
+					 const struct shell_command *c,
+					 struct shell_budget *budget);
 
 /* The text of @file, with "?" for the parts that are not known; NULL: none is, or @file is NULL. */
 const struct shell_word *files_content(const struct written_file *file,

@@ -92,21 +92,22 @@ static bool input_is_sink(const struct dataflow *flows, const struct shell_comma
 #define GROUP_LOOK_BACK 16
 
 /* sh < FILE, { sh; } < FILE, cat FILE | sh: the file, if the text wrote it, or NULL. */
-static const struct written_file *input_file(const struct place *at)
+static const struct written_file *input_file(const struct place *at, struct shell_budget *budget)
 {
 	const struct shell_command *c = place_command(at);
 	const struct written_file *file = NULL;
 
 	if (!at->files->count)
 		return NULL;
-	file = files_redirected(at->files, c);
+	file = files_redirected(at->files, c, budget);
 	if (!file && c->piped_from != SHELL_NONE)
-		file = files_printed(at->files, &at->script->commands[c->piped_from]);
+		file = files_printed(at->files, &at->script->commands[c->piped_from],
+				     budget);
 	for (uint32_t back = 1; !file && back <= at->index && back <= GROUP_LOOK_BACK; back++) {
 		const struct shell_command *group = c - back;
 
 		if (!group->word_count && group->start <= c->start && c->end <= group->end)
-			file = files_redirected(at->files, group);
+			file = files_redirected(at->files, group, budget);
 	}
 	return file;
 }
@@ -114,7 +115,7 @@ static const struct written_file *input_file(const struct place *at)
 void input_find(struct place *at, const struct dataflow *flows, const struct shell_word *outer,
 		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena)
 {
-	const struct written_file *file = input_file(at);
+	const struct written_file *file = input_file(at, budget);
 	const struct shell_command *c = place_command(at);
 
 	if (input_is_sink(flows, c))

@@ -76,13 +76,13 @@ static const struct shell_word *jobs_written(const struct written_files *files,
 	return files ? files_content(files_find(files, file), out->budget, out->arena) : NULL;
 }
 
-/* Does a line of a file have it read again, and go no further before that ends? */
+/* So many makefiles and crontabs that run each other are read; most are one and the same. One that
+ * goes on beside its copy may be a fork bomb. */
+#define RECIPES_MAX 2
+
 static bool jobs_is_repeated(const struct place *at)
 {
-	const struct shell_command *c = place_command(at);
-
-	return at->in_recipe && c && !(c->context & SHELL_BACKGROUND) &&
-	       c->piped_from == SHELL_NONE;
+	return at->recipes >= RECIPES_MAX && !at->beside;
 }
 
 /* ---- jobs ---- */
