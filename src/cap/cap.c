@@ -302,15 +302,15 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 	const struct rule *r = call->ruling.rule;
 
 	if (call->ruling.pack)
-		err_hint(e, "Do not retry it; rule \"%s\" of pack %s asks for it, which the "
-			    "operator can change in packs (set by %.200s).", r->id,
+		err_hint(e, "%srule \"%s\" of pack %s asks for it, which the "
+			    "operator can change in packs (set by %.200s).", CAP_TO_MODEL, r->id,
 			 call->ruling.pack, config_origin(call->c->config, CONFIG_PACKS));
 	else if (r)
-		err_hint(e, "Do not retry it; rule \"%s\" asks for it, which the operator "
-			    "can change (%.200s).", r->id, r->origin);
+		err_hint(e, "%srule \"%s\" asks for it, which the operator "
+			    "can change (%.200s).", CAP_TO_MODEL, r->id, r->origin);
 	else
-		err_hint(e, "Do not retry it; the operator can change this with "
-			    "--set tier.%s=...", call->row->name);
+		err_hint(e, "%sthe operator can change this with "
+			    "--set tier.%s=...", CAP_TO_MODEL, call->row->name);
 }
 
 static void cap_deny(struct cap_call *call, const char *rule, const char *why)

@@ -52,6 +52,9 @@
 #include "proc/proctab.h"
 #include "rpc/req.h"
 
+/* Begins what a hint says to models alone; the command line leaves it out. */
+#define CAP_TO_MODEL "Do not retry it; "
+
 struct cap;
 struct cap_row;
 

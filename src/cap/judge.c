@@ -106,7 +106,7 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
 	/* the origin of a pack's rule is the pack, which the message names */
-	err_hint(e, "%s%s%sDo not retry it; the operator can change the rule%s%.200s%s.",
+	err_hint(e, "%s%s%s" CAP_TO_MODEL "the operator can change the rule%s%.200s%s.",
 		 r->suggestion ? r->suggestion : "",
 		 r->suggestion ? judge_stop(r->suggestion) : "", r->suggestion ? " " : "",
 		 ruling->pack ? "" : " (", ruling->pack ? "" : r->origin,

@@ -143,8 +143,7 @@ static const char *cli_run_hint(const struct err *e)
 /* Take out of a hint what only a model has to be told. */
 static void cli_run_address_people(char *hint)
 {
-	static const char to_model[] = "Do not retry it; ";
-	char *at = strstr(hint, to_model), *rest = at ? at + strlen(to_model) : NULL;
+	char *at = strstr(hint, CAP_TO_MODEL), *rest = at ? at + strlen(CAP_TO_MODEL) : NULL;
 
 	if (!rest)
 		return;

@@ -143,8 +143,8 @@ struct shell_command {
 	const struct shell_word *input; /* known standard input: a here-document, a here-string, or
 					 * what echo, printf and the like write into the pipe; or
 					 * NULL */
-	const struct shell_word *output; /* what of it is known, if a redirection writes it to a
-					  * file or >(...); or NULL */
+	const struct shell_word *output; /* its standard output, if a redirection sends it to a file
+					  * or >(...) and a part of it is known; or NULL */
 	uint32_t version; /* private: of the variables when it runs */
 	uint32_t start, end; /* in the outermost text */
 };

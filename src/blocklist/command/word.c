@@ -28,9 +28,10 @@ bool words_have_letter(const struct shell_word *words, size_t count, const char 
 
 static struct word_builder word_builder_make(struct shell_arena *arena, size_t room)
 {
-	return (struct word_builder){ shell_alloc(arena, room + 1),
-				 shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
-				 shell_alloc(arena, room + 1), 0, NULL, 0, room, arena };
+	return (struct word_builder){ .s = shell_alloc(arena, room + 1),
+				      .at = shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
+				      .kind = shell_alloc(arena, room + 1),
+				      .room = room, .arena = arena };
 }
 
 static void word_builder_add(struct word_builder *b, const struct shell_word *w, size_t from,

@@ -66,7 +66,6 @@ const struct written_file *files_find(const struct written_files *files,
 	char room[KEY_MAX];
 	size_t len;
 	const char *s = files->count ? files_key_of(name, room, &len) : NULL;
-
 	size_t i = s ? files_index(files, s, len) : files->count;
 
 	return i < files->count ? &files->list[i] : NULL;
@@ -102,7 +101,9 @@ const struct shell_word *files_content(const struct written_file *file,
 {
 	struct shell_word *all;
 
-	if (!file || !file->is_known || !shell_budget_take(budget, file->text.unknown_count + 1))
+	/* Known text is missing where the budget or the memory was at its end. */
+	if (!file || !file->is_known || !file->text.len ||
+	    !shell_budget_take(budget, file->text.unknown_count + 1))
 		return NULL;
 	all = shell_alloc(arena, sizeof(*all));
 	*all = word_grown(&file->text);
@@ -199,15 +200,15 @@ static void files_copy_program(struct written_files *files, const char *name, si
 	files->version++;
 }
 
-/* The network, or a decoder, writes it. */
-static void files_add(struct written_files *files, const char *name, size_t len, unsigned flow,
-		      const struct writing *w)
+/* It comes from the network. */
+static void files_fetch(struct written_files *files, const char *name, size_t len,
+			const struct writing *w)
 {
 	struct writing fetched = *w;
 
 	fetched.append = false;
 	fetched.content = NULL;
-	fetched.flow = flow;
+	fetched.flow = FLOW_REMOTE;
 	files_write(files, name, len, &fetched);
 }
 
@@ -258,9 +259,9 @@ static void files_note_remote_copy(struct written_files *files, const struct wri
 			continue;
 		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
 		if (here || to == &c->words[i])
-			files_add(files, base, strlen(base), FLOW_REMOTE, &c->w);
+			files_fetch(files, base, strlen(base), &c->w);
 		else if (files_plain_name(to, &len))
-			files_add(files, files_plain_name(to, &len), len, FLOW_REMOTE, &c->w);
+			files_fetch(files, files_plain_name(to, &len), len, &c->w);
 	}
 }
 
@@ -286,10 +287,10 @@ static void files_note_download(struct written_files *files, const struct writer
 		    !strstr(c->words[i + 1].text.s, "://")) {
 			const char *name = files_key_of(&c->words[++i], room, &len);
 
-			files_add(files, name, len, FLOW_REMOTE, &c->w);
+			files_fetch(files, name, len, &c->w);
 			named = true;
 		} else if (!named && keeps && strstr(s, "/") && s[0] != '-' && slash[1]) {
-			files_add(files, slash + 1, strlen(slash + 1), FLOW_REMOTE, &c->w);
+			files_fetch(files, slash + 1, strlen(slash + 1), &c->w);
 		}
 	}
 }
