@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -467,11 +468,20 @@ static int schema_missing(const struct schema_field *f, struct err *e)
 	return -1;
 }
 
-/* The default of @f. Most are false: no parser for those. */
+/* The default of @f. Every call has some: no parser for them. */
 static json_t *schema_new_default(const struct schema_field *f)
 {
-	return strcmp(f->default_json, "false") ? json_loads(f->default_json, JSON_DECODE_ANY, NULL)
-						: json_false();
+	const char *text = f->default_json;
+
+	switch (*text) {
+	case '"':
+		return json_stringn(text + 1, strlen(text) - 2);
+	case 'f':
+	case 't':
+		return json_boolean(*text == 't');
+	default:
+		return json_integer(strtoll(text, NULL, 10));
+	}
 }
 
 static int schema_check_given(const struct schema_field *f, json_t *params, struct err *e)

@@ -44,7 +44,8 @@ struct schema_field {
 	size_t min_chars, max_chars; /* the same, counted in characters */
 	size_t max_items;            /* of arrays and objects; 0: no bound */
 	const char *const *enums;    /* NULL-terminated, or NULL */
-	const char *default_json;    /* "100", "\"all\"", or NULL */
+	const char *default_json;    /* integer, boolean, or string without escapes: "100",
+				      * "\"all\""; or NULL */
 	const char *const *synonyms; /* NULL-terminated, or NULL */
 	const char *hint;            /* of a bad value; or NULL */
 	enum err_type error;         /* ERR_NONE: InvalidParams */

@@ -308,6 +308,7 @@ static bool gen_check_is_in(const json_t *list, const json_t *value)
 	return false;
 }
 
+/* What base/schema.c reads: an integer, a boolean or a string without escapes. */
 static void gen_check_default(const struct gen_at *at, const json_t *field)
 {
 	const json_t *value = json_object_get(field, "default");
@@ -318,20 +319,14 @@ static void gen_check_default(const struct gen_at *at, const json_t *field)
 		return;
 	if (json_is_string(value))
 		ok = gen_check_has_type(field, "string") &&
+		     !strpbrk(json_string_value(value), "\"\\\n\t") &&
 		     (!choices || gen_check_is_in(choices, value));
 	else if (json_is_integer(value))
 		ok = (gen_check_has_type(field, "integer") ||
 		      gen_check_has_type(field, "number")) &&
 		     gen_check_number_fits(field, json_number_value(value));
-	else if (json_is_real(value))
-		ok = gen_check_has_type(field, "number") &&
-		     gen_check_number_fits(field, json_number_value(value));
-	else if (json_is_boolean(value))
-		ok = gen_check_has_type(field, "boolean");
-	else if (json_is_object(value))
-		ok = gen_check_has_type(field, "object") && !json_object_size(value);
 	else
-		ok = false;
+		ok = json_is_boolean(value) && gen_check_has_type(field, "boolean");
 	if (!ok)
 		gen_fail(at, "the default does not fit the type, the values or the bounds");
 }

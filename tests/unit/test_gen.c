@@ -195,6 +195,8 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "process.list.json: inputSchema.properties.state_filter: the default does not fit" },
 		{ "process.run.json", "\"default\": false", "\"default\": \"no\"",
 		  "process.run.json: inputSchema.properties.background: the default does not fit" },
+		{ "process.run.json", "\"default\": \"utf8\"", "\"default\": \"a\\\\b\"",
+		  "process.run.json: inputSchema.properties.stdin_encoding: the default does not fit" },
 		{ "process.run.json", "\"maxItems\": 65536", "\"maximum\": 65536",
 		  "process.run.json: inputSchema.properties.args: \"maximum\" does not go with" },
 		{ "process.list.json", "\"x-error\": \"InvalidFilter\"", "\"x-error\": \"InvalidFilters\"",
