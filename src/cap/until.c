@@ -409,10 +409,13 @@ static void until_leave_ports(struct until *u)
 	loop_timer_stop(u->c->loop, &until_ports.timer);
 }
 
-/* The calls that wait are looked for together; the others here. */
+/* The calls that wait are looked for together; the others here, and at the end of a run all: a
+ * server that went into the background is among what it has left. */
 static void until_look_at_port(struct until *u, const struct proc *p, enum until_look how)
 {
-	if (u->port_at || p->phase == PROC_SETTLED)
+	bool over = p->phase == PROC_SETTLED;
+
+	if (over ? !p->tree_alive : u->port_at != NULL)
 		return;
 	if (how == UNTIL_GO_ON) {
 		until_join_ports(u);

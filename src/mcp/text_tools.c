@@ -68,7 +68,8 @@ static const struct {
 } unmet[] = {
 	{ "output", "no more output yet", "it ended without more output" },
 	{ "pattern", "no line matches yet", "it ended, and no line matches" },
-	{ "port", "it does not listen on the port yet", "it ended, so it does not listen" },
+	{ "port", "it does not listen on the port yet",
+	  "it ended, and nothing of it listens on the port" },
 	{ "idle", "not silent for so long yet", "it ended before it was silent for so long" },
 	{ "exit", "it has not ended yet", "" },
 };
@@ -106,6 +107,8 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 		text_tools_add_wait_for_output(t, t->a->run);
 	else if (running)
 		text_add(t, "; the same call waits on");
+	else if (!strcmp(until, "port") && text_number(t, NULL, "alive") > 0)
+		text_add(t, " yet; the same call looks again");
 	text_add(t, "\n");
 }
 

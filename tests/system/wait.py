@@ -153,6 +153,22 @@ def test_port_of_a_daemon():
 
 
 @suite.test()
+def test_port_of_what_a_command_left():
+    server = Server()
+    with open(os.path.join(server.workspace, "listen.py"), "w") as f:
+        f.write(LISTEN)
+    over = server.run("%s listen.py 127.0.0.1 late >port & until [ -s port ]; do sleep 0.02; done; cat port"
+                      % PYTHON)
+    look = {"process_id": over["process_id"], "until": "port", "port": int(over["stdout_summary"]),
+            "wait_ms": WAIT_MS}
+    answer = server.call("process.monitor", look)
+    equal((answer["state"], answer["alive"], answer["matched"]), ("completed", 1, False), "before it listens")
+    open(os.path.join(server.workspace, "go"), "w").close()
+    eventually(lambda: server.call("process.monitor", look)["match"] == {"port": look["port"]}, WAIT,
+               "the port of a process that was left is not seen")
+
+
+@suite.test()
 def test_port_is_seen_when_it_listens():
     server = Server()
     process_id, port = listener(server, "127.0.0.1", "late")
