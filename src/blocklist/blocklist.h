@@ -53,6 +53,7 @@ struct blocklist_input {
 	const char *const *args; /* NULL-terminated, or NULL when there are none */
 	const void *stdin_bytes; /* raw, or NULL */
 	size_t stdin_len;
+	bool stdin_is_part;      /* earlier parts stand in front: tell no line and byte of it */
 	const char *const
 		*environment;	 /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
 	const char *directory;   /* absolute working directory; NULL: not known */

@@ -108,6 +108,7 @@ static void stream_judge_prefix(const struct stream *s, size_t len, struct strea
 
 	in.stdin_bytes = s->text.data;
 	in.stdin_len = len;
+	in.stdin_is_part = true;
 	in.on_change = stream_on_change;
 	in.on_change_ctx = lines;
 	blocklist_judge(&in, v);

@@ -141,11 +141,10 @@ static void verdict_add_match(const struct finding *f, bool named, struct buf *o
 	buf_adds(out, verdict_target_text(m->classes));
 }
 
-/* ", in line 2, at byte 14: \"done\"" */
-static void verdict_add_position(const struct text *t, size_t at, struct buf *out)
+/* ", in line 2, at byte 14" */
+static void verdict_add_numbers(const struct text *t, size_t at, struct buf *out)
 {
 	size_t line = 1, newlines = 0;
-	char quote;
 
 	for (size_t i = 0; i < t->len; i++) {
 		newlines += t->s[i] == '\n';
@@ -154,6 +153,13 @@ static void verdict_add_position(const struct text *t, size_t at, struct buf *ou
 	if (newlines)
 		buf_addf(out, ", in line %zu", line);
 	buf_addf(out, ", at byte %zu", at);
+}
+
+/* ": \"done\"" */
+static void verdict_add_rest(const struct text *t, size_t at, struct buf *out)
+{
+	char quote;
+
 	if (at >= t->len)
 		return;
 	quote = memchr(t->s + at, '"', t->len - at) ? '\'' : '"';
@@ -166,12 +172,17 @@ static void verdict_add_position(const struct text *t, size_t at, struct buf *ou
 static void verdict_add_text_reason(struct judging *j, const struct finding *f, bool in_stdin,
 				    size_t at, struct buf *out)
 {
+	const struct text *t = in_stdin ? &j->fed : &j->text;
+
 	j->v->unparsable = strcmp(f->rule->id, "text.unparsable") == 0;
 	buf_addf(out, "%s %s", in_stdin ? "The stdin" : "The command", f->rule->reason);
 	if (f->detail)
 		buf_addf(out, ": %s", f->detail);
-	if (j->v->unparsable)
-		verdict_add_position(in_stdin ? &j->fed : &j->text, at, out);
+	if (!j->v->unparsable)
+		return;
+	if (!in_stdin || !j->in->stdin_is_part)
+		verdict_add_numbers(t, at, out);
+	verdict_add_rest(t, at, out);
 }
 
 /* If only an empty variable is harmful, suggest ${X:?}, with which the shell refuses it. */
