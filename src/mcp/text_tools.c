@@ -375,6 +375,9 @@ void text_input(struct text *t)
 	bool closed = text_flag(t, "closed");
 	bool refused = !closed && json_get_bool(t->a->params, "close", false);
 	bool sent = written || !refused;
+	/* a warning says for what; a command that got nothing answers nothing */
+	bool held = written && text_count(t, NULL, "warnings") &&
+		    text_number(t, NULL, "bytes_queued") >= written;
 
 	if (sent) {
 		text_add(t, "took ");
@@ -386,7 +389,7 @@ void text_input(struct text *t)
 		text_add(t, "%sno end of file was sent", sent ? ", but " : "");
 	text_add_id(t, " ", NULL);
 	text_tools_add_queued(t);
-	if (sent) {
+	if (sent && !held) {
 		text_add(t, "; ");
 		text_open_call(t, "process_logs");
 		text_add_place(t, true, true, text_number(t, NULL, "stdout_size"),
