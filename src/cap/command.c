@@ -69,7 +69,7 @@ int command_decode(const json_t *params, const char *name, const char *encoding,
 		return 0;
 	err_invalid(e, name, "%s is not base64, but %s is \"base64\"", name, encoding);
 	return err_hint(e, "Send RFC 4648 base64 with padding and without line breaks, or "
-			   "%s \"utf8\"", encoding);
+			   "%s \"utf8\".", encoding);
 }
 
 static void command_read_environment(struct command *c, json_t *environment)
