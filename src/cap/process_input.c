@@ -446,7 +446,8 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	jsonw_array(w, "warnings");
 	if (t->close && !closed)
 		jsonw_str(w, NULL, "close was ignored: the terminal is in raw mode, where no "
-			  "character ends the input; type what the program takes for its end");
+			  "character ends the input; type what the program takes for its end, "
+			  "\\u0004 (^D) on an empty line for most prompts");
 	if (t->part.edited)
 		jsonw_str(w, NULL, "a line was not judged by the blocklist: it has editing keys "
 			  "other than erase, ^U and Enter, and only its program knows what it is");

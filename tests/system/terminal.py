@@ -487,7 +487,7 @@ def test_end_of_file():
     raw.until("ready")
     answer = raw.type("xy", close=True)
     equal((answer["closed"], answer["bytes_written"]), (False, 2), "raw")
-    check("raw mode" in str(answer["warnings"]), str(answer))
+    check(re.search(r"raw mode.*\\u0004 \(\^D\)", answer["warnings"][0]), str(answer))
     raw.ask("z", "xyz")
     server.stop()
 
