@@ -185,7 +185,7 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 		return -1;
 	return err_hint(e, "Nothing was started: the operator must make the audit log writable "
 			   "(--state-dir), or allow running without it "
-			   "(--set audit.required=false)");
+			   "(--set audit.required=false).");
 }
 
 /* ---- the gate ---- */
@@ -330,13 +330,13 @@ static void cap_hint_unasked(const struct cap_call *call, struct err *e)
 
 	if (call->ruling.pack)
 		err_hint(e, "%schange %s:confirm, which has rule \"%s\", to %s:notify in the "
-			    "option packs (set by %.200s)", host, call->ruling.pack, r->id,
+			    "option packs (set by %.200s).", host, call->ruling.pack, r->id,
 			 call->ruling.pack, config_origin(call->c->config, CONFIG_PACKS));
 	else if (r)
-		err_hint(e, "%schange rule \"%s\" (%.200s)", host, r->id, r->origin);
+		err_hint(e, "%schange rule \"%s\" (%.200s).", host, r->id, r->origin);
 	else
 		err_hint(e, "%sstart procpen with `serve --set tier.%s=notify` to allow these "
-			    "calls without asking", host, call->row->name);
+			    "calls without asking.", host, call->row->name);
 }
 
 static void cap_deny_unasked(struct cap_call *call)
