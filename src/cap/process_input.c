@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -20,6 +21,7 @@
 #include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/judge.h"
+#include "os/pty.h"
 
 #define BEGUN_SHOWN 40   /* bytes of a line in a hint */
 #define POSTPONED_MAX 16 /* each has up to limits.input_bytes */
@@ -44,6 +46,7 @@ struct input_task {
 	bool overtaken; /* by other input, with which a rule is stricter than when this one came */
 	struct stream_part part;
 	uint64_t stdout_size, stderr_size; /* before the bytes were written */
+	bool cut;                          /* the terminal drops the end of a line */
 };
 
 /* Those that are judged in turns, and those that came behind them for the same run. */
@@ -423,6 +426,16 @@ static bool process_input_postpone(struct cap_call *call)
 
 /* ---- the result ---- */
 
+/* Has the part a line of which the terminal drops the end? Enter and ^D end one. */
+static bool process_input_is_cut(const struct stream_part *part, const struct proc *p)
+{
+	size_t line = 0;
+
+	for (size_t at = 0; at < part->len && line <= PTY_LINE_MAX; at++)
+		line = memchr("\n\r\4", part->bytes[at], 3) ? 0 : line + 1;
+	return line > PTY_LINE_MAX && proc_types_lines(p);
+}
+
 static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
 {
 	const struct input_task *t = call->r->task;
@@ -448,6 +461,10 @@ static void process_input_write_result(const struct cap_call *call, const struct
 		jsonw_str(w, NULL, "close was ignored: the terminal is in raw mode, where no "
 			  "character ends the input; type what the program takes for its end, "
 			  "\\u0004 (^D) on an empty line for most prompts");
+	if (t->cut)
+		jsonw_str(w, NULL, "a line is longer than the 4095 bytes that a terminal keeps of "
+			  "one in canonical mode, and its rest is lost: a run without tty, with "
+			  "stdin_mode pipe, takes lines of any length");
 	if (t->part.edited)
 		jsonw_str(w, NULL, "a line was not judged by the blocklist: it has editing keys "
 			  "other than erase, ^U and Enter, and only its program knows what it is");
@@ -490,6 +507,7 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 		return process_input_fail(call, p);
 	t->stdout_size = p->out.total;
 	t->stderr_size = p->err.total;
+	t->cut = process_input_is_cut(part, p);
 	if (proc_input(p, part->bytes, part->len, part->earlier, &close, call->e))
 		return CAP_FAILED;
 	if (part->verdict.blocked)

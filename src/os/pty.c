@@ -96,3 +96,10 @@ bool pty_echoes(int fd)
 
 	return tcgetattr(fd, &settings) || settings.c_lflag & ECHO;
 }
+
+bool pty_has_lines(int fd)
+{
+	struct termios settings;
+
+	return !tcgetattr(fd, &settings) && settings.c_lflag & ICANON;
+}

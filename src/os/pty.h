@@ -13,7 +13,8 @@
 
 #include "os/shim/proto.h"
 
-#define PTY_END_MAX 2 /* characters that type an end of file */
+#define PTY_END_MAX 2     /* characters that type an end of file */
+#define PTY_LINE_MAX 4095 /* of a line in canonical mode the kernel drops the rest (termios(3)) */
 
 /* What a terminal is at its start. */
 struct pty_start {
@@ -42,5 +43,8 @@ size_t pty_end_of_file(int fd, char last, char end[PTY_END_MAX]);
 
 /* Does the terminal show what is typed? True also if that cannot be known. */
 bool pty_echoes(int fd);
+
+/* Is it in canonical mode? False also if that cannot be known. */
+bool pty_has_lines(int fd);
 
 #endif

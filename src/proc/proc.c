@@ -688,6 +688,12 @@ bool proc_echoes(const struct proc *p)
 	       pty_echoes(p->live->out.io.fd);
 }
 
+bool proc_types_lines(const struct proc *p)
+{
+	return proc_has_terminal(p) && pump_open(&p->live->out) &&
+	       pty_has_lines(p->live->out.io.fd);
+}
+
 int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e)
 {
 	if (!p->tree_alive ||

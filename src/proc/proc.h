@@ -300,6 +300,9 @@ bool proc_has_terminal(const struct proc *p);
 /* Is what is typed shown? False only for a terminal whose echo is off. */
 bool proc_echoes(const struct proc *p);
 
+/* Does its terminal keep no more than PTY_LINE_MAX bytes of a line that is typed now? */
+bool proc_types_lines(const struct proc *p);
+
 /* Change the size of the run's terminal. Returns 0, or -1 with ProcessAlreadyExited (the command is
  * over), InvalidParams (the run has none). */
 int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e);

@@ -464,6 +464,21 @@ def test_bash_job_control():
 
 
 @suite.test()
+def test_line_longer_than_a_terminal_keeps():
+    """Its end is lost in the kernel, and no silence about it; in raw mode it is not."""
+    server = Server()
+    count = Terminal(server, "read line; echo ${#line} ready; read line; echo ${#line}; "
+                             "stty raw -echo; echo raw; head -c 5001 | wc -c")
+    equal(count.type("x" * 4095 + "\n")["warnings"], [], "a line that fits")
+    count.until("4095 ready")
+    check("canonical" in str(count.type("x" * 4096 + "\n")["warnings"]), "one that does not")
+    count.until("\n4095\r(.|\n)*raw")
+    equal(count.type("x" * 5000 + "\n")["warnings"], [], "raw")
+    count.until("5001")
+    server.stop()
+
+
+@suite.test()
 def test_end_of_file():
     """^D by its character and by close, on an empty line and on an open one; none in raw mode."""
     server = Server()
