@@ -405,7 +405,7 @@ static void script_read_remove(struct script_reader *r, size_t i, const char *ef
 
 /* ---- tokens ---- */
 
-static const char moves[] = " rename renameSync move replace mv copyout ";
+static const char moves[] = " rename renameSync move mv copyout ";
 static const char writes[] =
 	" open fopen writeFileSync writeFile appendFileSync appendFile "
 	"file_put_contents write_text write_bytes truncate truncateSync File IO "
@@ -487,6 +487,15 @@ static void script_read_renamed(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 }
 
+/* os.replace("x", "y") and Path("x").replace("y"), not "text".replace("x", "y") */
+static bool script_is_file_replace(const struct script_reader *r, size_t i)
+{
+	return script_token_in(&r->t, i, " replace ") && i >= 3 &&
+	       (script_token_in(&r->t, i - 2, " os ") ||
+		(script_is_char(&r->t, i - 2, ')') &&
+		 r->t.tokens[i - 3].kind == TOKEN_STRING));
+}
+
 static void script_read_token(struct script_reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
@@ -514,7 +523,7 @@ static void script_read_token(struct script_reader *r, size_t i)
 		script_read_remove(r, i, "remove_tree");
 	if (script_token_in(&r->t, i, removes))
 		script_read_remove(r, i, script_removed);
-	if (script_token_in(&r->t, i, moves))
+	if (script_token_in(&r->t, i, moves) || script_is_file_replace(r, i))
 		script_read_remove(r, i, "move");
 	if (script_token_in(&r->t, i, " chmod chmodSync ") && i + 1 < r->t.count &&
 	    (script_is_char(&r->t, i + 1, '(') || r->t.tokens[i + 1].kind == TOKEN_NAME))
