@@ -487,6 +487,17 @@ static void script_read_renamed(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 }
 
+/* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
+ * for (command of ["..."]). */
+static bool script_is_run(const struct script_reader *r, size_t i)
+{
+	if (!script_token_in(&r->t, i, script_runs) || script_is_char(&r->t, i + 1, ':') ||
+	    script_is_char(&r->t, i + 1, '=') || script_is_char(&r->t, i + 1, '.'))
+		return false;
+	return !script_token_in(&r->t, i, " cmd command ") || script_is_char(&r->t, i + 1, '(') ||
+	       (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING);
+}
+
 /* os.replace("x", "y") and Path("x").replace("y"), not "text".replace("x", "y") */
 static bool script_is_file_replace(const struct script_reader *r, size_t i)
 {
@@ -515,7 +526,7 @@ static void script_read_token(struct script_reader *r, size_t i)
 		script_read_awk_system(r, i);
 	if (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME)
 		script_read_renamed(r, i);
-	if (script_token_in(&r->t, i, script_runs))
+	if (script_is_run(r, i))
 		script_read_run(r, i);
 	if (script_token_in(&r->t, i, " exec eval "))
 		script_read_eval(r, i);
