@@ -587,7 +587,7 @@ static bool script_starts_itself(const struct script_reader *r)
 			script_any_name(&r->t, " 1 True true "));
 
 	return endless && script_any_name(&r->t, " Popen spawn fork execFile ") &&
-	       script_any_name(&r->t, " executable execPath __filename __FILE__ argv argv0 ");
+	       script_any_name(&r->t, " __file__ __filename __FILE__ argv argv0 ");
 }
 
 /* exec(Buffer.from("...", "base64").toString()) */
@@ -601,6 +601,19 @@ static void script_read_buffer(struct script_reader *r)
 		    list_has(" base64 hex base64url ", r->t.tokens[i].string.text.s,
 			     r->t.tokens[i].string.text.len))
 			script_found(r, "pipe.decoded");
+}
+
+/* A child that ends, or is waited for, is no bomb; nor are the workers of a cluster. */
+static bool script_is_fork_bomb(const struct script_reader *r)
+{
+	static const char ends[] = " exit _exit wait waitpid wait3 wait4 execv execvp execve execl "
+				   "execlp isMaster isPrimary isWorker ";
+
+	if (script_any_name(&r->t, ends))
+		return false;
+	return script_starts_itself(r) ||
+	       (script_any_name(&r->t, " fork vfork cluster pcntl_fork ") &&
+		script_any_name(&r->t, " while until loop for "));
 }
 
 /* Names that together mean harm, wherever in the text they are. */
@@ -618,10 +631,8 @@ static void script_read_names(struct script_reader *r)
 				       "decompress gzinflate pack rot13 str_rot13 convert_uu "
 				       "hex2bin "
 				       "codecs marshal ";
-	static const char loops[] = " while until loop for ";
 
-	if ((script_any_name(&r->t, " fork vfork cluster pcntl_fork ") &&
-	     script_any_name(&r->t, loops)) || script_starts_itself(r))
+	if (script_is_fork_bomb(r))
 		script_found(r, "process.fork_bomb");
 	if (script_is_remote_shell(r))
 		script_found(r, "pipe.remote");
