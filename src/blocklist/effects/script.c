@@ -554,27 +554,57 @@ static void script_read_token(struct script_reader *r, size_t i)
 
 /* ---- the text as a whole ---- */
 
-/* A string that names a shell: "/bin/sh -i", "bash". */
-static bool script_names_shell(const struct script_reader *r)
+static bool script_any(const struct script_reader *r,
+		       bool (*is)(const struct script_reader *r, size_t i))
+{
+	for (size_t i = 0; i < r->t.count; i++)
+		if (is(r, i))
+			return true;
+	return false;
+}
+
+static bool script_is_shell(const struct script_reader *r, size_t i)
 {
 	static const char shells[] = " sh bash /bin/sh /bin/bash dash /bin/dash ";
+	const struct shell_word *w = &r->t.tokens[i].string;
 
-	for (size_t i = 0; i < r->t.count; i++) {
-		const struct shell_word *w = &r->t.tokens[i].string;
+	return r->t.tokens[i].kind == TOKEN_STRING && w->text.len &&
+	       list_has(shells, w->text.s, strcspn(w->text.s, " "));
+}
 
-		if (r->t.tokens[i].kind == TOKEN_STRING && w->text.len &&
-		    list_has(shells, w->text.s, strcspn(w->text.s, " ")))
-			return true;
-	}
-	return false;
+/* A shell that reads its input: "/bin/sh -i", ["bash"], not "bash x" or ["bash", "-c", "x"]. */
+static bool script_names_shell(const struct script_reader *r, size_t i)
+{
+	const char *rest;
+
+	if (!script_is_shell(r, i))
+		return false;
+	rest = r->t.tokens[i].string.text.s + strcspn(r->t.tokens[i].string.text.s, " ");
+	rest += strspn(rest, " ");
+	if (*rest && strncmp(rest, "-i", 2) != 0 && !strchr("<>&", *rest))
+		return false;
+	i++;
+	while (script_is_char(&r->t, i, ',') || script_is_char(&r->t, i, '['))
+		i++;
+	return i >= r->t.count || r->t.tokens[i].kind != TOKEN_STRING || script_is_shell(r, i) ||
+	       strcmp(r->t.tokens[i].string.text.s, "-i") == 0;
+}
+
+/* connect(...) and net.connect(...); sqlite3.connect(...) opens a file. */
+static bool script_connects(const struct script_reader *r, size_t i)
+{
+	return script_token_in(&r->t, i, " socket fsockopen pfsockopen TCPSocket Socket "
+				      "create_connection createConnection Sockets INET ") ||
+	       (script_token_in(&r->t, i, " connect ") && i >= 2 &&
+		(!script_is_char(&r->t, i - 1, '.') || script_is_char(&r->t, i - 2, ')') ||
+		 script_token_in(&r->t, i - 2, " net tls ")));
 }
 
 /* Does it open a connection and run a shell on it? */
 static bool script_is_remote_shell(const struct script_reader *r)
 {
-	return script_any_name(&r->t, " socket fsockopen pfsockopen TCPSocket Socket connect "
-				      "create_connection createConnection Sockets INET ") &&
-	       (script_any_name(&r->t, " dup2 ") || script_names_shell(r)) &&
+	return script_any(r, script_connects) &&
+	       (script_any_name(&r->t, " dup2 ") || script_any(r, script_names_shell)) &&
 	       script_any_name(&r->t, " exec spawn pty popen Popen call run system shell_exec "
 				      "proc_open execve passthru subprocess ");
 }
