@@ -620,17 +620,151 @@ static bool script_starts_itself(const struct script_reader *r)
 	       script_any_name(&r->t, " __file__ __filename __FILE__ argv argv0 ");
 }
 
-/* exec(Buffer.from("...", "base64").toString()) */
-static void script_read_buffer(struct script_reader *r)
+/* A call of its own or of a known module: not re.exec(x), model.eval() or $db->exec(x). */
+static bool script_is_function(const struct script_reader *r, size_t i)
 {
-	if (!script_any_name(&r->t, " Buffer ") ||
-	    !script_any_name(&r->t, " exec execSync spawn spawnSync eval Function "))
-		return;
-	for (size_t i = 0; i < r->t.count; i++)
-		if (r->t.tokens[i].kind == TOKEN_STRING &&
-		    list_has(" base64 hex base64url ", r->t.tokens[i].string.text.s,
-			     r->t.tokens[i].string.text.len))
-			script_found(r, "pipe.decoded");
+	static const char modules[] = " builtins __builtins__ globalThis window child_process cp ";
+
+	if (i < 2)
+		return true;
+	if (script_is_char(&r->t, i - 1, '>'))
+		return !script_is_char(&r->t, i - 2, '-');
+	return !script_is_char(&r->t, i - 1, '.') || script_is_char(&r->t, i - 2, ')') ||
+	       script_token_in(&r->t, i - 2, modules);
+}
+
+/* Are the arguments behind token @i none, or a constant, which is judged by itself? */
+static bool script_is_constant_call(const struct script_reader *r, size_t i)
+{
+	if (!script_is_char(&r->t, i + 1, '(') || i + 2 >= r->t.count)
+		return false;
+	if (script_is_char(&r->t, i + 2, ')'))
+		return true;
+	return (r->t.tokens[i + 2].kind == TOKEN_STRING || r->t.tokens[i + 2].kind == TOKEN_RUN) &&
+	       (script_is_char(&r->t, i + 3, ')') ||
+		(script_token_in(&r->t, i, " exec eval ") && script_is_char(&r->t, i + 3, ',')));
+}
+
+/* Does a call run the text that it is given: exec(x), eval x, then(eval)? A block is none. */
+static bool script_runs_code(const struct script_reader *r, size_t i)
+{
+	static const char functions[] = " exec eval execfile create_function Function ";
+	static const char methods[] = " instance_eval class_eval runInThisContext runInNewContext ";
+
+	if (!(script_token_in(&r->t, i, functions) && script_is_function(r, i)) &&
+	    !script_token_in(&r->t, i, methods))
+		return false;
+	if (script_is_char(&r->t, i + 1, '('))
+		return !script_is_constant_call(r, i);
+	if (script_is_char(&r->t, i + 1, '$') || script_is_char(&r->t, i + 1, '[') ||
+	    (i + 1 < r->t.count && (r->t.tokens[i + 1].kind == TOKEN_NAME ||
+				    r->t.tokens[i + 1].kind == TOKEN_RUN)))
+		return true;
+	return i >= 2 && !script_is_char(&r->t, i + 1, '{') &&
+	       (script_token_in(&r->t, i, " eval Function ") ||
+		script_token_in(&r->t, i - 2, " map ")) &&
+	       (script_is_char(&r->t, i - 1, '(') || script_is_char(&r->t, i - 1, '='));
+}
+
+/* Is token @i the name of something that fetches? d.get(key) reads a dictionary. */
+static bool script_fetches(const struct script_reader *r, size_t i)
+{
+	static const char names[] = " urlopen urllib urllib2 requests httpx http https fetch "
+				    "file_get_contents LWP curl_exec urlretrieve open_uri "
+				    "HTTParty axios URI Net ";
+
+	if (!script_token_in(&r->t, i, " get "))
+		return script_token_in(&r->t, i, names);
+	return !i || !script_is_char(&r->t, i - 1, '.') ||
+	       (i + 2 < r->t.count && r->t.tokens[i + 2].kind == TOKEN_STRING &&
+		strncmp(r->t.tokens[i + 2].string.text.s, "http", 4) == 0);
+}
+
+/* Is token @i the name of something that decodes, Buffer.from("...", "base64") too? */
+static bool script_decodes(const struct script_reader *r, size_t i)
+{
+	static const char names[] = " b64decode b32decode a85decode b85decode base64 decode64 "
+				    "base64_decode unhexlify fromhex unpack atob decode_base64 "
+				    "decompress gzinflate pack rot13 str_rot13 convert_uu hex2bin "
+				    "codecs marshal ";
+
+	if (script_token_in(&r->t, i, names))
+		return true;
+	for (size_t k = i + 1; script_token_in(&r->t, i, " Buffer ") && k < r->t.count &&
+	     k < i + 16; k++)
+		if (r->t.tokens[k].kind == TOKEN_STRING &&
+		    list_has(" base64 hex base64url ", r->t.tokens[k].string.text.s,
+			     r->t.tokens[k].string.text.len))
+			return true;
+	return false;
+}
+
+/* Variables that hold decoded text: c = b64decode("..."), then d = c.decode(). */
+struct script_decoded {
+	size_t names[SCRIPT_VARIABLES_MAX]; /* tokens */
+	size_t count;
+};
+
+static bool script_is_decoded(const struct script_reader *r, const struct script_decoded *d,
+			      size_t from, size_t end)
+{
+	for (size_t i = from; i < end && i < r->t.count; i++) {
+		if (script_decodes(r, i))
+			return true;
+		for (size_t k = 0; r->t.tokens[i].kind == TOKEN_NAME && k < d->count; k++)
+			if (script_is_same_text(r, d->names[k], i))
+				return true;
+	}
+	return false;
+}
+
+/* The end of the statement that token @i is in: a ;, or a new line outside of brackets. */
+static size_t script_statement_end(const struct script_reader *r, size_t i)
+{
+	const struct script_token *t = r->t.tokens;
+	size_t end = i + 1;
+
+	for (int depth = 0; end < r->t.count && end < i + 64; end++) {
+		if (script_is_char(&r->t, end, ';') ||
+		    (depth <= 0 && memchr(r->t.text->text.s + t[end - 1].end, '\n',
+					  t[end].start - t[end - 1].end)))
+			break;
+		depth += script_is_char(&r->t, end, '(') || script_is_char(&r->t, end, '[');
+		depth -= script_is_char(&r->t, end, ')') || script_is_char(&r->t, end, ']');
+	}
+	return end;
+}
+
+/* os.system(b64decode("...")), also by way of variables and of import b64decode as d */
+static bool script_runs_decoded(struct script_reader *r)
+{
+	static const char runs[] = " run system popen Popen call check_call check_output execSync "
+				   "spawn spawnSync shell_exec passthru ";
+	struct script_decoded d = { .count = 0 };
+	size_t end;
+
+	for (size_t i = 0; i < r->t.count && script_step(r, 1); i++) {
+		bool runs_it = script_token_in(&r->t, i, runs) ||
+			       (script_token_in(&r->t, i, " exec ") && script_is_function(r, i));
+		bool sets = i && d.count < SCRIPT_VARIABLES_MAX &&
+			    r->t.tokens[i - 1].kind == TOKEN_NAME &&
+			    script_is_char(&r->t, i, '=') && !script_is_char(&r->t, i + 1, '=');
+
+		if (i && d.count < SCRIPT_VARIABLES_MAX && script_token_in(&r->t, i, " as ") &&
+		    script_decodes(r, i - 1))
+			d.names[d.count++] = i + 1;
+		if (!runs_it && !sets)
+			continue;
+		end = script_statement_end(r, i);
+		if (!script_step(r, (end - i) * (2 + d.count)))
+			return false;
+		if (!script_is_decoded(r, &d, i + 1, end))
+			continue;
+		if (runs_it)
+			return true;
+		d.names[d.count++] = i - 1;
+	}
+	return false;
 }
 
 /* A child that ends, or is waited for, is no bomb; nor are the workers of a cluster. */
@@ -649,30 +783,13 @@ static bool script_is_fork_bomb(const struct script_reader *r)
 /* Names that together mean harm, wherever in the text they are. */
 static void script_read_names(struct script_reader *r)
 {
-	static const char evals[] =
-		" exec eval execfile run runInThisContext runInNewContext "
-		"instance_eval class_eval assert create_function Function loads "
-		"system popen shell_exec ";
-	static const char fetches[] = " urlopen urllib urllib2 requests httpx http https fetch "
-				      "file_get_contents LWP get curl_exec urlretrieve open_uri "
-				      "HTTParty axios URI Net ";
-	static const char decoders[] = " b64decode b32decode a85decode b85decode base64 decode64 "
-				       "base64_decode unhexlify fromhex unpack atob decode_base64 "
-				       "decompress gzinflate pack rot13 str_rot13 convert_uu "
-				       "hex2bin "
-				       "codecs marshal ";
+	bool runs_code = script_any(r, script_runs_code);
 
 	if (script_is_fork_bomb(r))
 		script_found(r, "process.fork_bomb");
-	if (script_is_remote_shell(r))
+	if (script_is_remote_shell(r) || (runs_code && script_any(r, script_fetches)))
 		script_found(r, "pipe.remote");
-	if (!script_any_name(&r->t, evals))
-		return;
-	if (script_any_name(&r->t,
-			    " exec eval execfile instance_eval create_function Function assert ") &&
-	    script_any_name(&r->t, fetches))
-		script_found(r, "pipe.remote");
-	if (script_any_name(&r->t, decoders))
+	if (script_any(r, script_decodes) && (runs_code || script_runs_decoded(r)))
 		script_found(r, "pipe.decoded");
 }
 
@@ -695,7 +812,6 @@ static void script_read_whole(struct script_reader *r)
 {
 	script_read_library_calls(r);
 	script_read_names(r);
-	script_read_buffer(r);
 }
 
 void script_read(const struct shell_word *text, bool awk, const struct place *at,
