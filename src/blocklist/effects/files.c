@@ -265,12 +265,65 @@ static void files_note_remote_copy(struct written_files *files, const struct wri
 	}
 }
 
+/* Find the directory to save in, without a slash at its end: wget -P DIR, curl --output-dir DIR,
+ * aria2c -d DIR. */
+static bool files_download_directory(const struct writer *c, const char *program,
+				     struct shell_word *directory)
+{
+	const char *options = " --output-dir "; /* curl */
+
+	if (strcmp(program, "wget") == 0)
+		options = " -P --directory-prefix ";
+	if (strcmp(program, "aria2c") == 0)
+		options = " -d --dir ";
+	for (size_t i = 1; i < c->count; i++) {
+		const struct shell_word *w = &c->words[i];
+		const char *s = w->text.s, *letter;
+		size_t end = strcspn(s, "=");
+
+		if (!list_has(options, s, end)) {
+			letter = s[0] == '-' && s[1] != '-' ? strchr(s, options[2]) : NULL;
+			if (!letter || *letter == '-')
+				continue;
+			end = (size_t)(letter - s) + 1; /* -P/tmp, -qP */
+		}
+		end += s[end] == '=';
+		if (s[end])
+			*directory = word_slice(w, end, w->text.len, c->w.arena);
+		else if (i + 1 < c->count)
+			*directory = c->words[i + 1];
+		else
+			return false;
+		end = directory->text.len;
+		end -= end && directory->text.s[end - 1] == '/';
+		*directory = word_slice(directory, 0, end, c->w.arena);
+		return end;
+	}
+	return false;
+}
+
+static void files_save(struct written_files *files, const struct writer *c,
+		       const struct shell_word *name, const struct shell_word *directory)
+{
+	char room[KEY_MAX];
+	struct shell_word path;
+	size_t len;
+	const char *key = files_key_of(name, room, &len);
+
+	files_fetch(files, key, len, &c->w);
+	if (!directory)
+		return;
+	path = word_path(directory, name, c->w.arena);
+	key = files_key_of(&path, room, &len);
+	files_fetch(files, key, len, &c->w);
+}
+
 /* curl -o FILE, wget -O FILE; wget URL saves under the last part of the URL. */
 static void files_note_download(struct written_files *files, const struct writer *c)
 {
 	const struct blocklist_name *program = name_of(&c->words[0]);
-	bool named = false, keeps = true;
-	char room[KEY_MAX];
+	bool named = false, keeps = true, in_directory;
+	struct shell_word directory;
 
 	if (name_in(&c->words[0], " scp rsync sftp ") && c->count > 1)
 		files_note_remote_copy(files, c);
@@ -278,19 +331,21 @@ static void files_note_download(struct written_files *files, const struct writer
 		return;
 	if (strcmp(program->name, "curl") == 0)
 		keeps = files_has_remote_name(c);
+	in_directory = files_download_directory(c, program->name, &directory);
 	for (size_t i = 1; i < c->count; i++) {
-		const char *s = c->words[i].text.s, *slash = strrchr(s, '/');
-		size_t len;
+		const struct shell_word *w = &c->words[i];
+		const char *s = w->text.s, *slash = strrchr(s, '/');
 
 		if (files_names_output(program->name, s) &&
 		    i + 1 < c->count && c->words[i + 1].text.s[0] != '-' &&
 		    !strstr(c->words[i + 1].text.s, "://")) {
-			const char *name = files_key_of(&c->words[++i], room, &len);
-
-			files_fetch(files, name, len, &c->w);
+			files_save(files, c, &c->words[++i], in_directory ? &directory : NULL);
 			named = true;
-		} else if (!named && keeps && strstr(s, "/") && s[0] != '-' && slash[1]) {
-			files_fetch(files, slash + 1, strlen(slash + 1), &c->w);
+		} else if (!named && keeps && slash && s[0] != '-' && slash[1]) {
+			struct shell_word last = word_slice(w, (size_t)(slash + 1 - s),
+							    w->text.len, c->w.arena);
+
+			files_save(files, c, &last, in_directory ? &directory : NULL);
 		}
 	}
 }
