@@ -494,6 +494,9 @@ static bool script_is_run(const struct script_reader *r, size_t i)
 	if (!script_token_in(&r->t, i, script_runs) || script_is_char(&r->t, i + 1, ':') ||
 	    script_is_char(&r->t, i + 1, '=') || script_is_char(&r->t, i + 1, '.'))
 		return false;
+	if (script_token_in(&r->t, i, " command ") && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
+	    !script_token_in(&r->t, i - 2, " Sys ")) /* of OCaml */
+		return false;
 	return !script_token_in(&r->t, i, " cmd command ") || script_is_char(&r->t, i + 1, '(') ||
 	       (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING);
 }
