@@ -118,14 +118,16 @@ void pattern_free(struct pattern *p)
 	mem_cleanup_free(&p);
 }
 
-enum pattern_found pattern_find(struct pattern *p, const char *line, size_t len, size_t *at)
+enum pattern_found pattern_find(struct pattern *p, const char *line, size_t len, unsigned part,
+				size_t *at)
 {
+	uint32_t options = PCRE2_NO_UTF_CHECK | (part & PATTERN_NO_HEAD ? PCRE2_NOTBOL : 0) |
+			   (part & PATTERN_NO_TAIL ? PCRE2_NOTEOL : 0);
 	int result;
 
 	p->steps = p->position = 0;
 	p->max = len + (p->left < PATTERN_LINE_STEPS ? p->left : PATTERN_LINE_STEPS);
-	result = pcre2_match(p->code, (PCRE2_SPTR)line, len, 0, PCRE2_NO_UTF_CHECK, p->match,
-			     p->context);
+	result = pcre2_match(p->code, (PCRE2_SPTR)line, len, 0, options, p->match, p->context);
 	if (p->steps > len)
 		p->left -= p->steps - len < p->left ? p->steps - len : p->left;
 	if (result == PCRE2_ERROR_NOMATCH)

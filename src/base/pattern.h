@@ -32,11 +32,17 @@ void pattern_free(struct pattern *p); /* accepts NULL */
 
 enum pattern_found { PATTERN_ABSENT, PATTERN_PRESENT, PATTERN_LIMIT };
 
-/*
- * Match @line, @len bytes of valid UTF-8 without its newline. *@at: offset of the match, if there
- * is one. PATTERN_LIMIT: a bound was reached, so the answer is unknown.
+/* What of a line is missing: there ^ or $ does not match (pcre2api(3), PCRE2_NOTBOL, PCRE2_NOTEOL).
  */
-enum pattern_found pattern_find(struct pattern *p, const char *line, size_t len, size_t *at);
+enum pattern_part { PATTERN_NO_HEAD = 1, PATTERN_NO_TAIL = 2 };
+
+/*
+ * Match @line, @len bytes of valid UTF-8 without its newline; @part: a set of enum pattern_part.
+ * *@at: offset of the match, if there is one. PATTERN_LIMIT: a bound was reached, so the answer is
+ * unknown.
+ */
+enum pattern_found pattern_find(struct pattern *p, const char *line, size_t len, unsigned part,
+				size_t *at);
 
 /* The capture groups of the pattern, numbered from 1. pattern_group(): where @group is in the line
  * that was matched last; false if it had no part in the match. */

@@ -138,6 +138,19 @@ size_t grep_shown(const struct line *line, size_t at, size_t *len)
 	return from;
 }
 
+bool grep_is_cut(const struct line *line, size_t shown)
+{
+	return shown < line->len || line->no_head || line->no_tail;
+}
+
+enum pattern_found grep_find(struct pattern *p, const struct line *line, size_t *at)
+{
+	unsigned part = (line->no_head ? PATTERN_NO_HEAD : 0u) |
+			(line->no_tail ? PATTERN_NO_TAIL : 0u);
+
+	return pattern_find(p, line->text, line->len, part, at);
+}
+
 /* Keep the shown part of @line, around @at. */
 static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
 {
@@ -149,7 +162,7 @@ static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
 	}
 	g->kept[g->kept_count++] = (struct kept){
 		.stream = g->stream, .offset = line->offset, .number = line->number,
-		.follows = line->follows, .cut = len < line->len,
+		.follows = line->follows, .cut = grep_is_cut(line, len),
 		.at = g->texts.len, .len = len,
 	};
 	buf_add(&g->texts, line->text + from, len);
@@ -333,7 +346,7 @@ static void grep_search(struct grep *g, const struct proc *p, int64_t until_us)
 			return;
 		}
 		at = 0;
-		found = pattern_find(g->pattern, line.text, line.len, &at);
+		found = grep_find(g->pattern, &line, &at);
 		if (found == PATTERN_LIMIT) {
 			grep_fail_limit(g, &line, p);
 			return;

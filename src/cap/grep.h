@@ -7,6 +7,7 @@
 #ifndef PROCPEN_CAP_GREP_H
 #define PROCPEN_CAP_GREP_H
 
+#include "base/pattern.h"
 #include "cap/slices.h"
 #include "proc/lines.h"
 #include "proc/proc.h"
@@ -35,6 +36,12 @@ void grep_free(struct grep *g); /* accepts NULL */
 
 /* Where the part of @line begins that is shown, around its byte @at; *@len: its bytes. */
 size_t grep_shown(const struct line *line, size_t at, size_t *len);
+
+/* Are @shown bytes of @line, or all that was read of it, less than the line? */
+bool grep_is_cut(const struct line *line, size_t shown);
+
+/* pattern_find() in @line. */
+enum pattern_found grep_find(struct pattern *p, const struct line *line, size_t *at);
 
 /* LimitReached, for the line at @offset of @stream. @by: the parameter that goes on behind it. */
 void grep_limit_reached(struct err *e, const char *stream, uint64_t offset, const char *by);

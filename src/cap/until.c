@@ -222,7 +222,7 @@ static bool until_place(struct until_stream *s, const struct output *o,
 
 static bool until_match_line(struct until *u, const struct line *line)
 {
-	enum pattern_found found = pattern_find(u->pattern, line->text, line->len, &u->at);
+	enum pattern_found found = grep_find(u->pattern, line, &u->at);
 
 	if (found == PATTERN_ABSENT)
 		return false;
@@ -536,7 +536,7 @@ static void until_write_line(const struct until *u, struct jsonw *w)
 	else
 		jsonw_null(w, "line_number");
 	jsonw_strn(w, "text", u->line.text + from, len);
-	if (len < u->line.len)
+	if (grep_is_cut(&u->line, len))
 		jsonw_bool(w, "cut", true);
 	until_write_groups(u, w);
 }

@@ -88,8 +88,8 @@ static void lines_emit(struct lines *l, size_t len, bool newline, struct line *l
 	char *text = l->bytes + l->from;
 
 	*line = (struct line){ .offset = l->offset, .number = l->number, .follows = !l->gap,
-			       .text = text, .len = len };
-	l->gap = false;
+			       .no_head = l->torn, .text = text, .len = len };
+	l->gap = l->torn = false;
 	l->from += len + newline;
 	l->offset += len + newline;
 	l->number += newline && l->number;
@@ -143,6 +143,7 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 		}
 		if (len == LINES_MAX) {
 			lines_emit(l, len - utf8_partial_tail(l->bytes, len), false, line);
+			line->no_tail = l->torn = true;
 			return true;
 		}
 		more = lines_read_more(l, o, &at);
@@ -151,6 +152,7 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 		if (more != MORE && l->len > held) {
 			lines_emit(l, l->len - held, false, line);
 			line->open = more == NO_MORE;
+			line->no_tail = more == MORE_AFTER_GAP;
 			return true;
 		}
 		if (more == NO_MORE)
@@ -159,7 +161,7 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 			l->lost += at - l->offset;
 			l->offset = at;
 			l->number = 0;
-			l->gap = true;
+			l->gap = l->torn = true;
 		}
 	}
 }
@@ -169,5 +171,6 @@ void lines_unread(struct lines *l, const struct line *line)
 	l->offset = line->offset;
 	l->number = line->number;
 	l->gap = !line->follows;
+	l->torn = line->no_head;
 	lines_end(l);
 }

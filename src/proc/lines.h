@@ -23,6 +23,8 @@ struct line {
 	uint64_t number;  /* from 1; 0: unknown */
 	bool follows;     /* it directly follows the previous line in the stream */
 	bool open;        /* it has no newline yet: the stream ends here for now */
+	bool no_head;     /* it may begin within a line, behind a hole or another part ... */
+	bool no_tail;     /* ... or end within one, before such */
 	const char *text; /* valid until the next call */
 	size_t len;
 };
@@ -34,6 +36,7 @@ struct lines {
 	bool grows;      /* set by the caller: more may be written. Then the bytes of a last
 			  * character that is not complete are left for later */
 	bool gap;        /* bytes are missing before the next line */
+	bool torn;       /* the next line may begin within a line */
 	uint64_t lost;   /* bytes that were no longer kept when their turn came */
 	char *bytes;     /* LINES_MAX bytes; [from, len) are read and not returned yet */
 	size_t from, len;

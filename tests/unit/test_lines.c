@@ -192,6 +192,64 @@ static void test_lines_around_the_hole(void **state)
 	stream_release(&s);
 }
 
+static void expect_edges(struct lines *l, const struct stream *s, const char *text, bool no_head,
+			 bool no_tail)
+{
+	struct line line;
+
+	assert_true(lines_next(l, &s->out, &line));
+	assert_int_equal(line.len, strlen(text));
+	assert_memory_equal(line.text, text, line.len);
+	assert_int_equal(line.no_head, no_head);
+	assert_int_equal(line.no_tail, no_tail);
+}
+
+/* What a hole has left of a line is no whole one. */
+static void test_lines_torn_by_the_hole(void **state)
+{
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 4, 6);
+	stream_add(&s, "ab\ncdefghijk\nlmn\n", 17);
+	lines_begin(&l, &s.out, 0);
+	expect_edges(&l, &s, "ab", false, false);
+	expect_edges(&l, &s, "c", false, true);
+	expect_edges(&l, &s, "k", true, false);
+	expect_edges(&l, &s, "lmn", false, false);
+	expect_end(&l, &s);
+	lines_begin(&l, &s.out, 6); /* in the hole */
+	expect_edges(&l, &s, "k", true, false);
+	lines_end(&l);
+	lines_begin(&l, &s.out, 14); /* the caller knows where: of what comes then it is all */
+	expect_edges(&l, &s, "mn", false, false);
+	lines_end(&l);
+	stream_release(&s);
+}
+
+static void test_lines_unread_is_torn_again(void **state)
+{
+	struct stream s;
+	struct lines l;
+	struct line line;
+
+	(void)state;
+	stream_init(&s, 4, 6);
+	stream_add(&s, "ab\ncdefghijk", 12);
+	lines_begin(&l, &s.out, 3);
+	expect_edges(&l, &s, "c", false, true);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_true(line.open && line.no_head);
+	lines_unread(&l, &line);
+	stream_add(&s, "\n", 1);
+	lines_continue(&l, &s.out);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_true(!line.open && line.no_head && !line.no_tail);
+	lines_end(&l);
+	stream_release(&s);
+}
+
 /* All parts of a line that is too long, put together, are the line. */
 static void test_lines_too_long(void **state)
 {
@@ -215,7 +273,9 @@ static void test_lines_too_long(void **state)
 		assert_int_equal(line.offset, got.len);
 		assert_int_equal(line.number, 1);
 		assert_in_range(line.len, 1, LINES_MAX);
+		assert_int_equal(line.no_head, got.len > 0);
 		buf_add(&got, line.text, line.len);
+		assert_int_equal(line.no_tail, got.len < text.len);
 	}
 	assert_memory_equal(got.data, text.data, text.len);
 	expect_line(&l, &s, text.len + 1, 2, true, "next");
@@ -319,6 +379,8 @@ int main(void)
 		cmocka_unit_test(test_lines_of_a_terminal),
 		cmocka_unit_test(test_lines_of_half_a_character),
 		cmocka_unit_test(test_lines_around_the_hole),
+		cmocka_unit_test(test_lines_torn_by_the_hole),
+		cmocka_unit_test(test_lines_unread_is_torn_again),
 		cmocka_unit_test(test_lines_too_long),
 		cmocka_unit_test(test_lines_go_on),
 		cmocka_unit_test(test_lines_count_what_is_lost),

@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 
+#include "base/mem.h"
 #include "base/pattern.h"
 
 static struct pattern *pattern_of(const char *text, bool ignore_case)
@@ -22,7 +23,7 @@ static enum pattern_found find(struct pattern *p, const char *line, size_t len, 
 	enum pattern_found found;
 
 	memcpy(copy, line, len);
-	found = pattern_find(p, copy, len, at);
+	found = pattern_find(p, copy, len, 0, at);
 	free(copy);
 	return found;
 }
@@ -163,8 +164,35 @@ static void test_pattern_steps_of_all_lines(void **state)
 	pattern_free(p);
 	p = pattern_of("ex", false);
 	for (int i = 0; i < 100000; i++)
-		assert_int_equal(pattern_find(p, line, sizeof(line), &at), PATTERN_ABSENT);
+		assert_int_equal(pattern_find(p, line, sizeof(line), 0, &at), PATTERN_ABSENT);
 	pattern_free(p);
+}
+
+/* ^ and $ match where a line begins and ends, not where a part of it does. */
+static void test_pattern_in_a_part(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned part;
+		enum pattern_found found;
+	} rows[] = {
+		{ "^104", 0, PATTERN_PRESENT },
+		{ "^104", PATTERN_NO_TAIL, PATTERN_PRESENT },
+		{ "^104", PATTERN_NO_HEAD, PATTERN_ABSENT },
+		{ "104$", PATTERN_NO_HEAD, PATTERN_PRESENT },
+		{ "104$", PATTERN_NO_TAIL, PATTERN_ABSENT },
+		{ "^104$", PATTERN_NO_HEAD | PATTERN_NO_TAIL, PATTERN_ABSENT },
+		{ "04", PATTERN_NO_HEAD | PATTERN_NO_TAIL, PATTERN_PRESENT },
+	};
+	size_t at;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct pattern *p = pattern_of(rows[i].text, false);
+
+		assert_int_equal(pattern_find(p, "104", 3, rows[i].part, &at), rows[i].found);
+		pattern_free(p);
+	}
 }
 
 static void test_pattern_groups(void **state)
@@ -191,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_pattern_finds),
 		cmocka_unit_test(test_pattern_refuses),
 		cmocka_unit_test(test_pattern_groups),
+		cmocka_unit_test(test_pattern_in_a_part),
 		cmocka_unit_test(test_pattern_hostile),
 		cmocka_unit_test(test_pattern_huge_alternation),
 		cmocka_unit_test(test_pattern_steps_of_all_lines),
