@@ -24,6 +24,7 @@ struct start {
 	int out_read, out_write;
 	int err_read, err_write;
 	int terminal; /* the command's end, for as long as the command lives */
+	struct tree_room room;
 };
 
 static void proc_start_close_fds(struct start *s)
@@ -33,6 +34,7 @@ static void proc_start_close_fds(struct start *s)
 
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		mem_cleanup_close(fds[i]);
+	tree_room_release(&s->room);
 }
 
 /* Make a pipe whose end @ours (0 read, 1 write) is non-blocking. */
@@ -122,12 +124,20 @@ static int proc_start_open_streams(struct start *s, const struct proc_spec *spec
 					  : proc_start_open_terminal(s, spec);
 }
 
+/* For what the command's process will send before its exec. */
+static int proc_start_take_room(struct start *s, const struct proc_spec *spec, uint32_t flags)
+{
+	bool sends_terminal = spec->terminal.start.cols && flags & SHIM_OWN_PTS;
+
+	return tree_room_take(&s->room, (sends_terminal ? 3 : 0) + (flags & SHIM_LISTENER ? 1 : 0));
+}
+
 static int proc_start_open_files(struct start *s, const struct proc_spec *spec,
 				 struct shim_plan *plan, struct err *e)
 {
 	if (spec->shares_stdio && !spec->terminal.start.cols)
 		return proc_start_share_stdio(s, spec->path, e);
-	if (proc_start_open_streams(s, spec, plan))
+	if (proc_start_open_streams(s, spec, plan) || proc_start_take_room(s, spec, plan->flags))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
 	if (s->in_read < 0) {
 		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -303,6 +313,8 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 	p->live->past = spawned->past;
 	p->live->pool_kind = spawned->kind;
 	p->live->tree.is_init = p->settings->applied.layers & 1u << CONFINE_PID_NS;
+	p->live->tree.room = s->room;
+	s->room.count = 0;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
 	if (spec->terminal.start.cols)
 		proc_start_terminal(p, spec, s);
@@ -340,7 +352,7 @@ static int proc_start_attempt(const struct proc_env *env, const struct proc_spec
 			      struct start *s, struct confine_run *run,
 			      struct spawn_result *spawned, struct err *e)
 {
-	*s = (struct start){ -1, -1, -1, -1, -1, -1, -1 };
+	*s = (struct start){ -1, -1, -1, -1, -1, -1, -1, .room.count = 0 };
 	if (!proc_start_spawn(env, spec, s, run, spawned, e))
 		return 0;
 	proc_start_close_fds(s);

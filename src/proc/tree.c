@@ -1,9 +1,11 @@
 #include "proc/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -15,6 +17,29 @@
 #define KILL_TIMEOUT_MS 1000 /* more time for a working shim ... */
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
 #define REAP_ORPHANS_MS 2000 /* orphans that live longer than this are survivors */
+
+int tree_room_take(struct tree_room *room, int count)
+{
+	while (room->count < count) {
+		int fd = open("/dev/null", O_PATH | O_CLOEXEC);
+
+		if (fd < 0)
+			return -1;
+		room->fds[room->count++] = fd;
+	}
+	return 0;
+}
+
+static void tree_room_shrink(struct tree_room *room, int count)
+{
+	while (room->count > count)
+		close(room->fds[--room->count]);
+}
+
+void tree_room_release(struct tree_room *room)
+{
+	tree_room_shrink(room, 0);
+}
 
 /* It is dead, or serves the next run: nothing of this one is below it any more. */
 static void tree_leave_shim(struct tree *t)
@@ -82,6 +107,21 @@ static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 		tree_reap_orphans(t);
 }
 
+/* Give up the numbers that the next report needs. */
+static void tree_make_room(struct tree *t)
+{
+	struct shim_report next = { .event = 0 };
+
+	if (!t->room.count)
+		return;
+	if (recv(t->control.fd, &next, sizeof(next), MSG_DONTWAIT | MSG_PEEK) < 0)
+		t->unread |= errno == ECONNRESET; /* recv() has taken this error: see below */
+	if (next.event == SHIM_LISTENING)
+		tree_room_shrink(&t->room, t->room.count - 1);
+	else if (next.event == SHIM_TYPING)
+		tree_room_release(&t->room);
+}
+
 /* Receive one report, and the descriptors that came with it or -1. */
 static ssize_t tree_receive(struct tree *t, struct shim_report *report, int fds[TREE_FDS])
 {
@@ -98,8 +138,10 @@ static ssize_t tree_receive(struct tree *t, struct shim_report *report, int fds[
 	};
 	const struct cmsghdr *first;
 	int control = t->control.fd;
-	ssize_t n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n;
 
+	tree_make_room(t);
+	n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	/* The shim exited without reading our last request; its last report follows this error. */
 	if (n < 0 && errno == ECONNRESET) {
 		t->unread = true;
@@ -287,6 +329,7 @@ bool tree_never_began(const struct tree *t)
 
 void tree_release(struct tree *t)
 {
+	tree_room_release(&t->room);
 	if (!t->loop)
 		return;
 	loop_timer_stop(t->loop, &t->escalate);

@@ -26,11 +26,19 @@
 #include "os/reaper.h"
 #include "os/shim/proto.h"
 
+/* Numbers for descriptors that will come with reports, kept until then: recvmsg(2) drops those that
+ * find none, and by then the command runs. */
+struct tree_room {
+	int fds[4]; /* a listener, both ends of a terminal, and a duplicate for what is typed */
+	int count;
+};
+
 struct tree {
 	struct ev_loop *loop;
 	struct reaper *reaper;
 	pid_t shim_pid;    /* 0: not started, or reaped */
 	ev_io control;
+	struct tree_room room; /* set before the start */
 	ev_timer escalate;
 	bool alive;          /* on_empty has not been called */
 	bool is_init;        /* the shim is init of a PID namespace; set before the start */
@@ -56,6 +64,11 @@ struct tree {
 	void (*kill_group)(void *ctx); /* SIGKILL for all of its control group; NULL: it has none */
 	void *ctx;
 };
+
+/* Keep @count numbers. Returns 0, or -1 with errno: it has fewer. */
+int tree_room_take(struct tree_room *room, int count);
+
+void tree_room_release(struct tree_room *room);
 
 /* Take over a running shim and its control socket. Set the hooks and ctx before. */
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t shim_pid,

@@ -1,5 +1,7 @@
 #include "unit.h"
 
+#include <sys/resource.h>
+
 #include "children.h"
 #include "send_fd.h"
 
@@ -470,6 +472,63 @@ static void test_tree_unwanted_descriptors_are_closed(void **state)
 	}
 }
 
+static int terminal_fds[2];
+
+/* As a run that gets something to type takes a duplicate. */
+static void on_terminal(void *ctx, int ours, int theirs)
+{
+	int typed = fcntl(ours, F_DUPFD_CLOEXEC, 0);
+
+	(void)ctx;
+	assert_true(typed >= 0);
+	close(typed);
+	terminal_fds[0] = ours;
+	terminal_fds[1] = theirs;
+}
+
+/* Open descriptors until the limit is reached. Returns how many. */
+static int open_all(int *fds, int max)
+{
+	int count = 0;
+
+	while (count < max && (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		count++;
+	assert_int_equal(errno, EMFILE);
+	return count;
+}
+
+/* Without the room the kernel drops both, and the command has run without its terminal. */
+static void test_tree_room_for_descriptors(void **state)
+{
+	struct shim_report typing = { .event = SHIM_TYPING };
+	struct rlimit before, few;
+	struct run r;
+	int shim = fake_shim(&r, on_listener), fds[256], count;
+
+	(void)state;
+	r.tree.on_terminal = on_terminal;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ 256, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(tree_room_take(&r.tree.room, 4), 0);
+	count = open_all(fds, 256);
+	terminal_fds[0] = terminal_fds[1] = listener_fd = -1;
+	send_report_with_fd(shim, SHIM_LISTENING, shim);
+	assert_int_equal(send_fds(shim, &typing, sizeof(typing), (int[]){ shim, shim }, 2),
+			 (ssize_t)sizeof(typing));
+	children_pause(&all, 10);
+	assert_int_equal(r.tree.room.count, 0);
+	while (count)
+		close(fds[--count]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(listener_fd >= 0 && terminal_fds[0] >= 0 && terminal_fds[1] >= 0);
+	close(listener_fd);
+	close(terminal_fds[0]);
+	close(terminal_fds[1]);
+	close(shim);
+	tree_release(&r.tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_tree_signal_all_wakes_the_stopped),
 		cmocka_unit_test(test_tree_listener_is_handed_on),
 		cmocka_unit_test(test_tree_unwanted_descriptors_are_closed),
+		cmocka_unit_test(test_tree_room_for_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, children_setup, children_teardown);
