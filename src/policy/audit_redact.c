@@ -28,17 +28,22 @@
 static const char *const secret_parts[] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 	"credential", "authorization", "bearer", "sshpass", "dbpass", "userpass", "rootpass",
-	"keypass", "storepass",
+	"keypass", "storepass", "accountkey", "encryptionkey", "masterkey",
 };
 
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
 static const char *const secret_tails[] = { "pass", "auth" };
 
 /* ... of names whose value says where the secret is. */
-static const char *const place_tails[] = { "file", "path", "fd" };
+static const char *const place_tails[] = { "file", "path", "fd", "helper" };
 
-/* What SQL has before a secret in quotes. */
-static const char *const secret_phrases[] = { "password ", "identified by " };
+/* Ends of names of variables, as they are spelled. */
+static const char *const variable_tails[] = { "_KEY", "_PAT", "_PW" };
+
+/* URLs that are secret behind this. */
+static const char *const secret_urls[] = {
+	"hooks.slack.com/services/", "discord.com/api/webhooks/", "api.telegram.org/bot",
+};
 
 /* Names of header lines whose whole value is secret. */
 static const char *const secret_headers[] = {
@@ -46,10 +51,12 @@ static const char *const secret_headers[] = {
 };
 
 static const char *const token_prefixes[] = {
-	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-",
-	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ", "hvs.",
-	"sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
-	"AGE-SECRET-KEY-",
+	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-",
+	"xoxb-", "xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
+	"hvs.", "sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
+	"AGE-SECRET-KEY-", "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "dop_v1_", "whsec_",
+	"sk_test_", "rk_test_", "lin_api_", "rubygems_", "sntrys_", "GOCSPX-", "glsa_",
+	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
 };
 
 /* Where the value of an option, or a word, is a secret. */
@@ -60,6 +67,8 @@ enum secret_place {
 	SECRET_WORD = 8,     /* the first word that is no option */
 	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon */
 	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
+	SECRET_NAMED = 64,   /* the word behind a secret name: set password VALUE */
+	SECRET_REST = 128,   /* words behind the first one */
 };
 
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
@@ -77,21 +86,57 @@ static const struct secret_option {
 } secret_options[] = {
 	{ "mysql*", NULL, "-p", SECRET_ATTACHED, NULL }, /* "-p db" asks for the password */
 	{ "mariadb*", NULL, "-p", SECRET_ATTACHED, NULL },
+	{ "7z*", NULL, "-p", SECRET_ATTACHED, NULL },
 	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
 	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "nerdctl", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "buildah", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "skopeo", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "helm", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "oc", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "az", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "az", "secret", "--value", SECRET_NEXT, NULL },
+	{ "gh", "secret", "-b", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "gh", "secret", "--body", SECRET_NEXT, NULL },
+	{ "kubectl", "secret", "--from-literal", SECRET_NEXT, NULL },
+	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "mongo*", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "sqlcmd", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "useradd", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "usermod", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "ssh-keygen", NULL, "-N", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "ssh-keygen", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, NULL },
+	{ "htpasswd", NULL, "", SECRET_REST | SECRET_LATE, NULL },
+	{ "aws", "configure", "", SECRET_NAMED, NULL },
+	{ "npm", "config", "", SECRET_NAMED, NULL },
+	{ "pnpm", "config", "", SECRET_NAMED, NULL },
+	{ "yarn", "config", "", SECRET_NAMED, NULL },
+	{ "git", "config", "", SECRET_NAMED, NULL },
+	{ "pulumi", "config", "", SECRET_NAMED, NULL },
+	{ "rclone", "config", "", SECRET_NAMED, NULL },
+	{ "dotnet", "user-secrets", "", SECRET_NAMED, NULL },
+	{ "nmcli", NULL, "", SECRET_NAMED, NULL },
+	{ "setenv", NULL, "", SECRET_NAMED, NULL },
 	{ "sshpass", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
 	{ "openssl", NULL, "-k", SECRET_NEXT, NULL },
 	{ "openssl", NULL, "-K", SECRET_NEXT, NULL },
+	{ "openssl", NULL, "-hmac", SECRET_NEXT, NULL },
+	{ "openssl", NULL, "-macopt", SECRET_NEXT, NULL },
+	{ "openssl", NULL, "-psk", SECRET_NEXT, NULL },
 	{ "redis-cli", NULL, "-a", SECRET_ATTACHED | SECRET_NEXT, NULL },
 	{ "ldap*", NULL, "-w", SECRET_ATTACHED | SECRET_NEXT, NULL },
 	{ "curl", NULL, "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
 	{ "curl", NULL, "--cookie", SECRET_NEXT | SECRET_PAIR, NULL },
 	{ "curl", NULL, "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
 	{ "curl", NULL, "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", NULL, "-E", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", NULL, "--cert", SECRET_NEXT | SECRET_USER, NULL },
 	{ "curl", NULL, "--proxy-user", SECRET_NEXT | SECRET_USER, NULL },
 	{ "zip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
 	{ "unzip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
 	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, NULL },
+	{ "vault", "unseal", "", SECRET_WORD | SECRET_LATE, NULL },
+	{ "cargo", "login", "", SECRET_WORD | SECRET_LATE, NULL },
 	{ ANY_PROGRAM, NULL, "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE,
 	  NULL },
 	{ ANY_PROGRAM, NULL, "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, NULL },
@@ -100,13 +145,34 @@ static const struct secret_option {
 /* The simple command that is being read. */
 struct redact_command {
 	const struct secret_option *first; /* row of its program; NULL: it has none */
-	bool subcommand; /* a word before was that of the row */
+	const char *subcommand; /* of a row of the program, which a word before was; NULL: none */
+	unsigned words;         /* behind the program that are no options */
 };
 
 struct redact {
 	struct audit_mask mask;
 	struct redact_command command;
 };
+
+/* Is @row one for the simple command @c? */
+static bool audit_redact_fits(const struct redact_command *c, const struct secret_option *row)
+{
+	if (!strcmp(row->program, ANY_PROGRAM))
+		return true;
+	if (!c->first || strcmp(row->program, c->first->program) != 0)
+		return false;
+	return !row->subcommand || (c->subcommand && !strcmp(row->subcommand, c->subcommand));
+}
+
+/* Does the command take secrets as words, each behind its name? */
+static bool audit_redact_has_named_words(const struct redact *r)
+{
+	for (size_t i = 0; r->command.first && i < COUNT_OF(secret_options); i++)
+		if (secret_options[i].places & SECRET_NAMED &&
+		    audit_redact_fits(&r->command, &secret_options[i]))
+			return true;
+	return false;
+}
 
 static size_t audit_redact_name_len(const char *p)
 {
@@ -128,6 +194,18 @@ static bool audit_redact_has_tail(const char *name, size_t len, const char *tail
 	return len == n || strchr("-_.", name[len - n - 1]);
 }
 
+/* STRIPE_KEY, but not PUBLIC_KEY. */
+static bool audit_redact_is_variable(const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT_OF(variable_tails); i++) {
+		size_t n = strlen(variable_tails[i]);
+
+		if (len > n && !strncmp(name + len - n, variable_tails[i], n))
+			return !memmem(name, len, "PUBLIC", strlen("PUBLIC"));
+	}
+	return false;
+}
+
 static bool audit_redact_is_secret_name(const char *name, size_t len)
 {
 	char plain[128];
@@ -146,6 +224,8 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	for (size_t i = 0; i < COUNT_OF(secret_tails); i++)
 		if (audit_redact_has_tail(name, len, secret_tails[i]))
 			return true;
+	if (audit_redact_is_variable(name, len))
+		return true;
 	/* PWD and OLDPWD hold directories, MYSQL_PWD a password. */
 	if (n > 3 && audit_redact_has_tail(name, len, "pwd"))
 		return true;
@@ -194,8 +274,10 @@ static const char *audit_redact_next_word(const struct redact *r, const char *p)
 	return audit_redact_is_redirection(word) ? NULL : word;
 }
 
-/* The start of the value after a name and its separator, or NULL: no such value. */
-static const char *audit_redact_value_start(const struct redact *r, const char *p, bool option)
+/* The start of the value after a name and its separator, or NULL: no such value. @option: that is a
+ * blank, too. @word: also behind the quote that ends the name. */
+static const char *audit_redact_value_start(const struct redact *r, const char *p, bool option,
+					    bool word)
 {
 	const char *name_end = p + strspn(p, "\\\"'");
 	const char *sep = name_end + audit_redact_index_len(name_end);
@@ -206,7 +288,7 @@ static const char *audit_redact_value_start(const struct redact *r, const char *
 		sep += sep[1] == '=' || (*sep == '=' && sep[1] == '>') ? 2 : 1; /* also ==, := */
 		return sep + audit_mask_gap_len(&r->mask, sep);
 	}
-	return option && name_end == p ? audit_redact_next_word(r, p) : NULL;
+	return word || (option && name_end == p) ? audit_redact_next_word(r, name_end) : NULL;
 }
 
 /* Does what is quoted behind the option go to a shell: -c, -lc, --command? */
@@ -250,13 +332,14 @@ static bool audit_redact_mask_named(struct redact *r)
 {
 	const char *p = r->mask.at.p, *value;
 	size_t len = audit_redact_name_len(p);
-	bool whole = (*p == '-' && audit_mask_begins_word(&r->mask, p)) ||
+	bool option = *p == '-', words = audit_redact_has_named_words(r);
+	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
 
 	if ((!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len)) ||
 	    audit_redact_is_fed(r, p, len))
 		return false;
-	value = audit_redact_value_start(r, p + len, *p == '-');
+	value = audit_redact_value_start(r, p + len, option && !words, words && !option);
 	if (!value)
 		return false;
 	whole &= value[-1] == '=';
@@ -264,17 +347,44 @@ static bool audit_redact_mask_named(struct redact *r)
 				memchr(p + len, ':', (size_t)(value - p) - len));
 }
 
-/* ALTER USER me PASSWORD 'x' */
+/* What follows @word and white space at @p, or NULL: @word is not there. */
+static const char *audit_redact_skip_word(const char *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncasecmp(p, word, n) != 0 || !p[n] || !strchr(" \t\r\n(", p[n]))
+		return NULL;
+	return p + n + strspn(p + n, " \t\r\n");
+}
+
+/* What SQL has at @p before a secret in quotes: where that begins, or NULL. */
+static const char *audit_redact_skip_phrase(const char *p)
+{
+	const char *rest = audit_redact_skip_word(p, "identified"), *plugin;
+
+	if (rest) {
+		plugin = audit_redact_skip_word(rest, "with");
+		if (plugin) {
+			rest = plugin + strcspn(plugin, " \t\r\n");
+			rest += strspn(rest, " \t\r\n");
+		}
+		return audit_redact_skip_word(rest, "by");
+	}
+	rest = audit_redact_skip_word(p, "password");
+	if (rest && audit_redact_skip_word(rest, "for")) {
+		rest += strcspn(rest, "=;\n");
+		rest += strspn(rest, "= ");
+	}
+	return rest ? rest + (*rest == '(' || strchr("Ee", *rest)) : NULL;
+}
+
+/* ALTER USER me PASSWORD 'x', IDENTIFIED WITH plugin BY 'x', SET PASSWORD FOR me = PASSWORD('x') */
 static bool audit_redact_mask_phrase(struct redact *r)
 {
-	for (size_t i = 0; i < COUNT_OF(secret_phrases); i++) {
-		const char *value = r->mask.at.p + strlen(secret_phrases[i]);
+	const char *value = audit_redact_skip_phrase(r->mask.at.p);
 
-		if (!strncasecmp(r->mask.at.p, secret_phrases[i], strlen(secret_phrases[i])) &&
-		    audit_quote_is_mark(*value))
-			return audit_mask_value(&r->mask, value, false, true);
-	}
-	return false;
+	return value && audit_quote_is_mark(value[strspn(value, "\\")]) &&
+	       audit_mask_value(&r->mask, value, false, true);
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */
@@ -343,6 +453,21 @@ static size_t audit_redact_password_len(const char *p)
 			len = n;
 	}
 	return len;
+}
+
+/* https://hooks.slack.com/services/T0/B0/x, at the host */
+static bool audit_redact_mask_secret_url(struct redact *r)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_urls); i++) {
+		size_t n = strlen(secret_urls[i]);
+		const char *rest = r->mask.at.p + n;
+
+		if (strncmp(r->mask.at.p, secret_urls[i], n) != 0)
+			continue;
+		audit_mask_hide(&r->mask, rest, rest + strcspn(rest, " \t\r\n\"'"));
+		return true;
+	}
+	return false;
 }
 
 /* Is the name in a URL rather a token? */
@@ -460,8 +585,8 @@ static const char *audit_redact_option_value(const struct redact *r,
 	const char *p = r->mask.at.p, *value = p + audit_redact_option_len(row, p);
 	size_t gap = audit_mask_gap_len(&r->mask, value);
 
-	if (row->places & SECRET_WORD)
-		return *p != '-' && strchr(" \t\n\"'", p[-1]) ? p : NULL;
+	if (row->places & (SECRET_WORD | SECRET_REST) && *p != '-' && strchr(" \t\n\"'", p[-1]))
+		return row->places & SECRET_WORD || r->command.words ? p : NULL;
 	if (value == p)
 		return NULL;
 	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
@@ -489,11 +614,8 @@ static const struct secret_option *audit_redact_find_option(const struct redact 
 
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
 		const struct secret_option *row = &secret_options[i];
-		bool fits = !strcmp(row->program, ANY_PROGRAM) ||
-			    (c->first && !strcmp(row->program, c->first->program));
 
-		if (!fits || (row->places & SECRET_LATE) != late ||
-		    (row->subcommand && !c->subcommand))
+		if (!audit_redact_fits(c, row) || (row->places & SECRET_LATE) != late)
 			continue;
 		*value = audit_redact_option_value(r, row);
 		if (*value)
@@ -512,7 +634,8 @@ static bool audit_redact_mask_option(struct redact *r, unsigned late)
 		return false;
 	apart = value != p + audit_redact_option_len(row, p);
 	whole = audit_mask_begins_word(&r->mask, p) && (!apart || value[-1] == '=');
-	r->command.subcommand &= !(row->places & SECRET_WORD);
+	if (row->places & SECRET_WORD)
+		r->command.subcommand = NULL;
 	if (row->places & SECRET_USER)
 		return audit_mask_pair(&r->mask, value, whole);
 	if (!audit_mask_value(&r->mask, value, whole, false))
@@ -531,12 +654,21 @@ static void audit_redact_note_word(struct redact *r)
 	const char *p = r->mask.at.p;
 	size_t len = audit_redact_name_len(p);
 	const struct secret_option *program = audit_redact_find_program(p, len);
-	const char *subcommand = c->first ? c->first->subcommand : NULL;
 
-	if (program)
+	if (program) {
 		*c = (struct redact_command){ .first = program };
-	else if (subcommand && len == strlen(subcommand) && !strncmp(p, subcommand, len))
-		c->subcommand = true;
+		return;
+	}
+	if (!c->first)
+		return;
+	c->words += *p != '-' && strchr(" \t\n\"'", p[-1]);
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
+		const char *name = secret_options[i].subcommand;
+
+		if (name && !strcmp(secret_options[i].program, c->first->program) &&
+		    len == strlen(name) && !strncmp(p, name, len))
+			c->subcommand = name;
+	}
 }
 
 /* Does a simple command end at @p in @text? Separators in quotes are seldom followed by a blank. */
@@ -551,7 +683,7 @@ static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
 		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_phrase,
-		audit_redact_mask_bearer, audit_redact_mask_token,
+		audit_redact_mask_bearer, audit_redact_mask_token, audit_redact_mask_secret_url,
 	};
 	bool masked = audit_redact_mask_option(r, 0);
 

@@ -718,6 +718,42 @@ static void test_audit_redact_masks_secrets(void **state)
 	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
+/* Words that only the program tells from others: behind a name, in a place, of its own options. */
+static void test_audit_redact_knows_programs(void **state)
+{
+	static const struct masked cases[] = {
+		{ "aws configure set default.aws_secret_access_key S3CRET --profile x",
+		  "aws configure set default.aws_secret_access_key *** --profile x" },
+		{ "npm config set //h/:_authToken S3CRET && ls", "npm config set //h/:_authToken *** && ls" },
+		{ "yarn config set 'npmRegistries[\"//h\"].npmAuthToken' S3CRET",
+		  "yarn config set 'npmRegistries[\"//h\"].npmAuthToken' ***" },
+		{ "git config --global github.token S3CRET", "git config --global github.token ***" },
+		{ "dotnet user-secrets set \"Db:Password\" \"S3CRET\"",
+		  "dotnet user-secrets set \"Db:Password\" \"***\"" },
+		{ "pulumi config set --secret dbPassword S3CRET",
+		  "pulumi config set --secret dbPassword ***" },
+		{ "setenv API_KEY S3CRET", "setenv API_KEY ***" },
+		{ "gh secret set X --body \"a S3CRET\"", "gh secret set X --body \"***\"" },
+		{ "gh secret set X -bS3CRET", "gh secret set X -b***" },
+		{ "kubectl create secret generic x --from-literal=a=S3CRET",
+		  "kubectl create secret generic x --from-literal=***" },
+		{ "az login -u a -p S3CRET --tenant t", "az login -u a -p *** --tenant t" },
+		{ "az keyvault secret set --name n --value S3CRET",
+		  "az keyvault secret set --name n --value ***" },
+		{ "helm registry login h -u u -p S3CRET", "helm registry login h -u u -p ***" },
+		{ "vault operator unseal S3CRET", "vault operator unseal ***" },
+		{ "htpasswd -bc f u S3CRET; ls a b", "htpasswd -bc f *** ***; ls a b" },
+		{ "htpasswd -nb u S3CRET", "htpasswd -nb u ***" },
+		{ "openssl dgst -macopt key:S3CRET f", "openssl dgst -macopt *** f" },
+		{ "ssh-keygen -t rsa -N \"a S3CRET\" -f k", "ssh-keygen -t rsa -N \"***\" -f k" },
+		{ "7z a -pS3CRET a.7z b", "7z a -p*** a.7z b" },
+		{ "curl --cert c.pem:S3CRET h", "curl --cert c.pem:*** h" },
+	};
+
+	(void)state;
+	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
 /* The value is the whole word of the shell: lines that go on, and parts that are quoted. */
 static void test_audit_redact_masks_whole_words(void **state)
 {
@@ -822,6 +858,9 @@ static void test_audit_redact_masks_arguments(void **state)
 		{ "mysql", { "-p<S3CRET", "db" }, "mysql -p*** db" },
 		{ "docker", { "login", "-p", "a \"S3CRET", "h" }, "docker login -p *** h" },
 		{ "vault", { "login", "a S3CRET" }, "vault login ***" },
+		{ "aws", { "configure", "set", "aws_session_token", "a S3CRET" },
+		  "aws configure set aws_session_token ***" },
+		{ "htpasswd", { "-b", "f", "u", "a S3CRET" }, "htpasswd -b f *** ***" },
 		{ "docker", { "run", "-e", "PASSWORD=a S3CRET", "x" }, "docker run -e PASSWORD=*** x" },
 		{ "sh", { "-c", "PGPASSWORD='a S3CRET' psql -l" }, "sh -c PGPASSWORD='***' psql -l" },
 		{ "sh -c 'x", { "--password", "a S3CRET", "y" }, "sh -c 'x --password *** y" },
@@ -859,6 +898,21 @@ static void test_audit_redact_knows_names(void **state)
 		  "psql -c \"ALTER USER me PASSWORD '***' x\"" },
 		{ "mysql -e 'create user a identified by \"S3CRET\";'",
 		  "mysql -e 'create user a identified by \"***\";'" },
+		{ "mysql -e \"alter user a identified with p by 'S3CRET'\"",
+		  "mysql -e \"alter user a identified with p by '***'\"" },
+		{ "mysql -e \"set password for 'a'@'b' = password('S3CRET')\"",
+		  "mysql -e \"set password for 'a'@'b' = password('***')\"" },
+		{ "mysql -e \"grant x to a identified  by \\\"S3CRET\\\"\"",
+		  "mysql -e \"grant x to a identified  by \\\"***\\\"\"" },
+		{ "psql -c \"ALTER USER me PASSWORD E'S3CRET'\"",
+		  "psql -c \"ALTER USER me PASSWORD E'***'\"" },
+		{ "STRIPE_KEY=S3CRET DB_PW=S3CRET x", "STRIPE_KEY=*** DB_PW=*** x" },
+		{ "x \"AccountName=a;AccountKey=S3CRET==;X=1\"", "x \"AccountName=a;AccountKey=***;X=1\"" },
+		{ "echo GOCSPX-S3CRETS3CRETS3CRET", "echo GOCSPX-***" },
+		{ "curl -d a https://hooks.slack.com/services/T0/B0/S3CRET",
+		  "curl -d a https://hooks.slack.com/services/***" },
+		{ "curl \"https://api.telegram.org/bot12:S3CRET/getMe\"",
+		  "curl \"https://api.telegram.org/bot***\"" },
 		{ "curl -U u:S3CRET h", "curl -U u:*** h" },
 		{ "curl -u 12:34 h; x -u 12:34S3CRET", "curl -u 12:*** h; x -u 12:***" },
 		{ "$CURL -u 12:'S3CRET' -u$U:S3CRET h", "$CURL -u 12:'***' -u$U:*** h" },
@@ -927,6 +981,12 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"curl http://h:$PORT/@vite/client", "git clone https://my-organization@dev.azure.com/x",
 		"git clone ssh://git0123456789abcdef@h/x", "curl http://[::1]:80/@x",
 		"x --token >f", "x --token \\\n --next", "cat tokens[1] x",
+		"grep \"password\" f", "git config --global credential.helper store",
+		"git config user.signingkey 0123", "npm config get //h/:_authToken > f",
+		"aws configure set region x", "gh pr create --body x -b y", "7z a a.7z b",
+		"kubectl create secret generic x --from-file=f", "vault operator unseal", "SORT_KEYS=1 x",
+		"NEXT_PUBLIC_KEY=x npm run build", "az keyvault secret show --name x", "sort --key=2",
+		"curl https://hooks.slack.com/docs",
 	};
 
 	(void)state;
@@ -1037,6 +1097,7 @@ int main(void)
 		TEST(test_audit_cannot_create),
 		TEST(test_audit_default_dir),
 		cmocka_unit_test(test_audit_redact_masks_secrets),
+		cmocka_unit_test(test_audit_redact_knows_programs),
 		cmocka_unit_test(test_audit_redact_masks_whole_words),
 		cmocka_unit_test(test_audit_redact_masks_arguments),
 		cmocka_unit_test(test_audit_redact_knows_names),
