@@ -40,6 +40,9 @@ static const char *const place_tails[] = { "file", "path", "fd", "helper" };
 /* Ends of names of variables, as they are spelled. */
 static const char *const variable_tails[] = { "_KEY", "_PAT", "_PW" };
 
+/* Values that only switch what is named. */
+static const char *const switches[] = { "yes", "no", "true", "false", "on", "off", "none", "null" };
+
 /* URLs that are secret behind this. */
 static const char *const secret_urls[] = {
 	"hooks.slack.com/services/", "discord.com/api/webhooks/", "api.telegram.org/bot",
@@ -327,6 +330,19 @@ static bool audit_redact_is_fed(const struct redact *r, const char *p, size_t le
 	return *p == '-' && audit_redact_has_tail(p, len, "stdin") && strncmp(next, "<<<", 3) != 0;
 }
 
+/* Does the value at @value say yes or no, as in PasswordAuthentication=no? */
+static bool audit_redact_is_switch(const char *value)
+{
+	size_t len = audit_mask_plain_len(value);
+
+	if (audit_quote_is_mark(value[len]) || value[len] == '`')
+		return false; /* PASSWORD=no"more" */
+	for (size_t i = 0; i < COUNT_OF(switches); i++)
+		if (len == strlen(switches[i]) && !strncasecmp(value, switches[i], len))
+			return true;
+	return false;
+}
+
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
@@ -340,7 +356,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	    audit_redact_is_fed(r, p, len))
 		return false;
 	value = audit_redact_value_start(r, p + len, option && !words, words && !option);
-	if (!value)
+	if (!value || audit_redact_is_switch(value))
 		return false;
 	whole &= value[-1] == '=';
 	return audit_mask_value(&r->mask, value, whole,

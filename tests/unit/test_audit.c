@@ -906,6 +906,7 @@ static void test_audit_redact_knows_names(void **state)
 		  "mysql -e \"grant x to a identified  by \\\"***\\\"\"" },
 		{ "psql -c \"ALTER USER me PASSWORD E'S3CRET'\"",
 		  "psql -c \"ALTER USER me PASSWORD E'***'\"" },
+		{ "PASSWORD=no\"S3CRET\" x", "PASSWORD=*** x" },
 		{ "STRIPE_KEY=S3CRET DB_PW=S3CRET x", "STRIPE_KEY=*** DB_PW=*** x" },
 		{ "x \"AccountName=a;AccountKey=S3CRET==;X=1\"", "x \"AccountName=a;AccountKey=***;X=1\"" },
 		{ "echo GOCSPX-S3CRETS3CRETS3CRET", "echo GOCSPX-***" },
@@ -986,7 +987,8 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"aws configure set region x", "gh pr create --body x -b y", "7z a a.7z b",
 		"kubectl create secret generic x --from-file=f", "vault operator unseal", "SORT_KEYS=1 x",
 		"NEXT_PUBLIC_KEY=x npm run build", "az keyvault secret show --name x", "sort --key=2",
-		"curl https://hooks.slack.com/docs",
+		"curl https://hooks.slack.com/docs", "ssh -o PasswordAuthentication=no h",
+		"cmake -DENABLE_AUTH=ON -DUSE_PASSWORD=off .", "npm config set always-auth true",
 	};
 
 	(void)state;
