@@ -1083,6 +1083,44 @@ static void test_pool_mounts_changed(void **state)
 	scratch_release(&tmp);
 }
 
+static size_t read_mounts(char *text, size_t size)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t len = fread(text, 1, size - 1, f);
+
+	fclose(f);
+	text[len] = '\0';
+	return len;
+}
+
+/* Whoever clones for us may drop the flags: the mounts are then those of all. */
+static void test_pool_shim_without_its_namespaces(void **state)
+{
+	static char before[65536], after[65536];
+	struct shim_report report;
+	struct err e = ERR_INIT;
+	struct job *j;
+
+	(void)state;
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || !job_has_namespaces(layered)) {
+		print_message("SKIP: only root can change its own mounts\n");
+		skip();
+	}
+	read_mounts(before, sizeof(before));
+	j = job_new(layered, &nothing, "true");
+	j->request.clone_flags = 0;
+	assert_int_equal(spawn_start(&j->request, &j->result, &e), 0);
+	assert_int_equal(children_report(j->result.control_fd, &report), 0);
+	read_mounts(after, sizeof(after));
+	assert_int_equal(report.event, SHIM_FAILED);
+	assert_int_equal(report.value, SHIM_STAGE_MOUNTS);
+	assert_string_equal(after, before);
+	close(j->result.control_fd);
+	assert_true(children_wait(&all, children_none, NULL));
+	job_free(j);
+}
+
 /* A hidden file, an idle shim, and a job that reads the file. */
 struct hiding {
 	struct scratch tmp;
@@ -1419,6 +1457,7 @@ int main(void)
 		cmocka_unit_test(test_pool_ends_with_its_owner),
 		cmocka_unit_test(test_pool_server_dies),
 		cmocka_unit_test(test_pool_mounts_changed),
+		cmocka_unit_test(test_pool_shim_without_its_namespaces),
 		cmocka_unit_test(test_pool_hidden_path_comes_to_be),
 		cmocka_unit_test(test_pool_hidden_file_comes_back),
 		cmocka_unit_test(test_pool_signal_at_the_end),

@@ -484,6 +484,13 @@ long namespaces_renew_network(void)
 	return result ? result : namespaces_loopback_up();
 }
 
+/* Has the clone that made us dropped its flags, as emulators and tools that stand between do? Then
+ * the mounts are the host's. */
+static int namespaces_are_missing(const struct shim_plan *plan)
+{
+	return (plan->flags & SHIM_PID_NS) && sys0(__NR_getpid) != 1;
+}
+
 long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 {
 	long result = 0;
@@ -497,7 +504,7 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 	}
 	if (!result && (plan->flags & SHIM_MOUNTS)) {
 		*stage = SHIM_STAGE_MOUNTS;
-		result = namespaces_make_mounts(plan);
+		result = namespaces_are_missing(plan) ? -EPERM : namespaces_make_mounts(plan);
 	}
 	if (!result && (plan->flags & SHIM_OWN_PTS)) {
 		*stage = SHIM_STAGE_OWN_PTS;
