@@ -14,6 +14,7 @@
 #include "base/mem.h"
 
 #define LOCK_NAME "run.lock"
+#define LOCK_MODE 0200 /* any process that can open it could lock it */
 #define LOCK_WAIT_MS 2000
 #define TAIL_MAX (1 << 20) /* no line of ours is as long */
 #define DAY_LEN 8
@@ -29,8 +30,8 @@ static int audit_share_open_lock(struct audit_file *f, struct err *e)
 	dir = audit_file_open_directory(f, e);
 	if (dir < 0)
 		return -1;
-	f->lock = openat(dir, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			 0600);
+	f->lock = openat(dir, LOCK_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			 LOCK_MODE);
 	return f->lock < 0 ? audit_file_fail(f, f->dir, errno, "cannot open " LOCK_NAME " in", e)
 			   : 0;
 }

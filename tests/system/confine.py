@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from client import STRESS, WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program
+from client import (STRESS, WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program,
+                    server_path)
 from suite import Suite
 
 suite = Suite(at_a_time=3)
@@ -269,6 +270,32 @@ def test_temporary_directory_after_sigkill(place, options):
     equal(len(os.listdir(server.state + "/tmp")), 2, "its own")
     server.stop()
     equal(os.listdir(server.state + "/tmp"), [], "left after an orderly end")
+
+
+# Takes the lock that every `procpen run` needs, as far as its file can be opened.
+TAKE_LOCK = """
+import fcntl, os, sys
+try:
+    fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print("locked")
+except OSError as e:
+    print("errno", e.errno)
+"""
+
+
+@each_form
+def test_lock_of_the_audit_log(place, options):
+    """No command keeps the next `procpen run` from starting. Root may read any file, where none is hidden."""
+    server = place.server(*options)
+    started = subprocess.run([*server.wrapper, server_path(), "run", "--workspace", server.workspace,
+                              "--state-dir", server.state, "--", "true"], env=server.env,
+                             capture_output=True, text=True, check=False, timeout=WAIT)
+    equal((started.returncode, started.stderr), (0, ""), "procpen run")
+    lock = os.path.join(server.state, "audit", "run.lock")
+    result = server.run(PYTHON, ["-c", TAKE_LOCK, lock])
+    if place.user or "mount_namespace" in result["sandbox"]:
+        check(result["stdout_summary"].startswith("errno"), "the lock: " + result["stdout_summary"])
+    server.stop()
 
 
 @each_form
