@@ -86,9 +86,10 @@ static bool follow_send(struct follows *all, struct jsonw *w)
 static bool follow_send_started(struct follows *all, struct follow *f, const struct proc *p)
 {
 	struct jsonw w = follow_begin(all, f, "started");
+	pid_t pid = p ? proc_pid(p) : 0;
 
-	if (p && p->pid > 0)
-		jsonw_int(&w, "pid", p->pid);
+	if (pid)
+		jsonw_int(&w, "pid", pid);
 	else
 		jsonw_null(&w, "pid");
 	jsonw_raw(&w, "request_id", f->request_id, strlen(f->request_id));

@@ -51,8 +51,10 @@ void run_members_times(struct jsonw *w, const struct proc *p)
 
 void run_members_pid(struct jsonw *w, const struct proc *p)
 {
-	if (p->pid > 0)
-		jsonw_int(w, "pid", p->pid);
+	pid_t pid = proc_pid(p);
+
+	if (pid)
+		jsonw_int(w, "pid", pid);
 	else
 		jsonw_null(w, "pid");
 }

@@ -92,7 +92,7 @@ static void proc_note_end(struct proc *p)
 		return;
 	p->ended_mono_ms = clock_mono_ms();
 	p->ended_wall_ms = clock_wall_ms();
-	p->pid = 0;
+	p->live->reported = 0;
 }
 
 static void proc_stop_time_limits(struct proc *p)
@@ -186,17 +186,22 @@ void proc_on_limit(void *ctx)
 	proc_kill_tree(p, p->rare->proof.struck);
 }
 
-/* With a PID namespace the shim reports the pid in it: translate to ours. */
-static pid_t proc_outer_pid(const struct proc *p, pid_t pid)
+pid_t proc_pid(const struct proc *p)
 {
+	struct proc_live *live = p->live;
+
+	if (!live || !live->reported)
+		return 0;
 	if (!(p->settings->applied.layers & 1u << CONFINE_PID_NS))
-		return pid;
-	return procfs_find_inner(p->live->tree.shim_pid, pid);
+		return live->reported;
+	if (!live->pid)
+		live->pid = procfs_find_inner(live->tree.shim_pid, live->reported);
+	return live->pid;
 }
 
 static void proc_on_started(struct proc *p, pid_t pid)
 {
-	p->pid = proc_outer_pid(p, pid);
+	p->live->reported = pid;
 	if (p->phase == PROC_STARTING)
 		p->phase = PROC_RUNNING;
 	proc_notify(p, PROC_EVENT_STARTED);
@@ -401,7 +406,7 @@ static void proc_on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
 
-	p->pid = 0;
+	p->live->reported = 0;
 	proc_let_pumps_go(p); /* there may have been no report */
 	proc_note_never_began(p);
 	if (p->rare->failure) {

@@ -154,6 +154,9 @@ struct proc_live {
 			  * that no process has open looks hung up; -1: none */
 	char last_typed; /* byte there; 0: none yet */
 	struct tree tree;
+	pid_t reported; /* pid of the command as the shim sees it; 0 before its start and after its
+			 * end */
+	pid_t pid;      /* the same as we see it, for proc_pid(); 0: not looked for yet */
 	struct confine_run confine;
 	struct limits_watch limits;
 	ev_timer timeout, silence, drain;
@@ -200,7 +203,6 @@ struct proc {
 	uint64_t seq;
 	struct proc_settings *settings;
 	int wait_status;              /* once it has exited */
-	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	uint32_t leftover;            /* live processes beside the command when it settled, those
 				       * just killed included */
 	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
@@ -270,6 +272,10 @@ int proc_exit_code(const struct proc *p);
  */
 void proc_attach(struct proc *p, void *state, void (*release)(void *state));
 void *proc_attached(const struct proc *p); /* NULL: nothing, or not any more */
+
+/* Pid of the command, as we see it; 0 before its start and after its end. Looked for in /proc when
+ * it is asked for first, if the run has a PID namespace: of most runs nobody asks. */
+pid_t proc_pid(const struct proc *p);
 
 /* Can somebody write to its stdin, or in a moment, when it has started? */
 bool proc_takes_input(const struct proc *p);
