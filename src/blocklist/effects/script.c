@@ -504,9 +504,9 @@ static bool script_is_run(const struct script_reader *r, size_t i)
 /* os.replace("x", "y") and Path("x").replace("y"), not "text".replace("x", "y") */
 static bool script_is_file_replace(const struct script_reader *r, size_t i)
 {
-	return script_token_in(&r->t, i, " replace ") && i >= 3 &&
+	return script_token_in(&r->t, i, " replace ") && i >= 2 &&
 	       (script_token_in(&r->t, i - 2, " os ") ||
-		(script_is_char(&r->t, i - 2, ')') &&
+		(i >= 5 && script_token_in(&r->t, i - 5, " Path PosixPath ") &&
 		 r->t.tokens[i - 3].kind == TOKEN_STRING));
 }
 
@@ -669,18 +669,43 @@ static bool script_runs_code(const struct script_reader *r, size_t i)
 	       (script_is_char(&r->t, i - 1, '(') || script_is_char(&r->t, i - 1, '='));
 }
 
-/* Is token @i the name of something that fetches? d.get(key) reads a dictionary. */
+/* Is the name @i used as one that is called or has members: requests.get, Net::HTTP, fetch(x)?
+ * Prose has such words, too: https://x, "to fetch it". */
+static bool script_is_used(const struct script_reader *r, size_t i)
+{
+	return script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, '(') ||
+	       (script_is_char(&r->t, i + 1, ':') && script_is_char(&r->t, i + 2, ':')) ||
+	       (i && script_token_in(&r->t, i - 1, " import from use require as "));
+}
+
+/* require("https"), import("node-fetch"), import x from "axios" */
+static bool script_is_fetch_module(const struct script_reader *r, size_t i)
+{
+	static const char modules[] = " http https node:http node:https node-fetch undici axios "
+				      "got request superagent ";
+	const struct shell_word *w = &r->t.tokens[i].string;
+
+	return i && r->t.tokens[i].kind == TOKEN_STRING &&
+	       (script_token_in(&r->t, i - 1, " from import ") ||
+		(i >= 2 && script_token_in(&r->t, i - 2, " require import "))) &&
+	       list_has(modules, w->text.s, w->text.len);
+}
+
+/* Is token @i the name of something that fetches? get is one with a URL, or a variable of Perl:
+ * d.get(key) reads a dictionary. */
 static bool script_fetches(const struct script_reader *r, size_t i)
 {
 	static const char names[] = " urlopen urllib urllib2 requests httpx http https fetch "
 				    "file_get_contents LWP curl_exec urlretrieve open_uri "
 				    "HTTParty axios URI Net ";
+	size_t url = i + 1 + script_is_char(&r->t, i + 1, '(');
 
 	if (!script_token_in(&r->t, i, " get "))
-		return script_token_in(&r->t, i, names);
-	return !i || !script_is_char(&r->t, i - 1, '.') ||
-	       (i + 2 < r->t.count && r->t.tokens[i + 2].kind == TOKEN_STRING &&
-		strncmp(r->t.tokens[i + 2].string.text.s, "http", 4) == 0);
+		return (script_token_in(&r->t, i, names) && script_is_used(r, i)) ||
+		       script_is_fetch_module(r, i);
+	if (url < r->t.count && r->t.tokens[url].kind == TOKEN_STRING)
+		return strncmp(r->t.tokens[url].string.text.s, "http", 4) == 0;
+	return script_is_char(&r->t, url, '$') && (!i || !script_is_char(&r->t, i - 1, '>'));
 }
 
 /* Is token @i the name of something that decodes, Buffer.from("...", "base64") too? */
@@ -770,6 +795,15 @@ static bool script_runs_decoded(struct script_reader *r)
 	return false;
 }
 
+/* fork(), fork while 1, {fork}: a call, not a word of prose. */
+static bool script_forks(const struct script_reader *r, size_t i)
+{
+	return script_token_in(&r->t, i, " fork vfork pcntl_fork ") &&
+	       (i + 1 >= r->t.count || r->t.tokens[i + 1].kind != TOKEN_NAME ||
+		script_token_in(&r->t, i + 1,
+				" while until for foreach if unless or and fork end do "));
+}
+
 /* A child that ends, or is waited for, is no bomb; nor are the workers of a cluster. */
 static bool script_is_fork_bomb(const struct script_reader *r)
 {
@@ -779,7 +813,7 @@ static bool script_is_fork_bomb(const struct script_reader *r)
 	if (script_any_name(&r->t, ends))
 		return false;
 	return script_starts_itself(r) ||
-	       (script_any_name(&r->t, " fork vfork cluster pcntl_fork ") &&
+	       (script_any(r, script_forks) &&
 		script_any_name(&r->t, " while until loop for "));
 }
 
