@@ -391,7 +391,7 @@ static const char *audit_redact_skip_phrase(const char *p)
 		rest += strcspn(rest, "=;\n");
 		rest += strspn(rest, "= ");
 	}
-	return rest ? rest + (*rest == '(' || strchr("Ee", *rest)) : NULL;
+	return rest ? rest + (*rest == '(' || *rest == 'E' || *rest == 'e') : NULL;
 }
 
 /* ALTER USER me PASSWORD 'x', IDENTIFIED WITH plugin BY 'x', SET PASSWORD FOR me = PASSWORD('x') */
