@@ -331,12 +331,14 @@ static bool audit_redact_is_fed(const struct redact *r, const char *p, size_t le
 }
 
 /* Does the value at @value say yes or no, as in PasswordAuthentication=no? */
-static bool audit_redact_is_switch(const char *value)
+static bool audit_redact_is_switch(const struct redact *r, const char *value)
 {
 	size_t len = audit_mask_plain_len(value);
+	struct audit_place at = audit_mask_place(&r->mask, value);
 
-	if (audit_quote_is_mark(value[len]) || value[len] == '`')
-		return false; /* PASSWORD=no"more" */
+	/* PASSWORD=no"more"; in quotes and in an argument blanks end nothing */
+	if (value[len] && (strchr("\"'`\\", value[len]) || audit_quote_depth(&at.quote)))
+		return false;
 	for (size_t i = 0; i < COUNT_OF(switches); i++)
 		if (len == strlen(switches[i]) && !strncasecmp(value, switches[i], len))
 			return true;
@@ -356,7 +358,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	    audit_redact_is_fed(r, p, len))
 		return false;
 	value = audit_redact_value_start(r, p + len, option && !words, words && !option);
-	if (!value || audit_redact_is_switch(value))
+	if (!value || audit_redact_is_switch(r, value))
 		return false;
 	whole &= value[-1] == '=';
 	return audit_mask_value(&r->mask, value, whole,
