@@ -345,19 +345,25 @@ static bool audit_redact_is_switch(const struct redact *r, const char *value)
 	return false;
 }
 
+static bool audit_redact_is_word(const char *p, size_t len, const char *word)
+{
+	return len == strlen(word) && !strncmp(p, word, len);
+}
+
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
 	const char *p = r->mask.at.p, *value;
 	size_t len = audit_redact_name_len(p);
 	bool option = *p == '-', words = audit_redact_has_named_words(r);
+	bool flag = words && audit_redact_is_word(p, len, "--secret"); /* of pulumi */
 	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
 
 	if ((!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len)) ||
 	    audit_redact_is_fed(r, p, len))
 		return false;
-	value = audit_redact_value_start(r, p + len, option && !words, words && !option);
+	value = audit_redact_value_start(r, p + len, option && !flag, words && !option);
 	if (!value || audit_redact_is_switch(r, value))
 		return false;
 	whole &= value[-1] == '=';
