@@ -145,11 +145,13 @@ static const struct secret_option {
 	{ ANY_PROGRAM, NULL, "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, NULL },
 };
 
-/* The simple command that is being read. */
+/* The simple command that is being read. A word may be a program or only its name, as git in
+ * "mysql -u git -pX" is: so a row that one word has begun stays. */
 struct redact_command {
-	const struct secret_option *first; /* row of its program; NULL: it has none */
-	const char *subcommand; /* of a row of the program, which a word before was; NULL: none */
-	unsigned words;         /* behind the program that are no options */
+	bool programs[COUNT_OF(secret_options)];    /* of these rows a word has been the program */
+	bool subcommands[COUNT_OF(secret_options)]; /* ... and another the subcommand */
+	bool begun;
+	unsigned words; /* behind the first program that are no options */
 };
 
 struct redact {
@@ -160,17 +162,17 @@ struct redact {
 /* Is @row one for the simple command @c? */
 static bool audit_redact_fits(const struct redact_command *c, const struct secret_option *row)
 {
+	size_t i = (size_t)(row - secret_options);
+
 	if (!strcmp(row->program, ANY_PROGRAM))
 		return true;
-	if (!c->first || strcmp(row->program, c->first->program) != 0)
-		return false;
-	return !row->subcommand || (c->subcommand && !strcmp(row->subcommand, c->subcommand));
+	return c->programs[i] && (!row->subcommand || c->subcommands[i]);
 }
 
 /* Does the command take secrets as words, each behind its name? */
 static bool audit_redact_has_named_words(const struct redact *r)
 {
-	for (size_t i = 0; r->command.first && i < COUNT_OF(secret_options); i++)
+	for (size_t i = 0; r->command.begun && i < COUNT_OF(secret_options); i++)
 		if (secret_options[i].places & SECRET_NAMED &&
 		    audit_redact_fits(&r->command, &secret_options[i]))
 			return true;
@@ -562,15 +564,6 @@ static bool audit_redact_is_program(const char *program, const char *word, size_
 	return len >= n && !strncmp(program, word, n) && (program[n] || len == n);
 }
 
-/* The first row of the program that the word is, or NULL. */
-static const struct secret_option *audit_redact_find_program(const char *word, size_t len)
-{
-	for (size_t i = 0; i < COUNT_OF(secret_options); i++)
-		if (audit_redact_is_program(secret_options[i].program, word, len))
-			return &secret_options[i];
-	return NULL;
-}
-
 /* Bytes of @row's option at @p, with the flags in front of it; 0: it is not there. */
 static size_t audit_redact_option_len(const struct secret_option *row, const char *p)
 {
@@ -659,7 +652,7 @@ static bool audit_redact_mask_option(struct redact *r, unsigned late)
 	apart = value != p + audit_redact_option_len(row, p);
 	whole = audit_mask_begins_word(&r->mask, p) && (!apart || value[-1] == '=');
 	if (row->places & SECRET_WORD)
-		r->command.subcommand = NULL;
+		r->command.subcommands[row - secret_options] = false;
 	if (row->places & SECRET_USER)
 		return audit_mask_pair(&r->mask, value, whole);
 	if (!audit_mask_value(&r->mask, value, whole, false))
@@ -677,21 +670,15 @@ static void audit_redact_note_word(struct redact *r)
 	struct redact_command *c = &r->command;
 	const char *p = r->mask.at.p;
 	size_t len = audit_redact_name_len(p);
-	const struct secret_option *program = audit_redact_find_program(p, len);
 
-	if (program) {
-		*c = (struct redact_command){ .first = program };
-		return;
-	}
-	if (!c->first)
-		return;
-	c->words += *p != '-' && strchr(" \t\n\"'", p[-1]);
+	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
-		const char *name = secret_options[i].subcommand;
+		const struct secret_option *row = &secret_options[i];
 
-		if (name && !strcmp(secret_options[i].program, c->first->program) &&
-		    len == strlen(name) && !strncmp(p, name, len))
-			c->subcommand = name;
+		if (audit_redact_is_program(row->program, p, len))
+			c->begun = c->programs[i] = true;
+		else if (c->programs[i] && row->subcommand)
+			c->subcommands[i] |= audit_redact_is_word(p, len, row->subcommand);
 	}
 }
 
