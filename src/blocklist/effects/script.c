@@ -575,6 +575,15 @@ static bool script_is_shell(const struct script_reader *r, size_t i)
 	       list_has(shells, w->text.s, strcspn(w->text.s, " "));
 }
 
+/* Does a shell that has @s behind its name, or as its next argument, still read its input: -i, -l,
+ * --login, 0<&3, not x or -c? */
+static bool script_leaves_input(const char *s)
+{
+	if (*s == '-')
+		return s[1] == '-' || !memchr(s, 'c', strcspn(s, " "));
+	return !*s || strchr("<>&", s[strspn(s, "0123456789")]);
+}
+
 /* A shell that reads its input: "/bin/sh -i", ["bash"], not "bash x" or ["bash", "-c", "x"]. */
 static bool script_names_shell(const struct script_reader *r, size_t i)
 {
@@ -583,24 +592,35 @@ static bool script_names_shell(const struct script_reader *r, size_t i)
 	if (!script_is_shell(r, i))
 		return false;
 	rest = r->t.tokens[i].string.text.s + strcspn(r->t.tokens[i].string.text.s, " ");
-	rest += strspn(rest, " ");
-	if (*rest && strncmp(rest, "-i", 2) != 0 && !strchr("<>&", *rest))
+	if (!script_leaves_input(rest + strspn(rest, " ")))
 		return false;
 	i++;
 	while (script_is_char(&r->t, i, ',') || script_is_char(&r->t, i, '['))
 		i++;
 	return i >= r->t.count || r->t.tokens[i].kind != TOKEN_STRING || script_is_shell(r, i) ||
-	       strcmp(r->t.tokens[i].string.text.s, "-i") == 0;
+	       script_leaves_input(r->t.tokens[i].string.text.s);
 }
 
-/* connect(...) and net.connect(...); sqlite3.connect(...) opens a file. */
+/* require("net"), import n from "node:tls" */
+static bool script_is_net_module(const struct script_reader *r, size_t i)
+{
+	const struct shell_word *w = &r->t.tokens[i].string;
+
+	return i >= 2 && r->t.tokens[i].kind == TOKEN_STRING &&
+	       (script_token_in(&r->t, i - 1, " from ") ||
+		script_token_in(&r->t, i - 2, " require import ")) &&
+	       list_has(" net tls node:net node:tls ", w->text.s, w->text.len);
+}
+
+/* connect(...) and require("net"); sqlite3.connect(...) opens a file. */
 static bool script_connects(const struct script_reader *r, size_t i)
 {
 	return script_token_in(&r->t, i, " socket fsockopen pfsockopen TCPSocket Socket "
 				      "create_connection createConnection Sockets INET ") ||
 	       (script_token_in(&r->t, i, " connect ") && i >= 2 &&
 		(!script_is_char(&r->t, i - 1, '.') || script_is_char(&r->t, i - 2, ')') ||
-		 script_token_in(&r->t, i - 2, " net tls ")));
+		 script_token_in(&r->t, i - 2, " net tls "))) ||
+	       script_is_net_module(r, i);
 }
 
 /* Does it open a connection and run a shell on it? */
