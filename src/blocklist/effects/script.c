@@ -646,7 +646,8 @@ static bool script_starts_itself(const struct script_reader *r)
 /* A call of its own or of a known module: not re.exec(x), model.eval() or $db->exec(x). */
 static bool script_is_function(const struct script_reader *r, size_t i)
 {
-	static const char modules[] = " builtins __builtins__ globalThis window child_process cp ";
+	static const char modules[] = " builtins __builtins__ globalThis global window Kernel "
+				      "binding TOPLEVEL_BINDING child_process cp ";
 
 	if (i < 2)
 		return true;
@@ -654,6 +655,15 @@ static bool script_is_function(const struct script_reader *r, size_t i)
 		return !script_is_char(&r->t, i - 2, '-');
 	return !script_is_char(&r->t, i - 1, '.') || script_is_char(&r->t, i - 2, ')') ||
 	       script_token_in(&r->t, i - 2, modules);
+}
+
+/* "$c", "#{c}", `${c}`: text that holds other text. */
+static bool script_is_interpolated(const struct script_reader *r, size_t i)
+{
+	const struct script_token *t = &r->t.tokens[i];
+
+	return i < r->t.count && (t->kind == TOKEN_STRING || t->kind == TOKEN_RUN) &&
+	       (strchr(t->string.text.s, '$') || strstr(t->string.text.s, "#{"));
 }
 
 /* Are the arguments behind token @i none, or a constant, which is judged by itself? */
@@ -664,8 +674,19 @@ static bool script_is_constant_call(const struct script_reader *r, size_t i)
 	if (script_is_char(&r->t, i + 2, ')'))
 		return true;
 	return (r->t.tokens[i + 2].kind == TOKEN_STRING || r->t.tokens[i + 2].kind == TOKEN_RUN) &&
+	       !script_is_interpolated(r, i + 2) &&
 	       (script_is_char(&r->t, i + 3, ')') ||
 		(script_token_in(&r->t, i, " exec eval ") && script_is_char(&r->t, i + 3, ',')));
+}
+
+/* (0, eval)(x), eval.call(null, x), eval?.(x) */
+static bool script_is_indirect_call(const struct script_reader *r, size_t i)
+{
+	if (script_is_char(&r->t, i + 1, ')'))
+		return script_is_char(&r->t, i + 2, '(');
+	i += script_is_char(&r->t, i + 1, '?');
+	return script_is_char(&r->t, i + 1, '.') &&
+	       (script_is_char(&r->t, i + 2, '(') || script_token_in(&r->t, i + 2, " call apply "));
 }
 
 /* Does a call run the text that it is given: exec(x), eval x, then(eval)? A block is none. */
@@ -680,6 +701,7 @@ static bool script_runs_code(const struct script_reader *r, size_t i)
 	if (script_is_char(&r->t, i + 1, '('))
 		return !script_is_constant_call(r, i);
 	if (script_is_char(&r->t, i + 1, '$') || script_is_char(&r->t, i + 1, '[') ||
+	    script_is_interpolated(r, i + 1) || script_is_indirect_call(r, i) ||
 	    (i + 1 < r->t.count && (r->t.tokens[i + 1].kind == TOKEN_NAME ||
 				    r->t.tokens[i + 1].kind == TOKEN_RUN)))
 		return true;
