@@ -488,12 +488,16 @@ static void script_read_renamed(struct script_reader *r, size_t i)
 }
 
 /* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
- * for (command of ["..."]). */
+ * for (command of ["..."]); run.call(null, "...") does. */
 static bool script_is_run(const struct script_reader *r, size_t i)
 {
-	if (!script_token_in(&r->t, i, script_runs) || script_is_char(&r->t, i + 1, ':') ||
-	    script_is_char(&r->t, i + 1, '=') || script_is_char(&r->t, i + 1, '.'))
+	if (!script_token_in(&r->t, i, script_runs))
 		return false;
+	if (script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, ':'))
+		return script_token_in(&r->t, i + 2, " apply bind call __call__ ") ||
+		       r->t.tokens[i + 1].start > r->t.tokens[i].end; /* run :out, "x" of Raku */
+	if (script_is_char(&r->t, i + 1, '='))
+		return r->awk; /* command = "x"; command | getline */
 	if (script_token_in(&r->t, i, " command ") && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
 	    !script_token_in(&r->t, i - 2, " Sys ")) /* of OCaml */
 		return false;
