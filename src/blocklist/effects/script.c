@@ -850,13 +850,32 @@ static bool script_forks(const struct script_reader *r, size_t i)
 				" while until for foreach if unless or and fork end do "));
 }
 
+/* while True: os.fork(): both that come back from it go on alike. */
+static bool script_forks_blindly(const struct script_reader *r, size_t i)
+{
+	size_t end = i + 1;
+
+	if (!script_forks(r, i))
+		return false;
+	if (script_is_char(&r->t, end, '(') && script_is_char(&r->t, end + 1, ')'))
+		end += 2;
+	if (i >= 2 && script_token_in(&r->t, i - 2, " os Process "))
+		i -= 2;
+	if (i && !script_is_char(&r->t, i - 1, '{') && !script_is_char(&r->t, i - 1, ':') &&
+	    !script_is_char(&r->t, i - 1, ';') && !script_is_char(&r->t, i - 1, ')'))
+		return false;
+	return end >= r->t.count || script_is_char(&r->t, end, ';') ||
+	       script_is_char(&r->t, end, '}') || script_statement_end(r, end - 1) == end ||
+	       script_token_in(&r->t, end, " while until ");
+}
+
 /* A child that ends, or is waited for, is no bomb; nor are the workers of a cluster. */
 static bool script_is_fork_bomb(const struct script_reader *r)
 {
 	static const char ends[] = " exit _exit wait waitpid wait3 wait4 execv execvp execve execl "
 				   "execlp isMaster isPrimary isWorker ";
 
-	if (script_any_name(&r->t, ends))
+	if (script_any_name(&r->t, ends) && !script_any(r, script_forks_blindly))
 		return false;
 	return script_starts_itself(r) ||
 	       (script_any(r, script_forks) &&
