@@ -792,7 +792,8 @@ static bool script_is_decoded(const struct script_reader *r, const struct script
 	return false;
 }
 
-/* The end of the statement that token @i is in: a ;, or a new line outside of brackets. */
+/* The end of the statement that token @i is in: a ;, or a new line outside of brackets that goes on
+ * nothing: not behind =, nor with a dot. */
 static size_t script_statement_end(const struct script_reader *r, size_t i)
 {
 	const struct script_token *t = r->t.tokens;
@@ -800,8 +801,10 @@ static size_t script_statement_end(const struct script_reader *r, size_t i)
 
 	for (int depth = 0; end < r->t.count && end < i + 64; end++) {
 		if (script_is_char(&r->t, end, ';') ||
-		    (depth <= 0 && memchr(r->t.text->text.s + t[end - 1].end, '\n',
-					  t[end].start - t[end - 1].end)))
+		    (depth <= 0 && !script_is_char(&r->t, end, '.') &&
+		     !script_is_char(&r->t, end - 1, '=') &&
+		     memchr(r->t.text->text.s + t[end - 1].end, '\n',
+			    t[end].start - t[end - 1].end)))
 			break;
 		depth += script_is_char(&r->t, end, '(') || script_is_char(&r->t, end, '[');
 		depth -= script_is_char(&r->t, end, ')') || script_is_char(&r->t, end, ']');
@@ -809,34 +812,98 @@ static size_t script_statement_end(const struct script_reader *r, size_t i)
 	return end;
 }
 
-/* os.system(b64decode("...")), also by way of variables and of import b64decode as d */
-static bool script_runs_decoded(struct script_reader *r)
+/* Note the names that the = or in at token @i gives a value: c, d = x; my ($c) = x; c: str = x;
+ * d["c"] += x; for c in x. */
+static void script_note_decoded(const struct script_reader *r, size_t i, struct script_decoded *d)
+{
+	for (size_t k = i; k-- > 0 && i - k < 12 && d->count < SCRIPT_VARIABLES_MAX;) {
+		const struct script_token *t = &r->t.tokens[k];
+
+		if (script_is_char(&r->t, k, ';') || script_is_char(&r->t, k, '{') ||
+		    memchr(r->t.text->text.s + t->end, '\n', t[1].start - t->end))
+			return;
+		if (t->kind == TOKEN_NAME && (k + 1 == i || t[1].kind != TOKEN_NAME) &&
+		    !script_is_char(&r->t, k + 1, '$') && !script_is_char(&r->t, k + 1, '('))
+			d->names[d->count++] = k;
+	}
+}
+
+static bool script_sets(const struct script_reader *r, size_t i)
+{
+	if (script_token_in(&r->t, i, " in of "))
+		return true;
+	return i && script_is_char(&r->t, i, '=') && !script_is_char(&r->t, i + 1, '=') &&
+	       !script_is_char(&r->t, i + 1, '>') && !script_is_char(&r->t, i - 1, '=') &&
+	       !script_is_char(&r->t, i - 1, '!');
+}
+
+/* c = b64decode("..."), import b64decode as d */
+static bool script_find_decoded(struct script_reader *r, struct script_decoded *d)
+{
+	for (size_t i = 1; i < r->t.count && d->count < SCRIPT_VARIABLES_MAX; i++) {
+		size_t end;
+
+		if (i + 1 < r->t.count && script_token_in(&r->t, i, " as ") &&
+		    script_decodes(r, i - 1))
+			d->names[d->count++] = i + 1;
+		if (!script_sets(r, i))
+			continue;
+		end = script_statement_end(r, i);
+		if (!script_step(r, (end - i) * (2 + d->count)))
+			return false;
+		if (script_is_decoded(r, d, i + 1, end))
+			script_note_decoded(r, i, d);
+	}
+	return true;
+}
+
+/* c.exec(x) behind c = require("child_process") */
+static bool script_is_of_child_process(const struct script_reader *r, size_t i)
+{
+	for (size_t k = 4; i >= 2 && script_is_char(&r->t, i - 1, '.') && k < r->t.count; k++) {
+		const struct script_token *t = &r->t.tokens[k];
+
+		if (t->kind == TOKEN_STRING && script_token_in(&r->t, k - 2, " require ") &&
+		    script_is_same_text(r, k - 4, i - 2) &&
+		    list_has(" child_process node:child_process ", t->string.text.s,
+			     t->string.text.len))
+			return true;
+	}
+	return false;
+}
+
+static bool script_runs_command(struct script_reader *r, size_t i)
 {
 	static const char runs[] = " run system popen Popen call check_call check_output execSync "
 				   "spawn spawnSync shell_exec passthru ";
+	const char *effect;
+
+	if (script_token_in(&r->t, i, " exec "))
+		return script_is_function(r, i) || (script_step(r, r->t.count / 8) &&
+						    script_is_of_child_process(r, i));
+	return script_token_in(&r->t, i, runs) ||
+	       (r->t.tokens[i].kind == TOKEN_NAME && script_is_char(&r->t, i + 1, '(') &&
+		script_renamed(r, i, &effect) && !effect);
+}
+
+/* os.system(b64decode("...")), also by way of variables, which a function may use before they are
+ * set */
+static bool script_runs_decoded(struct script_reader *r)
+{
 	struct script_decoded d = { .count = 0 };
-	size_t end;
 
+	if (!script_find_decoded(r, &d))
+		return false;
 	for (size_t i = 0; i < r->t.count && script_step(r, 1); i++) {
-		bool runs_it = script_token_in(&r->t, i, runs) ||
-			       (script_token_in(&r->t, i, " exec ") && script_is_function(r, i));
-		bool sets = i && d.count < SCRIPT_VARIABLES_MAX &&
-			    r->t.tokens[i - 1].kind == TOKEN_NAME &&
-			    script_is_char(&r->t, i, '=') && !script_is_char(&r->t, i + 1, '=');
+		size_t end;
 
-		if (i && d.count < SCRIPT_VARIABLES_MAX && script_token_in(&r->t, i, " as ") &&
-		    script_decodes(r, i - 1))
-			d.names[d.count++] = i + 1;
-		if (!runs_it && !sets)
+		if (!script_runs_command(r, i))
 			continue;
 		end = script_statement_end(r, i);
 		if (!script_step(r, (end - i) * (2 + d.count)))
 			return false;
-		if (!script_is_decoded(r, &d, i + 1, end))
-			continue;
-		if (runs_it)
+		if (script_is_decoded(r, &d, i + 1, end))
 			return true;
-		d.names[d.count++] = i - 1;
 	}
 	return false;
 }
