@@ -32,7 +32,7 @@ void lines_continue(struct lines *l, const struct output *o)
 	l->end = o->total;
 	if (l->bytes)
 		return;
-	l->bytes = mem_realloc(NULL, LINES_MAX); /* zeroing it would cost more than a short line */
+	l->bytes = mem_realloc(NULL, LINES_ROOM); /* zeroing it would cost more than a short line */
 	buf_init(&l->repaired, LINES_MAX * strlen(UTF8_REPLACEMENT));
 }
 
@@ -117,7 +117,8 @@ static enum more lines_read_more(struct lines *l, const struct output *o, uint64
 	*at = next;
 	if (next >= l->end)
 		return NO_MORE;
-	room = LINES_MAX - l->len < l->end - next ? LINES_MAX - l->len : (size_t)(l->end - next);
+	room = LINES_ROOM - l->len < l->end - next ? LINES_ROOM - l->len
+						     : (size_t)(l->end - next);
 	got = output_read(o, at, l->bytes + l->len, room);
 	if (got <= 0 || *at >= l->end)
 		return NO_MORE;
@@ -141,8 +142,9 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 			lines_emit(l, (size_t)(newline - l->bytes) - l->from, true, line);
 			return true;
 		}
-		if (len == LINES_MAX) {
-			lines_emit(l, len - utf8_partial_tail(l->bytes, len), false, line);
+		if (len == LINES_ROOM) {
+			len = LINES_MAX - utf8_partial_tail(l->bytes, LINES_MAX);
+			lines_emit(l, len, false, line);
 			line->no_tail = l->torn = true;
 			return true;
 		}

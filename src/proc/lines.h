@@ -17,6 +17,7 @@
 #include "proc/output.h"
 
 #define LINES_MAX (64u << 10)
+#define LINES_ROOM (LINES_MAX + 1) /* with the newline of the longest line */
 
 struct line {
 	uint64_t offset;  /* of its first byte in the stream */
@@ -38,7 +39,7 @@ struct lines {
 	bool gap;        /* bytes are missing before the next line */
 	bool torn;       /* the next line may begin within a line */
 	uint64_t lost;   /* bytes that were no longer kept when their turn came */
-	char *bytes;     /* LINES_MAX bytes; [from, len) are read and not returned yet */
+	char *bytes;     /* LINES_ROOM bytes; [from, len) are read and not returned yet */
 	size_t from, len;
 	struct buf repaired;
 };

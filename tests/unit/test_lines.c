@@ -285,6 +285,28 @@ static void test_lines_too_long(void **state)
 	stream_release(&s);
 }
 
+/* The longest line that is one has its newline behind it, and is whole. */
+static void test_lines_longest(void **state)
+{
+	char text[LINES_MAX + 6];
+	struct stream s;
+	struct lines l;
+	struct line line;
+
+	(void)state;
+	memset(text, 'x', LINES_MAX);
+	memcpy(text + LINES_MAX, "\nnext", 6);
+	stream_init(&s, 1 << 20, 1 << 20);
+	stream_add(&s, text, LINES_MAX + 5);
+	lines_begin(&l, &s.out, 0);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_int_equal(line.len, LINES_MAX);
+	assert_true(!line.open && !line.no_head && !line.no_tail);
+	expect_line(&l, &s, LINES_MAX + 1, 2, true, "next");
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
 /* A reader goes on with what was written since, and takes an open line again. */
 static void test_lines_go_on(void **state)
 {
@@ -382,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_lines_torn_by_the_hole),
 		cmocka_unit_test(test_lines_unread_is_torn_again),
 		cmocka_unit_test(test_lines_too_long),
+		cmocka_unit_test(test_lines_longest),
 		cmocka_unit_test(test_lines_go_on),
 		cmocka_unit_test(test_lines_count_what_is_lost),
 		cmocka_unit_test(test_lines_skip_numbers_the_rest),
