@@ -32,8 +32,10 @@ static int audit_share_open_lock(struct audit_file *f, struct err *e)
 		return -1;
 	f->lock = openat(dir, LOCK_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 			 LOCK_MODE);
-	return f->lock < 0 ? audit_file_fail(f, f->dir, errno, "cannot open " LOCK_NAME " in", e)
-			   : 0;
+	if (f->lock < 0)
+		return audit_file_fail(f, f->dir, errno, "cannot open " LOCK_NAME " in", e);
+	(void)fchmod(f->lock, LOCK_MODE); /* older versions made it 0600 */
+	return 0;
 }
 
 static int audit_share_lock(struct audit_file *f, struct err *e)

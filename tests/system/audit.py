@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 
@@ -202,7 +203,7 @@ def test_the_wait_for_the_lock_ends():
     """Nothing starts unrecorded, and nothing waits for ever."""
     place = Place()
     equal(place.run()[0], 0, "status")
-    with open(place.path("run.lock"), "r+") as lock:
+    with open(place.path("run.lock"), "ab") as lock:  # a file that nobody but root may read
         fcntl.flock(lock, fcntl.LOCK_EX)
         began = time.monotonic()
         status, err = place.run()
@@ -210,6 +211,16 @@ def test_the_wait_for_the_lock_ends():
         check(time.monotonic() - began >= 1, "it did not wait")
     equal(place.run()[0], 0, "status afterwards")
     equal(len(chained(place)), 4, "lines")
+
+
+@of_one_day
+def test_an_older_lock_is_closed():
+    """What older versions made could be opened by each command, and so locked."""
+    place = Place()
+    equal(place.run()[0], 0, "status")
+    os.chmod(place.path("run.lock"), 0o600)
+    equal(place.run()[0], 0, "status with the older file")
+    equal(stat.S_IMODE(os.stat(place.path("run.lock")).st_mode), 0o200, "mode")
 
 
 @of_one_day
