@@ -743,7 +743,8 @@ static bool script_fetches(const struct script_reader *r, size_t i)
 {
 	static const char names[] = " urlopen urllib urllib2 requests httpx http https fetch "
 				    "file_get_contents LWP curl_exec urlretrieve open_uri "
-				    "HTTParty axios URI Net ";
+				    "HTTParty axios URI Net HTTP aiohttp needle Faraday "
+				    "RestClient ";
 	size_t url = i + 1 + script_is_char(&r->t, i + 1, '(');
 
 	if (!script_token_in(&r->t, i, " get "))
