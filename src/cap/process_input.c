@@ -426,13 +426,19 @@ static bool process_input_postpone(struct cap_call *call)
 
 /* ---- the result ---- */
 
-/* Has the part a line of which the terminal drops the end? Enter and ^D end one. */
+/* Has the part a line of which the terminal drops the end? Enter and ^D end one, ^U erases it,
+ * ^? its last byte (termios(3)). */
 static bool process_input_is_cut(const struct stream_part *part, const struct proc *p)
 {
 	size_t line = 0;
 
 	for (size_t at = 0; at < part->len && line <= PTY_LINE_MAX; at++)
-		line = memchr("\n\r\4", part->bytes[at], 3) ? 0 : line + 1;
+		if (memchr("\n\r\4\25", part->bytes[at], 4))
+			line = 0;
+		else if (part->bytes[at] == '\177')
+			line -= line > 0;
+		else
+			line++;
 	return line > PTY_LINE_MAX && proc_types_lines(p);
 }
 

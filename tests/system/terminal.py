@@ -467,8 +467,12 @@ def test_bash_job_control():
 def test_line_longer_than_a_terminal_keeps():
     """Its end is lost in the kernel, and no silence about it; in raw mode it is not."""
     server = Server()
-    count = Terminal(server, "read line; echo ${#line} ready; read line; echo ${#line}; "
+    count = Terminal(server, "read line; echo ${#line} first; read line; echo ${#line} ready; "
+                             "read line; echo ${#line}; "
                              "stty raw -echo; echo raw; head -c 5001 | wc -c")
+    erased = "x" * 3000 + "\x15" + "y" * 4000 + "\x7f" * 500 + "y" * 500 + "\n"
+    equal(count.type(erased)["warnings"], [], "a line that fits when it ends")
+    count.until("4000 first")
     equal(count.type("x" * 4095 + "\n")["warnings"], [], "a line that fits")
     count.until("4095 ready")
     check("canonical" in str(count.type("x" * 4096 + "\n")["warnings"]), "one that does not")
