@@ -34,7 +34,7 @@ void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance)
 	snprintf(out, IDS_TEXT_SIZE, "p%" PRIu64 "-%.*s", seq, TAG_LEN, instance);
 }
 
-uint64_t ids_parse(const char *text, const char *instance)
+uint64_t ids_number(const char *text, const char **tag)
 {
 	uint64_t seq = 0;
 	const char *c;
@@ -46,9 +46,18 @@ uint64_t ids_parse(const char *text, const char *instance)
 			return 0;
 		seq = seq * 10 + (uint64_t)(*c - '0');
 	}
-	if (*c++ != '-' || strlen(c) != TAG_LEN || strncmp(c, instance, TAG_LEN))
+	if (*c && (*c != '-' || strspn(c + 1, "0123456789abcdef") != TAG_LEN || c[1 + TAG_LEN]))
 		return 0;
+	*tag = *c ? c + 1 : c;
 	return seq;
+}
+
+uint64_t ids_parse(const char *text, const char *instance)
+{
+	const char *tag;
+	uint64_t seq = ids_number(text, &tag);
+
+	return seq && *tag && !strncmp(tag, instance, TAG_LEN) ? seq : 0;
 }
 
 void ids_host(char out[IDS_HOST_SIZE])

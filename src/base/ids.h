@@ -27,6 +27,10 @@ void ids_host(char out[IDS_HOST_SIZE]);
 /* "p12-9c3f" from a sequence number and the instance name (its first four digits are the tag). */
 void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance);
 
+/* The sequence number in @text if it is an id of any server, or one without its tag; else 0. Sets
+ * *@tag to the tag in it, "" if it has none. */
+uint64_t ids_number(const char *text, const char **tag);
+
 /* The sequence number in @text if it is an id of @instance; 0 otherwise. */
 uint64_t ids_parse(const char *text, const char *instance);
 

@@ -331,18 +331,34 @@ struct proc *proctab_get(struct proctab *t, uint64_t seq)
 	return p && p->seq == seq ? p : NULL;
 }
 
+/* Models keep ids for longer than a server lives, and leave the tag out. */
+static void proctab_fail_find(struct proctab *t, const char *id, struct err *e)
+{
+	const char *tag = "";
+	uint64_t seq = ids_number(id, &tag);
+	const struct proc *meant = seq && !*tag ? proctab_get(t, seq) : NULL;
+
+	if (ids_parse(id, t->instance) && seq <= t->last_seq) {
+		err_set(e, ERR_PROCESS_NOT_FOUND, "the record of %s is no longer kept", id);
+	} else if (*tag && !ids_parse(id, t->instance)) {
+		err_set(e, ERR_PROCESS_NOT_FOUND, "%s was started by another server", id);
+		err_hint(e, "A process ends with the server that started it. Start the command "
+			    "again; process.list has what this server started.");
+	} else {
+		err_set(e, ERR_PROCESS_NOT_FOUND, "no process is called %.64s", id);
+		if (meant)
+			err_hint(e, "Did you mean %s?", meant->id);
+	}
+}
+
 struct proc *proctab_find(struct proctab *t, const char *id, struct err *e)
 {
 	uint64_t seq = ids_parse(id, t->instance);
 	struct proc *p = seq ? proctab_get(t, seq) : NULL;
 
-	if (p)
-		return p;
-	if (seq && seq <= t->last_seq)
-		err_set(e, ERR_PROCESS_NOT_FOUND, "the record of %s is no longer kept", id);
-	else
-		err_set(e, ERR_PROCESS_NOT_FOUND, "no process is called %.64s", id);
-	return NULL;
+	if (!p)
+		proctab_fail_find(t, id, e);
+	return p;
 }
 
 struct proc *proctab_next(struct proctab *t, const struct proc *after)

@@ -56,6 +56,25 @@ static void test_ids_of_others_and_other_spellings_name_nothing(void **state)
 		assert_int_equal(ids_parse(bad[i], "9c3f001122334455"), 0);
 }
 
+static void test_the_number_in_an_id_with_any_tag_or_none(void **state)
+{
+	static const struct { const char *text, *tag; uint64_t seq; } rows[] = {
+		{ "p12-9c3f", "9c3f", 12 }, { "p12-aaaa", "aaaa", 12 }, { "p12", "", 12 },
+		{ "p12-", "", 0 }, { "p12-9c3", "", 0 }, { "p12-9c3f0", "", 0 },
+		{ "p12-9C3F", "", 0 }, { "p12 ", "", 0 }, { "p012", "", 0 }, { "p", "", 0 },
+		{ "", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *tag = "";
+
+		assert_int_equal(ids_number(rows[i].text, &tag), rows[i].seq);
+		if (rows[i].seq)
+			assert_string_equal(tag, rows[i].tag);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -63,6 +82,7 @@ int main(void)
 		cmocka_unit_test(test_ids_instance_has_one_spelling),
 		cmocka_unit_test(test_ids_come_back),
 		cmocka_unit_test(test_ids_of_others_and_other_spellings_name_nothing),
+		cmocka_unit_test(test_the_number_in_an_id_with_any_tag_or_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
