@@ -22,6 +22,7 @@
 #include "base/utf8.h"
 #include "policy/audit_dir.h"
 #include "policy/audit_file.h"
+#include "policy/audit_prune.h"
 #include "policy/audit_share.h"
 
 /* The longest line: every byte of text escaped to six, or the ids of 10,000 runs. */
@@ -34,7 +35,6 @@
 #define LATE_MAX 256
 #define LATE_BYTES (1 << 20)
 
-#define BESIDE_MAX 8 /* other logs that a log names */
 
 #define READS_MS 60000 /* after so long reads are worth a line */
 #define READS_KINDS 16
@@ -47,13 +47,6 @@ struct audit_late {
 	char members[]; /* of its line behind "event", as JSON */
 };
 
-/* What a look into the directory found and removed. */
-struct audit_found {
-	struct audit_dir_pruned pruned;
-	char (*beside)[AUDIT_DIR_NAME_MAX]; /* the newest other logs; owned */
-	size_t beside_count;
-};
-
 struct audit {
 	struct audit_file file;
 	char *instance;
@@ -64,11 +57,12 @@ struct audit {
 	size_t late_count, late_bytes;
 	uint64_t lost; /* lines that are not in the log and never will be */
 	uint64_t in_place; /* lines in the present directory */
-	bool prune_due;    /* a file was begun since old ones were removed */
-	struct audit_dir_bounds bounds;
+	bool prune_due;    /* a file was begun, and no look has followed it */
+	struct audit_prune *prune; /* the look that is under way, or NULL */
+	struct audit_prune_bounds bounds;
 	struct audit_sink *sink; /* or NULL */
 	bool said_sink_lost;
-	struct audit_found found; /* in the directory, for the next line */
+	struct audit_prune_found found; /* in the directory, for the next line */
 	bool moved;       /* not told yet: it is not the first one */
 
 	struct {
@@ -119,10 +113,10 @@ struct audit *audit_new(const char *state_dir, const char *instance)
 	return a;
 }
 
-static void audit_forget_found(struct audit *a)
+static void audit_end_look(struct audit *a)
 {
-	free(a->found.beside);
-	a->found = (struct audit_found){ 0 };
+	audit_prune_free(a->prune);
+	a->prune = NULL;
 }
 
 /* Forget the oldest of the late lines. */
@@ -144,7 +138,7 @@ void audit_free(struct audit *a)
 		return;
 	audit_file_close(&a->file);
 	audit_sink_free(a->sink);
-	audit_forget_found(a);
+	audit_end_look(a);
 	while (a->late)
 		audit_drop_late(a);
 	free(a->client_name);
@@ -230,11 +224,11 @@ static void audit_show(struct buf *line)
 
 static void audit_add_found(const struct audit *a, struct jsonw *w)
 {
-	const struct audit_found *found = &a->found;
+	const struct audit_prune_found *found = &a->found;
 
-	if (found->pruned.count) {
-		jsonw_int(w, "pruned", (int64_t)found->pruned.count);
-		jsonw_str(w, "pruned_to", found->pruned.last);
+	if (found->removed) {
+		jsonw_int(w, "pruned", (int64_t)found->removed);
+		jsonw_str(w, "pruned_to", found->last);
 	}
 	if (!found->beside_count)
 		return;
@@ -264,7 +258,7 @@ static int audit_write_line(struct audit *a, struct audit_line *line, struct err
 			audit_sink_write(a->sink, &line->text);
 		a->in_place++;
 		a->prune_due |= first;
-		audit_forget_found(a);
+		a->found = (struct audit_prune_found){ 0 };
 	}
 	buf_release(&line->text);
 	return status;
@@ -553,41 +547,28 @@ static void audit_check_file(struct audit *a)
 
 	if (place == AUDIT_FILE_THERE)
 		return;
+	audit_end_look(a); /* it may be of another directory */
 	a->lost += place == AUDIT_FILE_REMOVED ? a->in_place : 0;
 	a->in_place = 0;
 	a->moved = true;
 }
 
-/* Keep the names of the newest logs but our own: a log that is missing later is missed there. */
-static void audit_note_beside(struct audit *a, const struct audit_dir_names *list)
+/*
+ * Once for each file: remove old logs, and see which others there are, because one that is missing
+ * later is missed where it is named. Not before an attempt, whose run would wait for it. A server
+ * goes on with each end of a run, until its own (@last); `procpen run` has nobody wait.
+ */
+static void audit_look_around(struct audit *a, bool last)
 {
-	struct audit_found *found = &a->found;
-
-	free(found->beside);
-	found->beside = mem_zalloc(BESIDE_MAX * sizeof(*found->beside));
-	found->beside_count = 0;
-	for (size_t i = list->count; i-- > 0 && found->beside_count < BESIDE_MAX;)
-		if (strcmp(list->names[i], audit_file_name(&a->file)))
-			strcpy(found->beside[found->beside_count++], list->names[i]);
-}
-
-/* Once for each file: remove old logs, and see which others there are. Not before an attempt, whose
- * run would wait for it. */
-static void audit_look_around(struct audit *a)
-{
-	struct audit_dir_names list;
-	AUTO_CLOSE int dir = -1;
-
-	if (!a->prune_due)
-		return;
-	dir = open(a->file.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir >= 0 && !audit_dir_list(dir, &list)) {
-		audit_dir_prune(dir, &list, audit_file_name(&a->file), &a->bounds,
-				&a->found.pruned);
-		audit_note_beside(a, &list);
-		audit_dir_release(&list);
+	if (a->prune_due) {
+		audit_end_look(a);
+		a->prune = audit_prune_new(a->file.dir, audit_file_name(&a->file), &a->bounds);
+		a->prune_due = false;
 	}
-	a->prune_due = false;
+	while (a->prune && audit_prune_step(a->prune, &a->found))
+		if (a->serves && !last)
+			return;
+	audit_end_look(a);
 }
 
 bool audit_has_moved(struct audit *a)
@@ -619,7 +600,7 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 		return 0;
 	if (audit_catch_up(a, true, e))
 		return -1;
-	audit_look_around(a);
+	audit_look_around(a, true);
 	audit_open_line(a, &line, "server_stop");
 	jsonw_int(&line.w, "survivors", stop->survivors);
 	jsonw_array(&line.w, "gaps");
@@ -638,7 +619,7 @@ int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 
 	if (!status) {
 		if (!event->decision)
-			audit_look_around(a);
+			audit_look_around(a, false);
 		audit_build_line(a, event, &line);
 		status = audit_write_line(a, &line, e);
 	}

@@ -5,18 +5,15 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
 #define SUFFIX ".jsonl"
-#define PRUNE_MAX 256 /* so that it takes milliseconds */
 
 /* ---- names ---- */
 
-static bool audit_dir_is_log(const char *name)
+bool audit_dir_is_log(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -118,78 +115,4 @@ bool audit_dir_is_held(int fd)
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
-}
-
-/* ---- removal ---- */
-
-/* Is @name a log that may go? One of `procpen run` may once it is closed for more, which its mode
- * says, or when it is @old. */
-static bool audit_dir_may_go(int dir, const char *name, bool old)
-{
-	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
-		return false;
-	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
-}
-
-/* What removal needs of a log; size -1: it is no regular file, or gone. */
-struct audit_dir_facts {
-	int64_t size, written;
-};
-
-/* One look at each log: with thousands of them the looks are what takes time. */
-static struct audit_dir_facts *audit_dir_inspect(int dir, const struct audit_dir_names *list,
-						 int64_t *total)
-{
-	struct audit_dir_facts *facts = mem_zalloc((list->count + 1) * sizeof(*facts));
-	struct stat st;
-
-	*total = 0;
-	for (size_t i = 0; i < list->count; i++) {
-		bool regular = !fstatat(dir, list->names[i], &st, AT_SYMLINK_NOFOLLOW) &&
-			       S_ISREG(st.st_mode);
-
-		facts[i].size = regular ? st.st_size : -1;
-		facts[i].written = regular ? st.st_mtime : 0;
-		*total += regular ? st.st_size : 0;
-	}
-	return facts;
-}
-
-/* Remove @name if it is out of @bounds; *@total: of what is left. */
-static bool audit_dir_remove(int dir, const char *name, const struct audit_dir_facts *facts,
-			     const struct audit_dir_bounds *bounds, int64_t *total)
-{
-	bool old = bounds->keep_seconds && time(NULL) - facts->written > bounds->keep_seconds;
-	bool above = bounds->total_bytes && *total > bounds->total_bytes;
-
-	if (facts->size < 0 || (!old && !above) || !audit_dir_may_go(dir, name, old) ||
-	    unlinkat(dir, name, 0))
-		return false;
-	*total -= facts->size;
-	return true;
-}
-
-void audit_dir_prune(int dir, struct audit_dir_names *list, const char *own,
-		     const struct audit_dir_bounds *bounds, struct audit_dir_pruned *pruned)
-{
-	int64_t total;
-	AUTO_FREE struct audit_dir_facts *facts = audit_dir_inspect(dir, list, &total);
-	size_t kept = 0, removed = 0;
-
-	for (size_t i = 0; i < list->count; i++) {
-		char *name = list->names[i];
-
-		if (strcmp(name, own) && removed < PRUNE_MAX &&
-		    audit_dir_remove(dir, name, facts + i, bounds, &total)) {
-			removed++;
-			strcpy(pruned->last, name);
-		} else {
-			memmove(list->names[kept++], name, AUDIT_DIR_NAME_MAX);
-		}
-	}
-	list->count = kept;
-	pruned->count += removed;
 }

@@ -1,10 +1,8 @@
 /*
- * audit_dir - the directory of audit logs: the names in it, which of them are in use, and the
- * removal of the oldest.
+ * audit_dir - the directory of audit logs: the names in it, and which of them are in use.
  *
  * A log is a regular file whose name ends in .jsonl. Names begin with a time, so their order is
- * that of their making, as far as the clock was right. Removal goes by that order, and never
- * touches a log that a process writes.
+ * that of their making, as far as the clock was right.
  */
 #ifndef PROCPEN_POLICY_AUDIT_DIR_H
 #define PROCPEN_POLICY_AUDIT_DIR_H
@@ -40,6 +38,9 @@ int audit_dir_open(const char *path, struct audit_dir_names *list, struct err *e
 int audit_dir_compare(const char *a, const char *b);
 int audit_dir_order(const void *a, const void *b);
 
+/* Is @name that of a log? */
+bool audit_dir_is_log(const char *name);
+
 /* Is it one of `procpen run`, to which several processes append? */
 bool audit_dir_is_shared(const char *name);
 
@@ -48,23 +49,5 @@ void audit_dir_hold(int fd);
 
 /* Does a process write the log @fd? (fcntl(2), F_OFD_GETLK) */
 bool audit_dir_is_held(int fd);
-
-struct audit_dir_bounds {
-	int64_t keep_seconds; /* a log that was not written for so long goes; 0: none for that */
-	int64_t total_bytes;  /* of all logs; 0: no bound */
-};
-
-/* What was removed. */
-struct audit_dir_pruned {
-	uint64_t count;
-	char last[AUDIT_DIR_NAME_MAX]; /* the newest of them */
-};
-
-/*
- * Remove from @dir logs of @list that are out of @bounds, at most 256 at once, oldest first, and
- * take them out of the list. @own, of the caller, stays.
- */
-void audit_dir_prune(int dir, struct audit_dir_names *list, const char *own,
-		     const struct audit_dir_bounds *bounds, struct audit_dir_pruned *pruned);
 
 #endif

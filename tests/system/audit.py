@@ -198,6 +198,52 @@ def test_old_files_go():
     living.stop()
 
 
+@suite.test()
+def test_many_old_files_go_in_steps():
+    """A server looks at thousands of files a few at a time, and ends what it began when it stops."""
+    place = Place()
+    os.makedirs(place.folder, 0o700)
+    old = ["20200101T%02d%02d%02dZ-%016x.jsonl" % (n // 3600, n // 60 % 60, n % 60, n) for n in range(900)]
+    for name in old:
+        with open(place.path(name), "w") as f:
+            f.write("{}\n")
+        age(place, name, 91 * DAY)
+    server = Server("--state-dir", place.state)
+    server.run("true")
+    server.ping()  # the end of the run is on record
+    check(set(old) <= set(place.names()), "some were removed before all were seen")
+    server.stop()
+    mine = [n for n in place.names() if n not in old]
+    records = chain(place.log(mine[0]))[0]
+    found = [r for r in records if "pruned" in r]
+    equal((sum(r["pruned"] for r in found), found[-1]["pruned_to"]), (256, old[255]), "on record")
+    equal([n for n in place.names() if n in old], old[256:], "left")
+    equal([(r["event"], r["beside"]) for r in records if "beside" in r],
+          [("server_stop", old[:-9:-1])], "beside")
+
+
+@suite.test()
+def test_a_look_begun_goes_on_with_each_end():
+    """The files of a directory are seen, and those that are too old removed, while a server works."""
+    place = Place()
+    os.makedirs(place.folder, 0o700)
+    for n in range(100):
+        name = "20200101T0000%02dZ-%016x.jsonl" % (n % 60, n)
+        with open(place.path(name), "w") as f:
+            f.write("{}\n")
+        age(place, name, 91 * DAY)
+    server = Server("--state-dir", place.state)
+    for _ in range(40):
+        server.run("true")
+    server.ping()
+    equal([n for n in place.names() if n < "2021"], [], "old files left")
+    server.stop()
+    mine = place.names()[-1]
+    found = [r for r in chain(place.log(mine))[0] if "pruned" in r]
+    equal((sum(r["pruned"] for r in found), {r["event"] for r in found}), (100, {"end"}), "on record")
+    check(len(found) > 1, "all at once")
+
+
 @of_one_day
 def test_the_wait_for_the_lock_ends():
     """Nothing starts unrecorded, and nothing waits for ever."""

@@ -1,0 +1,187 @@
+/*
+ * One pass over the directory, in the order in which the file system has it, keeps the oldest and
+ * the newest names and adds up the sizes; then the oldest go one by one until the bounds hold.
+ */
+#include "policy/audit_prune.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define OLDEST_MAX 256
+#define LOOKS_STEP 32   /* 50 us, or some milliseconds when the disk must be read */
+#define REMOVALS_STEP 8 /* dearer: the file system frees the blocks */
+
+struct audit_prune_log {
+	char name[AUDIT_DIR_NAME_MAX];
+	int64_t size, written;
+};
+
+struct audit_prune {
+	DIR *stream;
+	char own[AUDIT_DIR_NAME_MAX];
+	struct audit_prune_bounds bounds;
+	int64_t total; /* bytes of all logs that are left */
+	struct audit_prune_log oldest[OLDEST_MAX]; /* sorted */
+	size_t oldest_count, next; /* of them, those before `next` have been judged */
+	char newest[AUDIT_PRUNE_BESIDE_MAX][AUDIT_DIR_NAME_MAX]; /* the newest first */
+	size_t newest_count;
+};
+
+struct audit_prune *audit_prune_new(const char *path, const char *own,
+				    const struct audit_prune_bounds *bounds)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	struct audit_prune *p;
+
+	if (!stream) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	p = mem_zalloc(sizeof(*p));
+	p->stream = stream;
+	p->bounds = *bounds;
+	BUG_IF(strlen(own) >= sizeof(p->own));
+	strcpy(p->own, own);
+	return p;
+}
+
+void audit_prune_free(struct audit_prune *p)
+{
+	if (p)
+		closedir(p->stream);
+	free(p);
+}
+
+/* ---- looking ---- */
+
+static void audit_prune_note_old(struct audit_prune *p, const char *name, const struct stat *st)
+{
+	size_t at = p->oldest_count;
+
+	while (at && audit_dir_compare(name, p->oldest[at - 1].name) < 0)
+		at--;
+	if (at == OLDEST_MAX)
+		return;
+	p->oldest_count += p->oldest_count < OLDEST_MAX;
+	memmove(&p->oldest[at + 1], &p->oldest[at],
+		(p->oldest_count - 1 - at) * sizeof(*p->oldest));
+	strcpy(p->oldest[at].name, name);
+	p->oldest[at].size = st->st_size;
+	p->oldest[at].written = st->st_mtime;
+}
+
+static void audit_prune_note_new(struct audit_prune *p, const char *name)
+{
+	size_t at = p->newest_count;
+
+	while (at && audit_dir_compare(name, p->newest[at - 1]) > 0)
+		at--;
+	if (at == AUDIT_PRUNE_BESIDE_MAX)
+		return;
+	p->newest_count += p->newest_count < AUDIT_PRUNE_BESIDE_MAX;
+	memmove(p->newest[at + 1], p->newest[at],
+		(p->newest_count - 1 - at) * sizeof(*p->newest));
+	strcpy(p->newest[at], name);
+}
+
+static void audit_prune_look_at(struct audit_prune *p, const char *name)
+{
+	bool own = !strcmp(name, p->own), regular;
+	struct stat st;
+
+	regular = !fstatat(dirfd(p->stream), name, &st, AT_SYMLINK_NOFOLLOW) &&
+		  S_ISREG(st.st_mode);
+	if (regular)
+		p->total += st.st_size;
+	if (regular && !own)
+		audit_prune_note_old(p, name, &st);
+	if (!own)
+		audit_prune_note_new(p, name);
+}
+
+/* Returns whether there are more. */
+static bool audit_prune_look(struct audit_prune *p)
+{
+	for (int i = 0; i < LOOKS_STEP; i++) {
+		const struct dirent *entry = readdir(p->stream);
+
+		if (!entry)
+			return false;
+		if (audit_dir_is_log(entry->d_name))
+			audit_prune_look_at(p, entry->d_name);
+	}
+	return true;
+}
+
+/* ---- removal ---- */
+
+/* Is @name a log that may go? One of `procpen run` may once it is closed for more, which its mode
+ * says, or when it is @old. */
+static bool audit_prune_may_go(int dir, const char *name, bool old)
+{
+	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return false;
+	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
+}
+
+/* Remove @log if it is out of bounds. */
+static bool audit_prune_remove(struct audit_prune *p, const struct audit_prune_log *log)
+{
+	const struct audit_prune_bounds *b = &p->bounds;
+	bool old = b->keep_seconds && time(NULL) - log->written > b->keep_seconds;
+	bool above = b->total_bytes && p->total > b->total_bytes;
+	int dir = dirfd(p->stream);
+
+	if ((!old && !above) || !audit_prune_may_go(dir, log->name, old) ||
+	    unlinkat(dir, log->name, 0))
+		return false;
+	p->total -= log->size;
+	return true;
+}
+
+static void audit_prune_take_out(struct audit_prune *p, const char *name)
+{
+	for (size_t i = 0; i < p->newest_count; i++) {
+		if (strcmp(p->newest[i], name))
+			continue;
+		p->newest_count--;
+		memmove(p->newest[i], p->newest[i + 1],
+			(p->newest_count - i) * sizeof(*p->newest));
+		return;
+	}
+}
+
+bool audit_prune_step(struct audit_prune *p, struct audit_prune_found *found)
+{
+	int removals = 0;
+
+	if (!p->next && audit_prune_look(p))
+		return true;
+	for (; p->next < p->oldest_count && removals < REMOVALS_STEP; p->next++) {
+		const struct audit_prune_log *log = &p->oldest[p->next];
+
+		if (!audit_prune_remove(p, log))
+			continue;
+		removals++;
+		found->removed++;
+		strcpy(found->last, log->name);
+		audit_prune_take_out(p, log->name);
+	}
+	if (p->next < p->oldest_count)
+		return true;
+	memcpy(found->beside, p->newest, sizeof(found->beside));
+	found->beside_count = p->newest_count;
+	return false;
+}
