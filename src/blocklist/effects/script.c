@@ -69,7 +69,10 @@ static const char script_runs[] =
 	"create_subprocess_exec sh command cmd CreateProcess startProcess Command outputOf "
 	"exec_sync $ ";
 
-static const char run_names[] = " system popen Popen exec run call check_output execSync spawn ";
+/* Those of them whose names mean little else. */
+static const char script_sure_runs[] =
+	" run system popen Popen call check_call check_output exec execSync spawn spawnSync "
+	"shell_exec passthru ";
 
 static const char removes_tree[] =
 	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
@@ -130,6 +133,48 @@ static bool script_renamed(const struct script_reader *r, size_t i, const char *
 	return false;
 }
 
+/* ---- what fetches ---- */
+
+/* Is the name @i used as one that is called or has members: requests.get, Net::HTTP, fetch(x)?
+ * Prose has such words, too: https://x, "to fetch it". */
+static bool script_is_used(const struct script_reader *r, size_t i)
+{
+	return script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, '(') ||
+	       (script_is_char(&r->t, i + 1, ':') && script_is_char(&r->t, i + 2, ':')) ||
+	       (i && script_token_in(&r->t, i - 1, " import from use require as "));
+}
+
+/* Does token @i load a module in @list: require("net"), import("net"), import n from "net"? */
+static bool script_is_module(const struct script_reader *r, size_t i, const char *list)
+{
+	const struct shell_word *w = &r->t.tokens[i].string;
+
+	return i && r->t.tokens[i].kind == TOKEN_STRING &&
+	       (script_token_in(&r->t, i - 1, " from import ") ||
+		(i >= 2 && script_token_in(&r->t, i - 2, " require import "))) &&
+	       list_has(list, w->text.s, w->text.len);
+}
+
+/* Is token @i the name of something that fetches? get is one with a URL, or a variable of Perl:
+ * d.get(key) reads a dictionary. */
+static bool script_fetches(const struct script_reader *r, size_t i)
+{
+	static const char modules[] = " http https node:http node:https node-fetch undici axios "
+				      "got request superagent ";
+	static const char names[] = " urlopen urllib urllib2 requests httpx http https fetch "
+				    "file_get_contents LWP curl_exec urlretrieve open_uri "
+				    "HTTParty axios URI Net HTTP aiohttp needle Faraday "
+				    "RestClient ";
+	size_t url = i + 1 + script_is_char(&r->t, i + 1, '(');
+
+	if (!script_token_in(&r->t, i, " get "))
+		return (script_token_in(&r->t, i, names) && script_is_used(r, i)) ||
+		       script_is_module(r, i, modules);
+	if (url < r->t.count && r->t.tokens[url].kind == TOKEN_STRING)
+		return strncmp(r->t.tokens[url].string.text.s, "http", 4) == 0;
+	return script_is_char(&r->t, url, '$') && (!i || !script_is_char(&r->t, i - 1, '>'));
+}
+
 /* ---- calls ---- */
 
 /* Tcl's exec rm -rf /: bare words to the end of the line. */
@@ -152,11 +197,11 @@ static void script_read_bare_words(struct script_reader *r, size_t i)
 /* os.system(requests.get(url).text), exec(sys.stdin.read()) */
 static void script_read_run_source(struct script_reader *r, size_t i, size_t end)
 {
-	static const char fetches[] = " urlopen requests httpx curl_exec file_get_contents "
-				      "create_connection makefile recv ";
+	bool command = script_token_in(&r->t, i, " system popen "); /* of code: all of the text */
 
 	for (size_t k = i + 1; k < end && k < i + 12 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
-		if (script_token_in(&r->t, k, fetches))
+		if ((command && script_fetches(r, k)) ||
+		    script_token_in(&r->t, k, " create_connection makefile recv "))
 			script_found(r, "pipe.remote");
 		if (script_token_in(&r->t, k, " stdin STDIN "))
 			script_run_input(r, NULL);
@@ -214,7 +259,7 @@ static bool script_is_quoted_call(const struct script_reader *r, size_t i)
 	return t->kind == TOKEN_STRING &&
 	       (script_is_char(&r->t, i + 1, ')') || script_is_char(&r->t, i + 1, ']')) &&
 	       script_is_char(&r->t, i + 2, '(') &&
-	       list_has(run_names, t->string.text.s, t->string.text.len);
+	       list_has(script_sure_runs, t->string.text.s, t->string.text.len);
 }
 
 /* shell "TEXT" of Raku, "TEXT".! of Scala, system $_ of Perl. */
@@ -605,17 +650,6 @@ static bool script_names_shell(const struct script_reader *r, size_t i)
 	       script_leaves_input(r->t.tokens[i].string.text.s);
 }
 
-/* require("net"), import n from "node:tls" */
-static bool script_is_net_module(const struct script_reader *r, size_t i)
-{
-	const struct shell_word *w = &r->t.tokens[i].string;
-
-	return i >= 2 && r->t.tokens[i].kind == TOKEN_STRING &&
-	       (script_token_in(&r->t, i - 1, " from ") ||
-		script_token_in(&r->t, i - 2, " require import ")) &&
-	       list_has(" net tls node:net node:tls ", w->text.s, w->text.len);
-}
-
 /* connect(...) and require("net"); sqlite3.connect(...) opens a file. */
 static bool script_connects(const struct script_reader *r, size_t i)
 {
@@ -624,7 +658,7 @@ static bool script_connects(const struct script_reader *r, size_t i)
 	       (script_token_in(&r->t, i, " connect ") && i >= 2 &&
 		(!script_is_char(&r->t, i - 1, '.') || script_is_char(&r->t, i - 2, ')') ||
 		 script_token_in(&r->t, i - 2, " net tls "))) ||
-	       script_is_net_module(r, i);
+	       script_is_module(r, i, " net tls node:net node:tls ");
 }
 
 /* Does it open a connection and run a shell on it? */
@@ -713,46 +747,6 @@ static bool script_runs_code(const struct script_reader *r, size_t i)
 	       (script_token_in(&r->t, i, " eval Function ") ||
 		script_token_in(&r->t, i - 2, " map ")) &&
 	       (script_is_char(&r->t, i - 1, '(') || script_is_char(&r->t, i - 1, '='));
-}
-
-/* Is the name @i used as one that is called or has members: requests.get, Net::HTTP, fetch(x)?
- * Prose has such words, too: https://x, "to fetch it". */
-static bool script_is_used(const struct script_reader *r, size_t i)
-{
-	return script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, '(') ||
-	       (script_is_char(&r->t, i + 1, ':') && script_is_char(&r->t, i + 2, ':')) ||
-	       (i && script_token_in(&r->t, i - 1, " import from use require as "));
-}
-
-/* require("https"), import("node-fetch"), import x from "axios" */
-static bool script_is_fetch_module(const struct script_reader *r, size_t i)
-{
-	static const char modules[] = " http https node:http node:https node-fetch undici axios "
-				      "got request superagent ";
-	const struct shell_word *w = &r->t.tokens[i].string;
-
-	return i && r->t.tokens[i].kind == TOKEN_STRING &&
-	       (script_token_in(&r->t, i - 1, " from import ") ||
-		(i >= 2 && script_token_in(&r->t, i - 2, " require import "))) &&
-	       list_has(modules, w->text.s, w->text.len);
-}
-
-/* Is token @i the name of something that fetches? get is one with a URL, or a variable of Perl:
- * d.get(key) reads a dictionary. */
-static bool script_fetches(const struct script_reader *r, size_t i)
-{
-	static const char names[] = " urlopen urllib urllib2 requests httpx http https fetch "
-				    "file_get_contents LWP curl_exec urlretrieve open_uri "
-				    "HTTParty axios URI Net HTTP aiohttp needle Faraday "
-				    "RestClient ";
-	size_t url = i + 1 + script_is_char(&r->t, i + 1, '(');
-
-	if (!script_token_in(&r->t, i, " get "))
-		return (script_token_in(&r->t, i, names) && script_is_used(r, i)) ||
-		       script_is_fetch_module(r, i);
-	if (url < r->t.count && r->t.tokens[url].kind == TOKEN_STRING)
-		return strncmp(r->t.tokens[url].string.text.s, "http", 4) == 0;
-	return script_is_char(&r->t, url, '$') && (!i || !script_is_char(&r->t, i - 1, '>'));
 }
 
 /* Is token @i the name of something that decodes, Buffer.from("...", "base64") too? */
@@ -861,28 +855,21 @@ static bool script_find_decoded(struct script_reader *r, struct script_decoded *
 /* c.exec(x) behind c = require("child_process") */
 static bool script_is_of_child_process(const struct script_reader *r, size_t i)
 {
-	for (size_t k = 4; i >= 2 && script_is_char(&r->t, i - 1, '.') && k < r->t.count; k++) {
-		const struct script_token *t = &r->t.tokens[k];
-
-		if (t->kind == TOKEN_STRING && script_token_in(&r->t, k - 2, " require ") &&
-		    script_is_same_text(r, k - 4, i - 2) &&
-		    list_has(" child_process node:child_process ", t->string.text.s,
-			     t->string.text.len))
+	for (size_t k = 4; i >= 2 && script_is_char(&r->t, i - 1, '.') && k < r->t.count; k++)
+		if (script_is_module(r, k, " child_process node:child_process ") &&
+		    script_is_same_text(r, k - 4, i - 2))
 			return true;
-	}
 	return false;
 }
 
 static bool script_runs_command(struct script_reader *r, size_t i)
 {
-	static const char runs[] = " run system popen Popen call check_call check_output execSync "
-				   "spawn spawnSync shell_exec passthru ";
 	const char *effect;
 
 	if (script_token_in(&r->t, i, " exec "))
 		return script_is_function(r, i) || (script_step(r, r->t.count / 8) &&
 						    script_is_of_child_process(r, i));
-	return script_token_in(&r->t, i, runs) ||
+	return script_token_in(&r->t, i, script_sure_runs) ||
 	       (r->t.tokens[i].kind == TOKEN_NAME && script_is_char(&r->t, i + 1, '(') &&
 		script_renamed(r, i, &effect) && !effect);
 }
