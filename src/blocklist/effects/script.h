@@ -4,8 +4,8 @@
  * For one-liners of Python, Perl, Ruby, JavaScript, PHP, awk and their like. Reads
  * strings, names and brackets, no grammar. Finds calls that run a command, remove, write
  * or open files, change modes, signal processes, fork, or evaluate fetched or decoded
- * text, with their constant arguments. Ignores strings that are only compared or printed.
- * Does not see computed values.
+ * text, with their constant arguments; each kind has its file, script_*. Ignores strings
+ * that are only compared or printed. Does not see computed values.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_H

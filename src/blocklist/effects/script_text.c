@@ -200,3 +200,52 @@ bool script_any_name(const struct script_text *r, const char *list)
 			return true;
 	return false;
 }
+
+bool script_same_text(const struct script_text *t, size_t i, size_t k)
+{
+	const struct script_token *a = &t->tokens[i], *b = &t->tokens[k];
+
+	return a->end - a->start == b->end - b->start &&
+	       memcmp(t->text->text.s + a->start, t->text->text.s + b->start,
+		      a->end - a->start) == 0;
+}
+
+bool script_is_module(const struct script_text *t, size_t i, const char *list)
+{
+	const struct shell_word *w = &t->tokens[i].string;
+
+	return i && t->tokens[i].kind == TOKEN_STRING &&
+	       (script_token_in(t, i - 1, " from import ") ||
+		(i >= 2 && script_token_in(t, i - 2, " require import "))) &&
+	       list_has(list, w->text.s, w->text.len);
+}
+
+bool script_new_line(const struct script_text *t, size_t i)
+{
+	const struct script_token *before = &t->tokens[i - 1];
+
+	return memchr(t->text->text.s + before->end, '\n', t->tokens[i].start - before->end);
+}
+
+size_t script_statement_end(const struct script_text *t, size_t i)
+{
+	size_t end = i + 1;
+
+	for (int depth = 0; end < t->count && end < i + 64; end++) {
+		if (script_is_char(t, end, ';') ||
+		    (depth <= 0 && !script_is_char(t, end, '.') &&
+		     !script_is_char(t, end - 1, '=') && script_new_line(t, end)))
+			break;
+		depth += script_is_char(t, end, '(') || script_is_char(t, end, '[');
+		depth -= script_is_char(t, end, ')') || script_is_char(t, end, ']');
+	}
+	return end;
+}
+
+bool script_any(const struct script_text *t, bool (*is)(const struct script_text *t, size_t i))
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (is(t, i))
+			return true;
+	return false;
+}

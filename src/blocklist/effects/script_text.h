@@ -41,5 +41,16 @@ bool script_token_in(const struct script_text *t, size_t i, const char *list);
 bool script_is_char(const struct script_text *t, size_t i, char c);
 /* Is any token a name in @list? */
 bool script_any_name(const struct script_text *t, const char *list);
+/* Is @is true of any token? */
+bool script_any(const struct script_text *t, bool (*is)(const struct script_text *t, size_t i));
+/* Are tokens @i and @k spelled alike? */
+bool script_same_text(const struct script_text *t, size_t i, size_t k);
+/* Is there a new line between token @i and the one before it? */
+bool script_new_line(const struct script_text *t, size_t i);
+/* Does token @i load a module in @list: require("net"), import("net"), import n from "net"? */
+bool script_is_module(const struct script_text *t, size_t i, const char *list);
+/* The end of the statement that token @i is in: a ;, or a new line outside of brackets that goes on
+ * nothing: not behind =, nor with a dot. */
+size_t script_statement_end(const struct script_text *t, size_t i);
 
 #endif

@@ -1,0 +1,222 @@
+#include "blocklist/effects/script_files.h"
+
+#include <string.h>
+
+#include "blocklist/command/word.h"
+#include "blocklist/effects/dataflow.h"
+#include "blocklist/effects/script_names.h"
+
+/* A mode of open() that writes: "w", "wb", "r+", ">", "a". */
+static bool script_files_is_write_mode(const struct shell_word *w)
+{
+	const char *s = w->text.s;
+
+	return w->text.len <= 6 && (strpbrk(s, "wa+>x") != NULL) &&
+	       strspn(s, "rwabtx+> <:utf8") == w->text.len;
+}
+
+/* open(F, ">/dev/sda"): the path after the sign. */
+static void script_files_write_by_sign(struct script_reader *r, const struct shell_word *w)
+{
+	size_t skip = strspn(w->text.s, "+> ");
+	struct shell_word path;
+
+	if (!skip || w->text.s[0] == ' ' || skip == w->text.len)
+		return;
+	path = word_slice(w, skip, w->text.len, r->t.arena);
+	action_touch(r->out, "write", &path);
+}
+
+/* open(F, "|cmd") and open(F, "cmd|") of Perl. */
+static void script_files_run_by_sign(struct script_reader *r, const struct shell_word *w)
+{
+	size_t len = w->text.len;
+	struct shell_word text;
+
+	if (len < 2 || (w->text.s[0] != '|' && w->text.s[len - 1] != '|'))
+		return;
+	text = word_slice(w, w->text.s[0] == '|', len - (w->text.s[len - 1] == '|'), r->t.arena);
+	action_text(r->out, &text, ACTION_LENIENT);
+}
+
+static void script_files_read_write(struct script_reader *r, size_t i)
+{
+	struct script_args a;
+	bool opens = script_token_in(&r->t, i, " open fopen sysopen File IO ");
+	bool copies = script_token_in(&r->t, i,
+				      " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
+	bool mode = !opens || r->write_flags;
+
+	script_read_args(r, i + 1, &a);
+	for (size_t k = a.count < 2; k < a.count; k++)
+		mode |= script_files_is_write_mode(&a.words[k]);
+	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
+		if (opens) {
+			script_files_write_by_sign(r, &a.words[k]);
+			script_files_run_by_sign(r, &a.words[k]);
+		}
+		if (mode)
+			action_touch(r->out, "write", &a.words[k]);
+	}
+}
+
+/* @effect is done to each argument, and to each file name on standard input. */
+static void script_files_touch_each(struct script_reader *r, const char *effect)
+{
+	struct shell_word *items = NULL, names[DATAFLOW_NAMES_MAX];
+	const struct place *at = r->at;
+	size_t n = 0;
+
+	for (size_t i = 0; i < at->arg_count; i++)
+		action_touch(r->out, effect, &at->args[i]);
+	if (at->input)
+		n = word_items(at->input, true, r->out->budget, r->t.arena, &items);
+	if (!n && at->flows && at->index != SHELL_NONE) {
+		items = names;
+		n = dataflow_names(at->flows, place_command(at)->piped_from, r->out->budget,
+				   r->t.arena, names, DATAFLOW_NAMES_MAX);
+	}
+	for (size_t i = 0; i < n; i++)
+		action_touch(r->out, effect, &items[i]);
+}
+
+/* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string precedes the call. */
+static void script_files_read_method(struct script_reader *r, size_t i, const char *effect)
+{
+	if (i >= 3 && script_is_char(&r->t, i - 1, '.') && script_is_char(&r->t, i - 2, ')') &&
+	    r->t.tokens[i - 3].kind == TOKEN_STRING)
+		action_touch(r->out, effect, &r->t.tokens[i - 3].string);
+}
+
+/* for p in Path.home().iterdir(): all of it, if the loop has no condition. */
+static void script_files_touch_home(struct script_reader *r, size_t i, const char *effect)
+{
+	struct shell_word home;
+
+	if (i < 5 || !script_token_in(&r->t, i, " iterdir ") ||
+	    !script_is_char(&r->t, i - 2, ')') || !script_is_char(&r->t, i - 3, '(') ||
+	    !script_token_in(&r->t, i - 4, " home ") || r->picks)
+		return;
+	home = word_fixed("~", SHELL_TILDE, r->t.text, r->t.arena);
+	action_touch(r->out, effect, &home);
+}
+
+/* A call like glob() expands *, ? and [ of @w. */
+static void script_files_mark_globs(struct script_reader *r, struct shell_word *w)
+{
+	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
+
+	memcpy(kind, w->kind, w->text.len);
+	for (size_t i = 0; i < w->text.len; i++)
+		if (strchr("*?[]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
+			kind[i] = SHELL_GLOB;
+	w->kind = kind;
+}
+
+/* @effect is done to what a loop lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
+static void script_files_touch_listed(struct script_reader *r, const char *effect)
+{
+	static const char lists[] = " glob iglob Dir readdir opendir globSync ";
+	static const char walks[] =
+		" walk listdir scandir readdirSync rglob iterdir find finddepth "
+		"children entries rii ";
+
+	if (!action_charge(r->out, r->t.count))
+		return;
+	for (size_t i = 0; i < r->t.count; i++) {
+		bool globs = script_token_in(&r->t, i, lists);
+		struct script_args a;
+
+		if (!globs && !script_token_in(&r->t, i, walks))
+			continue;
+		script_read_args(r, i + 1, &a);
+		if (i >= 3)
+			script_files_read_method(r, i, effect);
+		script_files_touch_home(r, i, effect);
+		for (size_t k = 0; k < a.count; k++) {
+			if (globs)
+				script_files_mark_globs(r, &a.words[k]);
+			action_touch(r->out, effect, &a.words[k]);
+		}
+	}
+}
+
+void script_read_remove(struct script_reader *r, size_t i, const char *effect)
+{
+	struct script_args a;
+	bool removes_it = strcmp(effect, "mode_call") != 0;
+
+	script_read_args(r, i + 1, &a);
+	if (effect == script_removed &&
+	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* vim */
+		effect = "remove_tree";
+	for (size_t k = 0; k < a.count; k++) {
+		script_files_mark_globs(r, &a.words[k]);
+		action_touch(r->out, effect, &a.words[k]);
+	}
+	script_files_read_method(r, i, effect);
+	if (!a.count && !r->listed[removes_it]) {
+		script_files_touch_listed(r, removes_it ? "remove_tree" : effect);
+		script_files_touch_each(r, effect);
+	}
+	r->listed[removes_it] |= !a.count;
+}
+
+/* require("rimraf")(...), require("rimraf").sync(...) */
+static void script_files_read_rimraf(struct script_reader *r, size_t i)
+{
+	const struct shell_word *w = &r->t.tokens[i].string;
+
+	if (r->t.tokens[i].kind != TOKEN_STRING || strcmp(w->text.s, "rimraf") != 0 ||
+	    !script_is_char(&r->t, i + 1, ')'))
+		return;
+	if (script_is_char(&r->t, i + 2, '('))
+		script_read_remove(r, i + 1, "remove_tree");
+	else if (script_is_char(&r->t, i + 2, '.') && script_token_in(&r->t, i + 3, " sync "))
+		script_read_remove(r, i + 3, "remove_tree");
+}
+
+/* os.replace("x", "y") and Path("x").replace("y"), not "text".replace("x", "y") */
+static bool script_files_is_replace(const struct script_reader *r, size_t i)
+{
+	return script_token_in(&r->t, i, " replace ") && i >= 2 &&
+	       (script_token_in(&r->t, i - 2, " os ") ||
+		(i >= 5 && script_token_in(&r->t, i - 5, " Path PosixPath ") &&
+		 r->t.tokens[i - 3].kind == TOKEN_STRING));
+}
+
+static void script_files_read_writes(struct script_reader *r, size_t i)
+{
+	static const char writes[] =
+		" open fopen writeFileSync writeFile appendFileSync appendFile "
+		"file_put_contents write_text write_bytes truncate truncateSync File IO "
+		"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
+		"writeTextFile copyfileobj writelines ";
+	bool of_file = i >= 2 && script_token_in(&r->t, i, " write binwrite ") &&
+		       script_token_in(&r->t, i - 2, " File IO ");
+
+	if (!of_file && !script_token_in(&r->t, i, writes))
+		return;
+	script_files_read_write(r, i);
+	if (script_token_in(&r->t, i, " write_text write_bytes truncate write "))
+		script_files_read_method(r, i, "write");
+}
+
+void script_read_files(struct script_reader *r, size_t i)
+{
+	static const char moves[] = " rename renameSync move mv copyout ";
+
+	script_files_read_rimraf(r, i);
+	if (script_token_in(&r->t, i, script_removes_tree))
+		script_read_remove(r, i, "remove_tree");
+	if (script_token_in(&r->t, i, script_removes))
+		script_read_remove(r, i, script_removed);
+	if (script_token_in(&r->t, i, moves) || script_files_is_replace(r, i))
+		script_read_remove(r, i, "move");
+	if (script_token_in(&r->t, i, " chmod chmodSync ") && i + 1 < r->t.count &&
+	    (script_is_char(&r->t, i + 1, '(') || r->t.tokens[i + 1].kind == TOKEN_NAME))
+		script_read_remove(r, i, "mode_call");
+	if (script_token_in(&r->t, i, " chmod_R chown_R "))
+		script_read_remove(r, i, "mode_tree");
+	script_files_read_writes(r, i);
+}

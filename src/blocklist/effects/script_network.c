@@ -1,0 +1,88 @@
+#include "blocklist/effects/script_network.h"
+
+#include <string.h>
+
+#include "blocklist/command/list.h"
+
+static bool script_network_is_shell(const struct script_text *t, size_t i)
+{
+	static const char shells[] = " sh bash /bin/sh /bin/bash dash /bin/dash ";
+	const struct shell_word *w = &t->tokens[i].string;
+
+	return t->tokens[i].kind == TOKEN_STRING && w->text.len &&
+	       list_has(shells, w->text.s, strcspn(w->text.s, " "));
+}
+
+/* Does a shell that has @s behind its name, or as its next argument, still read its input: -i, -l,
+ * --login, 0<&3, not x or -c? */
+static bool script_network_leaves_input(const char *s)
+{
+	if (*s == '-')
+		return s[1] == '-' || !memchr(s, 'c', strcspn(s, " "));
+	return !*s || strchr("<>&", s[strspn(s, "0123456789")]);
+}
+
+/* A shell that reads its input: "/bin/sh -i", ["bash"], not "bash x" or ["bash", "-c", "x"]. */
+static bool script_network_names_shell(const struct script_text *t, size_t i)
+{
+	const char *rest;
+
+	if (!script_network_is_shell(t, i))
+		return false;
+	rest = t->tokens[i].string.text.s + strcspn(t->tokens[i].string.text.s, " ");
+	if (!script_network_leaves_input(rest + strspn(rest, " ")))
+		return false;
+	i++;
+	while (script_is_char(t, i, ',') || script_is_char(t, i, '['))
+		i++;
+	return i >= t->count || t->tokens[i].kind != TOKEN_STRING ||
+	       script_network_is_shell(t, i) ||
+	       script_network_leaves_input(t->tokens[i].string.text.s);
+}
+
+/* connect(...) and require("net"); sqlite3.connect(...) opens a file. */
+static bool script_network_connects(const struct script_text *t, size_t i)
+{
+	return script_token_in(t, i, " socket fsockopen pfsockopen TCPSocket Socket "
+				     "create_connection createConnection Sockets INET ") ||
+	       (script_token_in(t, i, " connect ") && i >= 2 &&
+		(!script_is_char(t, i - 1, '.') || script_is_char(t, i - 2, ')') ||
+		 script_token_in(t, i - 2, " net tls "))) ||
+	       script_is_module(t, i, " net tls node:net node:tls ");
+}
+
+bool script_is_remote_shell(const struct script_text *t)
+{
+	return script_any(t, script_network_connects) &&
+	       (script_any_name(t, " dup2 ") || script_any(t, script_network_names_shell)) &&
+	       script_any_name(t, " exec spawn pty popen Popen call run system shell_exec "
+				  "proc_open execve passthru subprocess ");
+}
+
+/* Is the name @i used as one that is called or has members: requests.get, Net::HTTP, fetch(x)?
+ * Prose has such words, too: https://x, "to fetch it". */
+static bool script_network_is_used(const struct script_text *t, size_t i)
+{
+	return script_is_char(t, i + 1, '.') || script_is_char(t, i + 1, '(') ||
+	       (script_is_char(t, i + 1, ':') && script_is_char(t, i + 2, ':')) ||
+	       (i && script_token_in(t, i - 1, " import from use require as "));
+}
+
+/* get is one with a URL, or a variable of Perl: d.get(key) reads a dictionary. */
+bool script_fetches(const struct script_text *t, size_t i)
+{
+	static const char modules[] = " http https node:http node:https node-fetch undici axios "
+				      "got request superagent ";
+	static const char names[] = " urlopen urllib urllib2 requests httpx http https fetch "
+				    "file_get_contents LWP curl_exec urlretrieve open_uri "
+				    "HTTParty axios URI Net HTTP aiohttp needle Faraday "
+				    "RestClient ";
+	size_t url = i + 1 + script_is_char(t, i + 1, '(');
+
+	if (!script_token_in(t, i, " get "))
+		return (script_token_in(t, i, names) && script_network_is_used(t, i)) ||
+		       script_is_module(t, i, modules);
+	if (url < t->count && t->tokens[url].kind == TOKEN_STRING)
+		return strncmp(t->tokens[url].string.text.s, "http", 4) == 0;
+	return script_is_char(t, url, '$') && (!i || !script_is_char(t, i - 1, '>'));
+}

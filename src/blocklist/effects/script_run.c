@@ -1,0 +1,147 @@
+#include "blocklist/effects/script_run.h"
+
+#include "blocklist/command/word.h"
+#include "blocklist/effects/script_names.h"
+#include "blocklist/effects/script_network.h"
+
+void script_run_input(struct script_reader *r, const struct shell_word *before)
+{
+	struct shell_word both[2];
+
+	action_flow(r->out, r->at->input_flow, r->t.text, 1);
+	if (!r->at->input)
+		return;
+	both[0] = before ? *before : *r->at->input;
+	both[1] = *r->at->input;
+	both[0] = word_join(both, 1 + (before != NULL), r->t.arena);
+	action_text(r->out, &both[0], ACTION_LENIENT);
+}
+
+/* Tcl's exec rm -rf /: bare words to the end of the line. */
+static void script_run_read_bare_words(struct script_reader *r, size_t i)
+{
+	const struct shell_text *t = &r->t.text->text;
+	size_t from = r->t.tokens[i].end, to = from;
+	struct shell_word text;
+
+	if (!script_token_in(&r->t, i, " exec spawn ") || i + 1 >= r->t.count ||
+	    r->t.tokens[i + 1].kind != TOKEN_NAME)
+		return;
+	while (to < t->len && t->s[to] != '\n' && t->s[to] != ';')
+		to++;
+	text = word_slice(r->t.text, from, to, r->t.arena);
+	action_text(r->out, &text, ACTION_LENIENT);
+}
+
+/* os.system(requests.get(url).text), exec(sys.stdin.read()) */
+static void script_run_read_source(struct script_reader *r, size_t i, size_t end)
+{
+	bool command = script_token_in(&r->t, i, " system popen "); /* of code: all of the text */
+
+	for (size_t k = i + 1; k < end && k < i + 12 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
+		if ((command && script_fetches(&r->t, k)) ||
+		    script_token_in(&r->t, k, " create_connection makefile recv "))
+			action_found(r->out, "pipe.remote", r->t.text, 1);
+		if (script_token_in(&r->t, k, " stdin STDIN "))
+			script_run_input(r, NULL);
+	}
+}
+
+void script_read_run(struct script_reader *r, size_t i)
+{
+	struct script_args a;
+	struct shell_word *words;
+
+	script_read_args(r, i + 1, &a);
+	if (script_token_in(&r->t, i, " system popen exec eval ") &&
+	    script_is_char(&r->t, i + 1, '('))
+		script_run_read_source(r, i, a.end);
+	if (!a.count && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
+	    r->t.tokens[i - 2].kind == TOKEN_STRING)
+		a.words[a.count++] = r->t.tokens[i - 2].string; /* "text".execute() */
+	if (!a.count)
+		script_run_read_bare_words(r, i);
+	if (!a.count)
+		return;
+	words = shell_alloc(r->t.arena, a.count * sizeof(*words));
+	for (size_t k = 0; k < a.count; k++)
+		words[k] = script_with_variables(r, &a.words[k]);
+	action_text(r->out, words, ACTION_LENIENT);
+	if (a.count > 1) {
+		action_words(r->out, words, a.count, ACTION_LENIENT);
+		/* execl("/bin/rm", "rm", "-rf", "/") has the name twice. */
+		if (a.count > 2)
+			action_words(r->out, words + 1, a.count - 1, ACTION_LENIENT);
+	}
+}
+
+/* eval("...") of a constant */
+static void script_run_read_eval(struct script_reader *r, size_t i)
+{
+	struct script_args a;
+	struct shell_word *text;
+
+	script_read_args(r, i + 1, &a);
+	if (!a.count)
+		return;
+	text = shell_alloc(r->t.arena, sizeof(*text));
+	*text = a.words[0];
+	action_script(r->out, text, r->at->args, r->at->arg_count,
+		      ACTION_FOREIGN | (r->awk ? ACTION_AWK : 0));
+}
+
+/* getattr(os, "system")("..."), require("child_process")["exec"]("...") */
+static bool script_run_is_quoted(const struct script_reader *r, size_t i)
+{
+	const struct script_token *t = &r->t.tokens[i];
+
+	return t->kind == TOKEN_STRING &&
+	       (script_is_char(&r->t, i + 1, ')') || script_is_char(&r->t, i + 1, ']')) &&
+	       script_is_char(&r->t, i + 2, '(') &&
+	       list_has(script_sure_runs, t->string.text.s, t->string.text.len);
+}
+
+/* shell "TEXT" of Raku, "TEXT".! of Scala, system $_ of Perl. */
+static void script_run_read_others(struct script_reader *r, size_t i)
+{
+	if (script_token_in(&r->t, i, " shell ") && i + 1 < r->t.count &&
+	    (r->t.tokens[i + 1].kind == TOKEN_STRING ||
+	     (script_is_char(&r->t, i + 1, '(') && i + 2 < r->t.count &&
+	      r->t.tokens[i + 2].kind == TOKEN_STRING)))
+		script_read_run(r, i);
+	if (r->t.tokens[i].kind == TOKEN_STRING && script_is_char(&r->t, i + 1, '.') &&
+	    script_is_char(&r->t, i + 2, '!'))
+		action_text(r->out, &r->t.tokens[i].string, ACTION_LENIENT);
+	if (script_token_in(&r->t, i, " system exec eval ") && script_is_char(&r->t, i + 1, '$') &&
+	    script_token_in(&r->t, i + 2, " _ "))
+		script_run_input(r, NULL);
+}
+
+/* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
+ * for (command of ["..."]); run.call(null, "...") does. */
+static bool script_run_is_call(const struct script_reader *r, size_t i)
+{
+	if (!script_token_in(&r->t, i, script_runs))
+		return false;
+	if (script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, ':'))
+		return script_token_in(&r->t, i + 2, " apply bind call __call__ ") ||
+		       r->t.tokens[i + 1].start > r->t.tokens[i].end; /* run :out, "x" of Raku */
+	if (script_is_char(&r->t, i + 1, '='))
+		return r->awk; /* command = "x"; command | getline */
+	if (script_token_in(&r->t, i, " command ") && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
+	    !script_token_in(&r->t, i - 2, " Sys ")) /* of OCaml */
+		return false;
+	return !script_token_in(&r->t, i, " cmd command ") || script_is_char(&r->t, i + 1, '(') ||
+	       (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING);
+}
+
+void script_read_runs(struct script_reader *r, size_t i)
+{
+	script_run_read_others(r, i);
+	if (script_run_is_quoted(r, i))
+		script_read_run(r, i + 1);
+	if (script_run_is_call(r, i))
+		script_read_run(r, i);
+	if (script_token_in(&r->t, i, " exec eval "))
+		script_run_read_eval(r, i);
+}

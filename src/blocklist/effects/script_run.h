@@ -1,0 +1,23 @@
+/*
+ * script_run - calls that run a command, or code that is constant.
+ *
+ * Adds their constant arguments as shell text and as words, and what they take from standard input
+ * as what that is known to hold. Code that is computed is for script_code.
+ *
+ * Private to blocklist/effects/script.
+ */
+#ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_RUN_H
+#define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_RUN_H
+
+#include "blocklist/effects/script_args.h"
+
+/* The program runs its standard input as shell text, after @before unless that is NULL. */
+void script_run_input(struct script_reader *r, const struct shell_word *before);
+
+/* Token @i is the name of a call that runs its arguments: add them. */
+void script_read_run(struct script_reader *r, size_t i);
+
+/* Add what runs at token @i, if it is such a call. */
+void script_read_runs(struct script_reader *r, size_t i);
+
+#endif
