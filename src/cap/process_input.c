@@ -459,6 +459,7 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	jsonw_str(w, "process_id", p->id);
 	jsonw_int(w, "bytes_written", (int64_t)t->len);
 	jsonw_int(w, "bytes_queued", (int64_t)(proc_input_queued(p) + t->part.waiting));
+	jsonw_int(w, "bytes_incomplete", (int64_t)t->part.waiting);
 	jsonw_bool(w, "closed", closed);
 	jsonw_int(w, "stdout_size", (int64_t)t->stdout_size);
 	jsonw_int(w, "stderr_size", (int64_t)t->stderr_size);

@@ -355,7 +355,7 @@ void text_delete(struct text *t)
 
 /* ---- process.input ---- */
 
-/* Text that is not complete, or a command that does not read. */
+/* Text that is not complete, of which a warning tells, or a command that does not read. */
 static void text_tools_add_queued(struct text *t)
 {
 	int64_t queued = text_number(t, NULL, "bytes_queued");
@@ -364,7 +364,7 @@ static void text_tools_add_queued(struct text *t)
 		return;
 	text_add(t, "; ");
 	text_add_plural(t, queued, "byte waits", "bytes wait");
-	if (!text_count(t, NULL, "warnings"))
+	if (!text_number(t, NULL, "bytes_incomplete"))
 		text_add(t, " until it reads");
 }
 
@@ -375,9 +375,8 @@ void text_input(struct text *t)
 	bool closed = text_flag(t, "closed");
 	bool refused = !closed && json_get_bool(t->a->params, "close", false);
 	bool sent = written || !refused;
-	/* a warning says for what; a command that got nothing answers nothing */
-	bool held = written && text_count(t, NULL, "warnings") &&
-		    text_number(t, NULL, "bytes_queued") >= written;
+	/* a command that got nothing answers nothing */
+	bool held = written && text_number(t, NULL, "bytes_incomplete") >= written;
 
 	if (sent) {
 		text_add(t, "took ");

@@ -635,15 +635,25 @@ static void test_mcp_text_of_inputs(void **state)
 {
 	(void)state;
 	check("process.input",
-	      "{\"process_id\":\"p1\",\"bytes_written\":2,\"bytes_queued\":9,\"closed\":false,"
+	      "{\"process_id\":\"p1\",\"bytes_written\":2,\"bytes_queued\":9,"
+	      "\"bytes_incomplete\":9,\"closed\":false,"
 	      "\"stdout_size\":3,\"stderr_size\":4,\"warnings\":[\"it waits\"]}",
 	      "took 2 bytes [p1]; 9 bytes wait\nwarning: it waits\n");
 	check("process.input",
-	      "{\"process_id\":\"p1\",\"bytes_written\":2,\"bytes_queued\":1,\"closed\":false,"
+	      "{\"process_id\":\"p1\",\"bytes_written\":2,\"bytes_queued\":1,"
+	      "\"bytes_incomplete\":1,\"closed\":false,"
 	      "\"stdout_size\":3,\"stderr_size\":4,\"warnings\":[\"one\",\"two\"]}",
 	      "took 2 bytes [p1]; 1 byte waits; process_logs {\"process_id\":\"p1\",\"offset\":3,"
 	      "\"stderr_offset\":4,\"wait_ms\":5000} shows what it answers.\nwarning: one\n"
 	      "warning: two\n");
+	/* Another warning says nothing about what waits. */
+	check("process.input",
+	      "{\"process_id\":\"p1\",\"bytes_written\":2,\"bytes_queued\":9,"
+	      "\"bytes_incomplete\":0,\"closed\":false,"
+	      "\"stdout_size\":3,\"stderr_size\":4,\"warnings\":[\"not judged\"]}",
+	      "took 2 bytes [p1]; 9 bytes wait until it reads; process_logs {\"process_id\":\"p1\","
+	      "\"offset\":3,\"stderr_offset\":4,\"wait_ms\":5000} shows what it answers.\n"
+	      "warning: not judged\n");
 	check_input("{\"close\":true}",
 		    "{\"process_id\":\"p1\",\"bytes_written\":0,\"closed\":false,"
 		    "\"warnings\":[\"raw\"]}",
