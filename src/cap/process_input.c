@@ -450,6 +450,16 @@ static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
 	return CAP_BLOCKED;
 }
 
+static void process_input_warn_cut(struct jsonw *w)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "a line is longer than the %d bytes that a terminal keeps of "
+		 "one in canonical mode, and its rest is lost: a run without tty, with stdin_mode "
+		 "pipe, takes lines of any length", PTY_LINE_MAX);
+	jsonw_str(w, NULL, text);
+}
+
 static void process_input_write_result(const struct cap_call *call, const struct proc *p,
 				       bool closed)
 {
@@ -469,9 +479,7 @@ static void process_input_write_result(const struct cap_call *call, const struct
 			  "character ends the input; type what the program takes for its end, "
 			  "\\u0004 (^D) on an empty line for most prompts");
 	if (t->cut)
-		jsonw_str(w, NULL, "a line is longer than the 4095 bytes that a terminal keeps of "
-			  "one in canonical mode, and its rest is lost: a run without tty, with "
-			  "stdin_mode pipe, takes lines of any length");
+		process_input_warn_cut(w);
 	if (t->part.edited)
 		jsonw_str(w, NULL, "a line was not judged by the blocklist: it has editing keys "
 			  "other than erase, ^U and Enter, and only its program knows what it is");
