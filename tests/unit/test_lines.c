@@ -48,17 +48,34 @@ static void stream_release(struct stream *s)
 	close(s->pipe[1]);
 }
 
-static void expect_line(struct lines *l, const struct stream *s, uint64_t offset, uint64_t number,
-			bool follows, const char *text)
+static struct line expect_text(struct lines *l, const struct stream *s, const char *text)
 {
 	struct line line;
 
 	assert_true(lines_next(l, &s->out, &line));
+	assert_int_equal(line.len, strlen(text));
+	assert_memory_equal(line.text, text, line.len);
+	return line;
+}
+
+static void expect_line(struct lines *l, const struct stream *s, uint64_t offset, uint64_t number,
+			bool follows, const char *text)
+{
+	struct line line = expect_text(l, s, text);
+
 	assert_int_equal(line.offset, offset);
 	assert_int_equal(line.number, number);
 	assert_int_equal(line.follows, follows);
-	assert_int_equal(line.len, strlen(text));
-	assert_memory_equal(line.text, text, line.len);
+}
+
+/* What a hole has left of a line is no whole one. */
+static void expect_edges(struct lines *l, const struct stream *s, const char *text, bool no_head,
+			 bool no_tail)
+{
+	struct line line = expect_text(l, s, text);
+
+	assert_int_equal(line.no_head, no_head);
+	assert_int_equal(line.no_tail, no_tail);
 }
 
 static void expect_end(struct lines *l, const struct stream *s)
@@ -192,19 +209,6 @@ static void test_lines_around_the_hole(void **state)
 	stream_release(&s);
 }
 
-static void expect_edges(struct lines *l, const struct stream *s, const char *text, bool no_head,
-			 bool no_tail)
-{
-	struct line line;
-
-	assert_true(lines_next(l, &s->out, &line));
-	assert_int_equal(line.len, strlen(text));
-	assert_memory_equal(line.text, text, line.len);
-	assert_int_equal(line.no_head, no_head);
-	assert_int_equal(line.no_tail, no_tail);
-}
-
-/* What a hole has left of a line is no whole one. */
 static void test_lines_torn_by_the_hole(void **state)
 {
 	struct stream s;
@@ -291,17 +295,15 @@ static void test_lines_longest(void **state)
 	char text[LINES_MAX + 6];
 	struct stream s;
 	struct lines l;
-	struct line line;
 
 	(void)state;
 	memset(text, 'x', LINES_MAX);
 	memcpy(text + LINES_MAX, "\nnext", 6);
 	stream_init(&s, 1 << 20, 1 << 20);
 	stream_add(&s, text, LINES_MAX + 5);
+	text[LINES_MAX] = '\0';
 	lines_begin(&l, &s.out, 0);
-	assert_true(lines_next(&l, &s.out, &line));
-	assert_int_equal(line.len, LINES_MAX);
-	assert_true(!line.open && !line.no_head && !line.no_tail);
+	expect_edges(&l, &s, text, false, false);
 	expect_line(&l, &s, LINES_MAX + 1, 2, true, "next");
 	expect_end(&l, &s);
 	stream_release(&s);
