@@ -220,16 +220,11 @@ static bool cap_judge(struct cap_call *call)
 	return !first || call->row->ops->judge(call);
 }
 
-static bool cap_asks(struct cap_call *call);
-
-static void cap_start_now(struct req *r, const char *rule)
+static void cap_start(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
 
-	/* It was queued: a file may have changed since the grant was found. */
-	if (call->grant.number && call->grant.turn != ev_iteration(call->c->loop) && cap_asks(call))
-		return;
 	(void)cap_judge(call);
 	if (cap_record_attempt(call, rule, &e))
 		req_fail(r, &e);
@@ -237,14 +232,15 @@ static void cap_start_now(struct req *r, const char *rule)
 		cap_go(call);
 }
 
-static void cap_start(struct cap_call *call, const char *rule)
+/* Call @fn(@r, @rule), which may start something: in a later turn, where starts queue. */
+static void cap_queue(struct req *r, const char *rule, starts_fn fn)
 {
-	struct cap *c = call->c;
+	struct cap *c = r->call->c;
 
-	if (call->row->flags & CAP_STARTS)
-		starts_take(&c->starts, c->loop, call->r, rule, cap_start_now);
+	if (r->row->flags & CAP_STARTS)
+		starts_take(&c->starts, c->loop, r, rule, fn);
 	else
-		cap_start_now(call->r, rule);
+		fn(r, rule);
 }
 
 /* The notice or question for the host (cap/notice.h). What the human is to know of a start: where
@@ -362,7 +358,7 @@ static void cap_on_confirmed(void *ctx, struct req *r, const struct req_answer *
 	}
 	r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
 	grant_remember(call, answer->remember);
-	cap_start(call, cap_rule(call, "tier.confirm"));
+	cap_queue(r, cap_rule(call, "tier.confirm"), cap_start);
 }
 
 /* The client cancelled while a human was asked: record it as a denial. */
@@ -491,15 +487,15 @@ static void cap_pass_tier(struct cap_call *call)
 		if (!cap_takes_slot(call) || cap_is_blocked_unasked(call) || cap_asks(call))
 			break;
 		cap_notify(call);
-		cap_start(call, cap_rule(call, "tier.confirm"));
+		cap_start(call->r, cap_rule(call, "tier.confirm"));
 		break;
 	case TIER_NOTIFY:
 		if (cap_judge(call))
 			cap_notify(call);
-		cap_start(call, cap_rule(call, NULL));
+		cap_start(call->r, cap_rule(call, NULL));
 		break;
 	case TIER_AUTONOMOUS:
-		cap_start(call, cap_rule(call, NULL));
+		cap_start(call->r, cap_rule(call, NULL));
 		break;
 	}
 }
@@ -547,19 +543,29 @@ static int cap_read_call(struct cap_call *call, struct err *e)
 	return req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), e);
 }
 
-/* The steps after the blocklist. */
-static void cap_go_on(struct cap_call *call)
+static void cap_resolve(struct req *r, const char *rule)
 {
-	const struct cap_ops *ops = call->row->ops;
+	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
-	int replayed = ops->replay ? ops->replay(call, &e) : 0;
 
-	if (replayed > 0)
-		return;
-	if (replayed || (ops->resolve && ops->resolve(call, &e)))
+	(void)rule; /* none has decided yet */
+	if (call->row->ops->resolve && call->row->ops->resolve(call, &e))
 		cap_refuse(call, "failed", NULL, &e);
 	else
 		cap_resume(call);
+}
+
+/* The steps after the blocklist. A repeat does not queue: it counts among those that wait for the
+ * call before as soon as it has come. */
+static void cap_go_on(struct cap_call *call)
+{
+	struct err e = ERR_INIT;
+	int replayed = call->row->ops->replay ? call->row->ops->replay(call, &e) : 0;
+
+	if (replayed < 0)
+		cap_refuse(call, "failed", NULL, &e);
+	else if (!replayed)
+		cap_queue(call->r, NULL, cap_resolve);
 }
 
 void cap_resume(struct cap_call *call)

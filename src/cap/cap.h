@@ -14,6 +14,7 @@
  *   rules      the operator's, in the same pass; they set the tier  PermissionDenied
  *   replay     is it a repeat, which starts nothing of its own? then   InvalidParams
  *              the call before answers it, without the steps below
+ *   queue      a start waits here while starts are slow (cap/starts.h)
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
  *   judge      for a capability that judges with what came before;   CommandBlocked
  *              behind the question where a human is asked, and
@@ -82,7 +83,6 @@ struct cap_grant {
 	unsigned char digest[HMAC_SIZE];
 	const char *lacks; /* why none can bind it, static; NULL: one can */
 	unsigned number;   /* of the grant that allows the call; 0: none */
-	unsigned turn;     /* of the loop, in which that was found */
 };
 
 /*

@@ -84,7 +84,7 @@ json_t *grant_read(struct cap_call *call)
 	struct cap_grant *g = &call->grant;
 	json_t *files = NULL;
 
-	*g = (struct cap_grant){ .turn = ev_iteration(call->c->loop) };
+	*g = (struct cap_grant){ 0 };
 	if (!config_bool(call->c->config, CONFIG_APPROVAL_REMEMBER))
 		g->lacks = "approval.remember is off";
 	else if (call->row->ops->judge)

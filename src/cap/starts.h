@@ -6,8 +6,10 @@
  * of their requests, and between two turns of them the loop serves everything else. A start that
  * an idle shim serves is quick and never waits on its own.
  *
- * A queued call holds its slot, and no run exists yet: process.list does not show it. Cancelling it
- * starts it and then cancels the run, so the answer is that of any other run.
+ * A call queues before its names are looked up and its host is told, which is most of its work
+ * before the start, or when a human has allowed it. A queued call holds its slot, and no run
+ * exists yet: process.list does not show it. Cancelling it takes it up and then cancels what that
+ * came to, so the answer is that of any other run.
  */
 #ifndef PROCPEN_CAP_STARTS_H
 #define PROCPEN_CAP_STARTS_H
