@@ -46,6 +46,21 @@ static void judge_shape(const struct shape *shape, size_t size, bool everywhere)
 	free(text);
 }
 
+/* More words than a script may have, and a string of Perl behind them. */
+static void test_hostile_long_script(void **state)
+{
+	const char start[] = "perl -e '", tail[] = "q{x} y'";
+	size_t len = 60000;
+	char *text = malloc(len + sizeof(tail));
+
+	(void)state;
+	memset(text, ';', len);
+	memcpy(text, start, strlen(start));
+	memcpy(text + len, tail, sizeof(tail));
+	judge_everywhere(text, strlen(text));
+	free(text);
+}
+
 static void test_hostile_shapes(void **state)
 {
 	(void)state;
@@ -286,6 +301,7 @@ static void test_hostile_nesting_takes_no_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile_long_script),
 		cmocka_unit_test(test_hostile_shapes),
 		cmocka_unit_test(test_hostile_beyond_bounds),
 		cmocka_unit_test(test_hostile_prefixes),

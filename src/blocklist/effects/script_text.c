@@ -153,6 +153,7 @@ void script_tokenize(struct script_text *r)
 	r->tokens = shell_alloc(r->arena, (room + 1) * sizeof(*r->tokens));
 	for (size_t i = 0, next; i < t->len; i = next) {
 		char c = t->s[i];
+		size_t quoted;
 
 		next = i + 1;
 		if (c == ' ' || c == '\t' || c == '\n')
@@ -165,8 +166,8 @@ void script_tokenize(struct script_text *r)
 		}
 		if (c == '"' || c == '\'' || c == '`') {
 			next = script_text_read_string(r, i);
-		} else if ((c == 'q' || c == '%') && script_text_read_quote_like(r, i)) {
-			next = r->tokens[r->count - 1].end;
+		} else if ((c == 'q' || c == '%') && (quoted = script_text_read_quote_like(r, i))) {
+			next = quoted;
 		} else if (script_text_is_name_char(c)) {
 			while (next < t->len && script_text_is_name_char(t->s[next]))
 				next++;
