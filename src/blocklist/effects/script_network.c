@@ -59,12 +59,14 @@ bool script_is_remote_shell(const struct script_text *t)
 				  "proc_open execve passthru subprocess ");
 }
 
-/* Is the name @i used as one that is called or has members: requests.get, Net::HTTP, fetch(x)?
- * Prose has such words, too: https://x, "to fetch it". */
+/* Is the name @i used as one that is called, has members or gets another name: requests.get,
+ * Net::HTTP, fetch(x), import os, httpx as h? Prose has such words, too: https://x, "to fetch it".
+ */
 static bool script_network_is_used(const struct script_text *t, size_t i)
 {
 	return script_is_char(t, i + 1, '.') || script_is_char(t, i + 1, '(') ||
 	       (script_is_char(t, i + 1, ':') && script_is_char(t, i + 2, ':')) ||
+	       script_token_in(t, i + 1, " as ") ||
 	       (i && script_token_in(t, i - 1, " import from use require as "));
 }
 

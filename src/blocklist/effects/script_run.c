@@ -33,14 +33,25 @@ static void script_run_read_bare_words(struct script_reader *r, size_t i)
 	action_text(r->out, &text, ACTION_LENIENT);
 }
 
-/* os.system(requests.get(url).text), exec(sys.stdin.read()) */
+/* Does token @i fetch what the call that it is in runs: as a @command, or else the exec of whatever
+ * object? A hash of Ruby has a fetch, too, and a class of PHP a get. */
+static bool script_run_fetches(const struct script_text *t, size_t i, bool command)
+{
+	if (script_token_in(t, i, " urlopen requests httpx curl_exec create_connection makefile "
+				  "recv "))
+		return true;
+	return command && script_fetches(t, i) &&
+	       !(script_token_in(t, i, " fetch ") && script_is_char(t, i - 1, '.')) &&
+	       !(script_token_in(t, i, " get ") && script_is_char(t, i - 1, ':'));
+}
+
+/* os.system(requests.get(url).text), b.exec(urlopen(u).read()), exec(sys.stdin.read()) */
 static void script_run_read_source(struct script_reader *r, size_t i, size_t end)
 {
-	bool command = script_token_in(&r->t, i, " system popen "); /* of code: all of the text */
+	bool command = script_token_in(&r->t, i, " system popen ");
 
 	for (size_t k = i + 1; k < end && k < i + 12 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
-		if ((command && script_fetches(&r->t, k)) ||
-		    script_token_in(&r->t, k, " create_connection makefile recv "))
+		if (script_run_fetches(&r->t, k, command))
 			action_found(r->out, "pipe.remote", r->t.text, 1);
 		if (script_token_in(&r->t, k, " stdin STDIN "))
 			script_run_input(r, NULL);
