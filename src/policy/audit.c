@@ -35,7 +35,6 @@
 #define LATE_MAX 256
 #define LATE_BYTES (1 << 20)
 
-
 #define READS_MS 60000 /* after so long reads are worth a line */
 #define READS_KINDS 16
 
@@ -562,10 +561,10 @@ static void audit_look_around(struct audit *a, bool last)
 {
 	if (a->prune_due) {
 		audit_end_look(a);
-		a->prune = audit_prune_new(a->file.dir, audit_file_name(&a->file), &a->bounds);
+		a->prune = audit_prune_new(a->file.dir, &a->bounds);
 		a->prune_due = false;
 	}
-	while (a->prune && audit_prune_step(a->prune, &a->found))
+	while (a->prune && audit_prune_step(a->prune, audit_file_name(&a->file), &a->found))
 		if (a->serves && !last)
 			return;
 	audit_end_look(a);

@@ -5,6 +5,7 @@
 #include "policy/audit_prune.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,6 @@ struct audit_prune_log {
 
 struct audit_prune {
 	DIR *stream;
-	char own[AUDIT_DIR_NAME_MAX];
 	struct audit_prune_bounds bounds;
 	int64_t total; /* bytes of all logs that are left */
 	struct audit_prune_log oldest[OLDEST_MAX]; /* sorted */
@@ -34,8 +34,7 @@ struct audit_prune {
 	size_t newest_count;
 };
 
-struct audit_prune *audit_prune_new(const char *path, const char *own,
-				    const struct audit_prune_bounds *bounds)
+struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_bounds *bounds)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
@@ -49,8 +48,6 @@ struct audit_prune *audit_prune_new(const char *path, const char *own,
 	p = mem_zalloc(sizeof(*p));
 	p->stream = stream;
 	p->bounds = *bounds;
-	BUG_IF(strlen(own) >= sizeof(p->own));
-	strcpy(p->own, own);
 	return p;
 }
 
@@ -85,7 +82,7 @@ static void audit_prune_note_new(struct audit_prune *p, const char *name)
 
 	while (at && audit_dir_compare(name, p->newest[at - 1]) > 0)
 		at--;
-	if (at == AUDIT_PRUNE_BESIDE_MAX)
+	if (at == AUDIT_PRUNE_BESIDE_MAX || (at && !strcmp(name, p->newest[at - 1])))
 		return;
 	p->newest_count += p->newest_count < AUDIT_PRUNE_BESIDE_MAX;
 	memmove(p->newest[at + 1], p->newest[at],
@@ -93,9 +90,9 @@ static void audit_prune_note_new(struct audit_prune *p, const char *name)
 	strcpy(p->newest[at], name);
 }
 
-static void audit_prune_look_at(struct audit_prune *p, const char *name)
+static void audit_prune_look_at(struct audit_prune *p, const char *name, bool own)
 {
-	bool own = !strcmp(name, p->own), regular;
+	bool regular;
 	struct stat st;
 
 	regular = !fstatat(dirfd(p->stream), name, &st, AT_SYMLINK_NOFOLLOW) &&
@@ -109,7 +106,7 @@ static void audit_prune_look_at(struct audit_prune *p, const char *name)
 }
 
 /* Returns whether there are more. */
-static bool audit_prune_look(struct audit_prune *p)
+static bool audit_prune_look(struct audit_prune *p, const char *own)
 {
 	for (int i = 0; i < LOOKS_STEP; i++) {
 		const struct dirent *entry = readdir(p->stream);
@@ -117,38 +114,45 @@ static bool audit_prune_look(struct audit_prune *p)
 		if (!entry)
 			return false;
 		if (audit_dir_is_log(entry->d_name))
-			audit_prune_look_at(p, entry->d_name);
+			audit_prune_look_at(p, entry->d_name, !strcmp(entry->d_name, own));
 	}
 	return true;
 }
 
 /* ---- removal ---- */
 
-/* Is @name a log that may go? One of `procpen run` may once it is closed for more, which its mode
- * says, or when it is @old. */
-static bool audit_prune_may_go(int dir, const char *name, bool old)
+static bool audit_prune_is_old(const struct audit_prune *p, int64_t written)
 {
-	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return p->bounds.keep_seconds && time(NULL) - written > p->bounds.keep_seconds;
+}
+
+static bool audit_prune_is_above(const struct audit_prune *p)
+{
+	return p->bounds.total_bytes && p->total > p->bounds.total_bytes;
+}
+
+/* May the log @name go, by what it is now? One of `procpen run` may once it is closed for more,
+ * which its mode says, or when it is old. */
+static bool audit_prune_may_go(const struct audit_prune *p, const char *name)
+{
+	AUTO_CLOSE int fd = openat(dirfd(p->stream), name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
+	bool old;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return false;
+	old = audit_prune_is_old(p, st.st_mtime);
+	if (!old && !audit_prune_is_above(p))
 		return false;
 	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
 }
 
-/* Remove @log if it is out of bounds. */
-static bool audit_prune_remove(struct audit_prune *p, const struct audit_prune_log *log)
+static bool audit_prune_is_gone(const struct audit_prune *p, const char *name)
 {
-	const struct audit_prune_bounds *b = &p->bounds;
-	bool old = b->keep_seconds && time(NULL) - log->written > b->keep_seconds;
-	bool above = b->total_bytes && p->total > b->total_bytes;
-	int dir = dirfd(p->stream);
+	struct stat st;
 
-	if ((!old && !above) || !audit_prune_may_go(dir, log->name, old) ||
-	    unlinkat(dir, log->name, 0))
-		return false;
-	p->total -= log->size;
-	return true;
+	return fstatat(dirfd(p->stream), name, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
 }
 
 static void audit_prune_take_out(struct audit_prune *p, const char *name)
@@ -163,25 +167,45 @@ static void audit_prune_take_out(struct audit_prune *p, const char *name)
 	}
 }
 
-bool audit_prune_step(struct audit_prune *p, struct audit_prune_found *found)
+/* Remove @log if it is out of bounds. Returns whether it is gone: another process may have removed
+ * it since it was seen, or have written it. */
+static bool audit_prune_remove(struct audit_prune *p, struct audit_prune_log *log,
+			       struct audit_prune_found *found)
 {
-	int removals = 0;
-
-	if (!p->next && audit_prune_look(p))
-		return true;
-	for (; p->next < p->oldest_count && removals < REMOVALS_STEP; p->next++) {
-		const struct audit_prune_log *log = &p->oldest[p->next];
-
-		if (!audit_prune_remove(p, log))
-			continue;
-		removals++;
+	if (!audit_prune_is_old(p, log->written) && !audit_prune_is_above(p))
+		return false;
+	if (audit_prune_may_go(p, log->name) && !unlinkat(dirfd(p->stream), log->name, 0)) {
 		found->removed++;
 		strcpy(found->last, log->name);
-		audit_prune_take_out(p, log->name);
+	} else if (!audit_prune_is_gone(p, log->name)) {
+		return false;
 	}
-	if (p->next < p->oldest_count)
-		return true;
+	p->total -= log->size;
+	audit_prune_take_out(p, log->name);
+	log->name[0] = '\0';
+	return true;
+}
+
+/* When some of the newest were removed, others are the newest. */
+static void audit_prune_list(struct audit_prune *p, struct audit_prune_found *found)
+{
+	for (size_t i = 0; i < p->oldest_count; i++)
+		if (p->oldest[i].name[0])
+			audit_prune_note_new(p, p->oldest[i].name);
 	memcpy(found->beside, p->newest, sizeof(found->beside));
 	found->beside_count = p->newest_count;
+}
+
+bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune_found *found)
+{
+	int gone = 0;
+
+	if (!p->next && audit_prune_look(p, own))
+		return true;
+	for (; p->next < p->oldest_count && gone < REMOVALS_STEP; p->next++)
+		gone += audit_prune_remove(p, &p->oldest[p->next], found);
+	if (p->next < p->oldest_count)
+		return true;
+	audit_prune_list(p, found);
 	return false;
 }

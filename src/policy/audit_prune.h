@@ -36,14 +36,12 @@ struct audit_prune_found {
 
 struct audit_prune;
 
-/* Begin a look into the directory @path. @own is the name of the caller's log, which stays and is
- * not listed. NULL: it cannot be read. */
-struct audit_prune *audit_prune_new(const char *path, const char *own,
-				    const struct audit_prune_bounds *bounds);
+/* Begin a look into the directory @path. NULL: it cannot be read. */
+struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_bounds *bounds);
 void audit_prune_free(struct audit_prune *p); /* also NULL */
 
-/* Look at 32 logs more or, when all were seen, remove up to 8. Adds to @found. Returns whether
- * there is more to do. */
-bool audit_prune_step(struct audit_prune *p, struct audit_prune_found *found);
+/* Look at 32 logs more or, when all were seen, remove up to 8. @own is the name of the caller's log
+ * by now, which stays and is not listed. Adds to @found. Returns whether there is more to do. */
+bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune_found *found);
 
 #endif

@@ -1,0 +1,144 @@
+/* What other processes do to the directory of logs between the steps of a look. */
+#include "unit.h"
+
+#include <time.h>
+
+#include "scratch.h"
+
+#include "policy/audit_prune.h"
+
+#define DAY 86400
+#define LOGS 30 /* with "." and ".." what one step looks at: the next one removes */
+
+static void name_of(int n, char name[AUDIT_DIR_NAME_MAX])
+{
+	snprintf(name, AUDIT_DIR_NAME_MAX, "20200101T0000%02dZ-%016x.jsonl", n, n);
+}
+
+/* As of a log that was last written @days ago. */
+static void age(struct scratch *s, int n, int days)
+{
+	struct timespec then = { .tv_sec = time(NULL) - (time_t)days * DAY };
+	char name[AUDIT_DIR_NAME_MAX];
+
+	name_of(n, name);
+	assert_int_equal(utimensat(AT_FDCWD, scratch_path(s, name),
+				   (struct timespec[]){ then, then }, 0), 0);
+}
+
+static void make_logs(struct scratch *s, int count)
+{
+	char name[AUDIT_DIR_NAME_MAX];
+
+	scratch_init(s);
+	for (int n = 0; n < count; n++) {
+		name_of(n, name);
+		scratch_file(s, name, "0123456789", 0600);
+		age(s, n, 9);
+	}
+}
+
+static bool is_there(struct scratch *s, int n)
+{
+	char name[AUDIT_DIR_NAME_MAX];
+
+	name_of(n, name);
+	return !access(scratch_path(s, name), F_OK);
+}
+
+static struct audit_prune *look_at_all(struct scratch *s, const struct audit_prune_bounds *bounds,
+				       struct audit_prune_found *found)
+{
+	struct audit_prune *p = audit_prune_new(s->dir, bounds);
+
+	assert_non_null(p);
+	assert_true(audit_prune_step(p, "", found));
+	assert_int_equal(found->removed, 0);
+	return p;
+}
+
+static void finish(struct audit_prune *p, const char *own, struct audit_prune_found *found)
+{
+	while (audit_prune_step(p, own, found))
+		;
+	audit_prune_free(p);
+}
+
+static void expect_beside(const struct audit_prune_found *found, size_t at, int n)
+{
+	char name[AUDIT_DIR_NAME_MAX];
+
+	name_of(n, name);
+	assert_true(at < found->beside_count);
+	assert_string_equal(found->beside[at], name);
+}
+
+static void test_prune_written_meanwhile(void **state)
+{
+	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
+	struct audit_prune_found found = { 0 };
+	struct audit_prune *p;
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, LOGS);
+	p = look_at_all(&s, &bounds, &found);
+	age(&s, 3, 0);
+	finish(p, "", &found);
+	assert_int_equal(found.removed, LOGS - 1);
+	assert_true(is_there(&s, 3));
+	expect_beside(&found, 0, 3);
+	scratch_release(&s);
+}
+
+static void test_prune_removed_meanwhile(void **state)
+{
+	const struct audit_prune_bounds bounds = { .total_bytes = 10 * (LOGS - 5) };
+	struct audit_prune_found first = { 0 }, second = { 0 };
+	struct audit_prune *p, *q;
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, LOGS);
+	p = look_at_all(&s, &bounds, &first);
+	q = look_at_all(&s, &bounds, &second);
+	finish(p, "", &first);
+	assert_int_equal(first.removed, 5);
+	finish(q, "", &second);
+	assert_int_equal(second.removed, 0);
+	assert_true(is_there(&s, 5));
+	scratch_release(&s);
+}
+
+/* The newest go, and logs in use stay: these are the newest then. */
+static void test_prune_newest(void **state)
+{
+	const struct audit_prune_bounds bounds = { .total_bytes = 1 };
+	struct audit_prune_found found = { 0 };
+	char name[AUDIT_DIR_NAME_MAX];
+	struct scratch s;
+	int fd;
+
+	(void)state;
+	make_logs(&s, LOGS);
+	name_of(2, name);
+	fd = open(scratch_path(&s, name), O_WRONLY | O_CLOEXEC);
+	audit_dir_hold(fd);
+	finish(look_at_all(&s, &bounds, &found), "", &found);
+	assert_int_equal(found.removed, LOGS - 1);
+	assert_int_equal(found.beside_count, 1);
+	expect_beside(&found, 0, 2);
+	close(fd);
+	scratch_release(&s);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prune_written_meanwhile),
+		cmocka_unit_test(test_prune_removed_meanwhile),
+		cmocka_unit_test(test_prune_newest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
