@@ -555,19 +555,23 @@ static void audit_check_file(struct audit *a)
 /*
  * Once for each file: remove old logs, and see which others there are, because one that is missing
  * later is missed where it is named. Not before an attempt, whose run would wait for it. A server
- * goes on with each end of a run, until its own (@last); `procpen run` has nobody wait.
+ * goes on with each end of a run, until its own (@last); `procpen run` has nobody wait. A look goes
+ * on when the file turns: with small files and many logs none would come to its end.
  */
 static void audit_look_around(struct audit *a, bool last)
 {
-	if (a->prune_due) {
-		audit_end_look(a);
-		a->prune = audit_prune_new(a->file.dir, &a->bounds);
-		a->prune_due = false;
-	}
-	while (a->prune && audit_prune_step(a->prune, audit_file_name(&a->file), &a->found))
-		if (a->serves && !last)
-			return;
-	audit_end_look(a);
+	bool more;
+
+	do {
+		if (!a->prune && a->prune_due) {
+			a->prune = audit_prune_new(a->file.dir, &a->bounds);
+			a->prune_due = false;
+		}
+		more = a->prune &&
+		       audit_prune_step(a->prune, audit_file_name(&a->file), &a->found);
+		if (!more)
+			audit_end_look(a);
+	} while ((more || a->prune_due) && (last || !a->serves));
 }
 
 bool audit_has_moved(struct audit *a)

@@ -244,6 +244,29 @@ def test_a_look_begun_goes_on_with_each_end():
     check(len(found) > 1, "all at once")
 
 
+@suite.test()
+def test_a_look_goes_on_when_the_file_turns():
+    """With small files and many logs: old ones go while the server works, and it lists no file of its own
+    that it writes."""
+    place = Place()
+    os.makedirs(place.folder, 0o700)
+    old = ["20200101T00%02d%02dZ-%016x.jsonl" % (n // 60, n % 60, n) for n in range(1200)]
+    for name in old:
+        with open(place.path(name), "w") as f:
+            f.write("{}\n")
+        age(place, name, 91 * DAY)
+    server = Server("--state-dir", place.state, "--set", "audit.file_bytes=16384")
+    for _ in range(100):
+        server.run("true")
+    server.ping()  # the last end is on record
+    check(len(place.names()) < 1200, "none of 1200 old files is gone after 100 runs")
+    server.stop()
+    mine = [n for n in place.names() if n not in old]
+    check(len(mine) > 3, "files: %s" % mine)
+    wrong = [n for n in mine for r in map(json.loads, place.log(n).splitlines()) if n in r.get("beside", ())]
+    equal(wrong, [], "files that name themselves")
+
+
 @of_one_day
 def test_the_wait_for_the_lock_ends():
     """Nothing starts unrecorded, and nothing waits for ever."""
