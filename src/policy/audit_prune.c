@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define OLDEST_MAX 256
 #define LOOKS_STEP 32   /* 50 us, or some milliseconds when the disk must be read */
@@ -80,6 +81,8 @@ static void audit_prune_note_new(struct audit_prune *p, const char *name)
 {
 	size_t at = p->newest_count;
 
+	if (!utf8_valid(name, strlen(name)))
+		return; /* no line can name it */
 	while (at && audit_dir_compare(name, p->newest[at - 1]) > 0)
 		at--;
 	if (at == AUDIT_PRUNE_BESIDE_MAX || (at && !strcmp(name, p->newest[at - 1])))
@@ -92,17 +95,16 @@ static void audit_prune_note_new(struct audit_prune *p, const char *name)
 
 static void audit_prune_look_at(struct audit_prune *p, const char *name, bool own)
 {
-	bool regular;
 	struct stat st;
 
-	regular = !fstatat(dirfd(p->stream), name, &st, AT_SYMLINK_NOFOLLOW) &&
-		  S_ISREG(st.st_mode);
-	if (regular)
-		p->total += st.st_size;
-	if (regular && !own)
-		audit_prune_note_old(p, name, &st);
-	if (!own)
-		audit_prune_note_new(p, name);
+	/* Gone, or not a log: readdir(3) keeps names for longer than a step. */
+	if (fstatat(dirfd(p->stream), name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return;
+	p->total += st.st_size;
+	if (own)
+		return;
+	audit_prune_note_old(p, name, &st);
+	audit_prune_note_new(p, name);
 }
 
 /* Returns whether there are more. */

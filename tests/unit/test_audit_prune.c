@@ -1,6 +1,7 @@
 /* What other processes do to the directory of logs between the steps of a look. */
 #include "unit.h"
 
+#include <dirent.h>
 #include <time.h>
 
 #include "scratch.h"
@@ -31,7 +32,7 @@ static void make_logs(struct scratch *s, int count)
 	char name[AUDIT_DIR_NAME_MAX];
 
 	scratch_init(s);
-	for (int n = 0; n < count; n++) {
+	for (int n = count; n-- > 0;) { /* tmpfs lists what came last first */
 		name_of(n, name);
 		scratch_file(s, name, "0123456789", 0600);
 		age(s, n, 9);
@@ -110,6 +111,59 @@ static void test_prune_removed_meanwhile(void **state)
 	scratch_release(&s);
 }
 
+/* What is gone when its turn comes is not listed, though readdir(3) still has the name. */
+static void test_prune_gone_before_seen(void **state)
+{
+	const struct audit_prune_bounds none = { 0 };
+	struct audit_prune_found found = { 0 };
+	char seen[32][256], name[AUDIT_DIR_NAME_MAX];
+	struct audit_prune *p;
+	struct scratch s;
+	size_t in = 0;
+	DIR *d;
+
+	(void)state;
+	make_logs(&s, 60);
+	d = opendir(s.dir);
+	assert_non_null(d);
+	for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+		snprintf(seen[i], sizeof(seen[i]), "%s", readdir(d)->d_name);
+	closedir(d);
+	p = look_at_all(&s, &none, &found);
+	for (int n = 0; n < 60; n++) {
+		name_of(n, name);
+		assert_int_equal(unlink(scratch_path(&s, name)), 0);
+	}
+	finish(p, "", &found);
+	for (size_t b = 0; b < found.beside_count; b++)
+		for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+			in += !strcmp(found.beside[b], seen[i]);
+	assert_int_equal(in, found.beside_count);
+	scratch_release(&s);
+}
+
+/* A line of the log names only what can be a log, and what it can name. */
+static void test_prune_other_files(void **state)
+{
+	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
+	struct audit_prune_found found = { 0 };
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, 1);
+	scratch_mkdir(&s, "z1.jsonl");
+	assert_int_equal(mkfifo(scratch_path(&s, "z2.jsonl"), 0600), 0);
+	assert_int_equal(symlink("z5.jsonl", scratch_path(&s, "z3.jsonl")), 0);
+	scratch_file(&s, "z4\xff.jsonl", "x", 0600);
+	scratch_file(&s, "z5.jsonl", "x", 0600);
+	scratch_file(&s, "z6.jsonl", "x", 0600);
+	finish(audit_prune_new(s.dir, &bounds), "z6.jsonl", &found);
+	assert_int_equal(found.removed, 1);
+	assert_int_equal(found.beside_count, 1);
+	assert_string_equal(found.beside[0], "z5.jsonl");
+	scratch_release(&s);
+}
+
 /* The newest go, and logs in use stay: these are the newest then. */
 static void test_prune_newest(void **state)
 {
@@ -137,7 +191,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prune_written_meanwhile),
 		cmocka_unit_test(test_prune_removed_meanwhile),
+		cmocka_unit_test(test_prune_gone_before_seen),
 		cmocka_unit_test(test_prune_newest),
+		cmocka_unit_test(test_prune_other_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
