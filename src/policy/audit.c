@@ -546,7 +546,6 @@ static void audit_check_file(struct audit *a)
 
 	if (place == AUDIT_FILE_THERE)
 		return;
-	audit_end_look(a); /* it may be of another directory */
 	a->lost += place == AUDIT_FILE_REMOVED ? a->in_place : 0;
 	a->in_place = 0;
 	a->moved = true;

@@ -26,6 +26,7 @@ struct audit_prune_log {
 };
 
 struct audit_prune {
+	char *path;
 	DIR *stream;
 	struct audit_prune_bounds bounds;
 	int64_t total; /* bytes of all logs that are left */
@@ -47,6 +48,7 @@ struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_b
 		return NULL;
 	}
 	p = mem_zalloc(sizeof(*p));
+	p->path = mem_strdup(path);
 	p->stream = stream;
 	p->bounds = *bounds;
 	return p;
@@ -54,8 +56,10 @@ struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_b
 
 void audit_prune_free(struct audit_prune *p)
 {
-	if (p)
-		closedir(p->stream);
+	if (!p)
+		return;
+	closedir(p->stream);
+	free(p->path);
 	free(p);
 }
 
@@ -198,10 +202,21 @@ static void audit_prune_list(struct audit_prune *p, struct audit_prune_found *fo
 	found->beside_count = p->newest_count;
 }
 
+/* Is the directory no longer at its path? Then somebody may want it as it is. */
+static bool audit_prune_is_moved(const struct audit_prune *p)
+{
+	struct stat there, ours;
+
+	return stat(p->path, &there) || fstat(dirfd(p->stream), &ours) ||
+	       there.st_dev != ours.st_dev || there.st_ino != ours.st_ino;
+}
+
 bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune_found *found)
 {
 	int gone = 0;
 
+	if (audit_prune_is_moved(p))
+		return false;
 	if (!p->next && audit_prune_look(p, own))
 		return true;
 	for (; p->next < p->oldest_count && gone < REMOVALS_STEP; p->next++)

@@ -164,6 +164,29 @@ static void test_prune_other_files(void **state)
 	scratch_release(&s);
 }
 
+static void test_prune_moved_meanwhile(void **state)
+{
+	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
+	struct audit_prune_found found = { 0 };
+	char away[sizeof(((struct scratch *)NULL)->dir) + 8];
+	struct audit_prune *p;
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, LOGS);
+	p = look_at_all(&s, &bounds, &found);
+	snprintf(away, sizeof(away), "%s.away", s.dir);
+	assert_int_equal(rename(s.dir, away), 0);
+	assert_int_equal(mkdir(s.dir, 0700), 0);
+	finish(p, "", &found);
+	assert_int_equal(rmdir(s.dir), 0);
+	assert_int_equal(rename(away, s.dir), 0);
+	assert_int_equal(found.removed, 0);
+	assert_int_equal(found.beside_count, 0);
+	assert_true(is_there(&s, 0));
+	scratch_release(&s);
+}
+
 /* The newest go, and logs in use stay: these are the newest then. */
 static void test_prune_newest(void **state)
 {
@@ -192,6 +215,7 @@ int main(void)
 		cmocka_unit_test(test_prune_written_meanwhile),
 		cmocka_unit_test(test_prune_removed_meanwhile),
 		cmocka_unit_test(test_prune_gone_before_seen),
+		cmocka_unit_test(test_prune_moved_meanwhile),
 		cmocka_unit_test(test_prune_newest),
 		cmocka_unit_test(test_prune_other_files),
 	};
