@@ -65,15 +65,19 @@ static void cli_check_print_json(const struct command *command, size_t line,
 	buf_release(&out);
 }
 
-/* By the rules: "denied by rule site.prod (config.json:4): why". */
+/* "denied by rule site.prod (config.json:4): why", or by the tier as the audit log names it. */
 static void cli_check_print_ruling(const struct ruling *ruling)
 {
 	static const char *const words[] = { "allowed", "allowed, with a notice",
 					     "allowed after a confirmation", "denied" };
 	const struct rule *r = ruling->rule;
 
+	if (!r && ruling->tier < TIER_CONFIRM) {
+		puts("allowed");
+		return;
+	}
 	if (!r) {
-		puts(ruling->tier == TIER_DENY ? "denied by tier.deny" : "allowed");
+		printf("%s by tier.%s\n", words[ruling->tier], policy_tier_name(ruling->tier));
 		return;
 	}
 	printf("%s by rule %s (%s)", words[ruling->tier], r->id, r->origin);

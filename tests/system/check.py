@@ -170,6 +170,16 @@ def test_operator_setting():
 
 
 @suite.test()
+def test_the_tier():
+    for tier, status, wanted in (("notify", 0, "allowed"), ("deny", 1, "denied by tier.deny"),
+                                 ("confirm", 0, "allowed after a confirmation by tier.confirm")):
+        setting = ("--set", "tier.process.run=" + tier)
+        equal(run(*setting, "ls")[:2], (status, wanted + "\n"), tier)
+        equal(run(*setting, "--lines", input=b"ls\n")[:2], (status, "1: %s\n" % wanted),
+              tier + ", of a line")
+
+
+@suite.test()
 def test_it_only_judges():
     server = Server(start=False)
     mark = os.path.join(server.base, "mark")
