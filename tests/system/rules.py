@@ -154,7 +154,7 @@ def test_the_example_of_the_documentation():
     server = Server(start=False)
     path = os.path.join(server.base, "example.json")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(example)
+        f.write(example.lstrip("\n"))
     os.chmod(path, 0o600)
     equal(cli(server, "config", "validate", path), (0, path + ": valid\n", ""), "validate")
     status, out, _ = cli(server, "policy", "test", path)
