@@ -184,7 +184,10 @@ $(COMPLETIONS):
 	$(Q)cat $^ > $@
 
 docs: $(GEN_DOCS:%=$(B)/gen/%)
-	for page in $(GEN_DOCS); do cmp -s $(B)/gen/$$page docs/$$page || cp $(B)/gen/$$page docs; done
+	$(Q)for page in $(GEN_DOCS); do \
+		cmp -s $(B)/gen/$$page docs/$$page || \
+			{ echo "  COPY    docs/$$page"; cp $(B)/gen/$$page docs; } || exit; \
+	done
 
 # --- objects and programs -----------------------------------------------------
 
