@@ -20,6 +20,7 @@ CROSS = os.environ.get("CROSS", "")  # the compiler's name of another machine
 IDENTITY = json.loads((ROOT / "packaging" / "identity.json").read_text())
 SUMMARY = "Run shell commands for LLM agents, confined, bounded and on record"
 PROGRAM = STAGE / "usr" / "bin" / "procpen"
+DOC = STAGE / "usr" / "share" / "doc" / "procpen"
 # e_machine in the ELF header (elf.h): how the kernel, Debian, and both npm and Go call that machine.
 MACHINES = {62: ("x86_64", "amd64", "x64"), 183: ("aarch64", "arm64", "arm64")}
 PT_INTERP = 3

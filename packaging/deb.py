@@ -41,6 +41,7 @@ def files():
         found[name.replace(ZSH + "site-functions", ZSH + "vendor-completions")] = data
     doc = "usr/share/doc/procpen/"
     found[doc + "copyright"] = copyright_text(found.pop(doc + "LICENSE").decode())
+    found[doc + "README.md"] = found[doc + "README.md"].replace(b"(LICENSE)", b"(copyright)")
     found[doc + "THIRD-PARTY"] = libraries.notices()
     found[doc + "changelog.gz"] = common.compress(found.pop(doc + "CHANGELOG.md"))
     found[doc + "changelog.Debian.gz"] = common.compress(changelog().encode())

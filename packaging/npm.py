@@ -25,7 +25,7 @@ def description():
         "os": ["linux"],
         "cpu": [common.machine()[2]],
         "bin": {"procpen": "bin/procpen"},
-        "files": ["bin", "THIRD-PARTY.txt"],
+        "files": ["bin", "docs", "CHANGELOG.md", "SECURITY.md", "THIRD-PARTY.txt"],
     }
 
 
@@ -33,7 +33,7 @@ def make():
     members = [("package/package.json", 0o644, common.as_json(description()).encode()),
                ("package/bin/procpen", 0o755, common.PROGRAM.read_bytes()),
                ("package/THIRD-PARTY.txt", 0o644, libraries.notices().encode())]
-    members += [("package/" + page, 0o644, (common.ROOT / page).read_bytes())
-                for page in ("README.md", "LICENSE")]
+    members += [("package/%s" % page.relative_to(common.DOC), 0o644, page.read_bytes())
+                for page in sorted(common.DOC.rglob("*")) if page.is_file()]
     common.write("%s-%s.tgz" % (name().lstrip("@").replace("/", "-"), common.version()),
                  common.compress(common.tar(members)))

@@ -2,7 +2,7 @@
 """`make deb`: the package on a fresh Debian."""
 import gzip
 
-from rig import check, command, debian_root, equal, made, need
+from rig import check, command, debian_root, equal, links_hold, made, need, scratch
 from suite import Suite
 
 suite = Suite()
@@ -15,6 +15,15 @@ def test_lintian_has_nothing_to_say():
     need("dpkg-deb", "lintian")
     package, = made("deb")
     equal(command("lintian", "--allow-root", "--fail-on", "error,warning", package), "", "lintian")
+
+
+@suite.test(900)
+def test_links_between_pages_hold():
+    need("dpkg-deb")
+    package, = made("deb")
+    with scratch() as folder:
+        command("dpkg-deb", "-x", package, folder)
+        links_hold(folder)
 
 
 @suite.test(900)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from rig import REQUEST, WAIT, check, command, equal, made, need, scratch
+from rig import REQUEST, WAIT, check, command, equal, links_hold, made, need, scratch
 from suite import Suite
 
 suite = Suite()
@@ -53,6 +53,13 @@ def test_npm_would_publish_just_these_files():
         equal(sorted("package/" + f["path"] for f in told["files"]), sorted(listed), "files")
         described = json.loads((folder / "package" / "package.json").read_text())
         check("scripts" not in described and "dependencies" not in described, str(described))
+
+
+@suite.test()
+def test_links_between_pages_hold():
+    with scratch() as folder:
+        command("tar", "-xzf", tarball(), "-C", folder)
+        links_hold(folder)
 
 
 @suite.test()

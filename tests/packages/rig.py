@@ -51,6 +51,15 @@ def outputs(text, cwd=ROOT):
     return [Path(cwd) / path for path in re.findall(r"^  PACKAGE (.+)$", text, re.M)]
 
 
+def links_hold(folder):
+    """Each link from a page below @folder to another file leads to one that is there."""
+    pages = list(folder.rglob("*.md"))
+    check(pages, "no page below %s" % folder)
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text(encoding="utf-8")):
+            check((page.parent / link).exists(), "%s: %s" % (page.relative_to(folder), link))
+
+
 @contextlib.contextmanager
 def scratch():
     folder = Path(tempfile.mkdtemp(prefix="procpen-packages-"))
