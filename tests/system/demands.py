@@ -36,6 +36,8 @@ class Place:
     """A workspace with a secret in it, and beside it, of the user who will work there."""
 
     def __init__(self, user=0):
+        if user and os.geteuid() != 0:
+            raise Skip("only root can become another user")
         self.user = user
         self.base = tempfile.mkdtemp(prefix="procpen-demands-", dir="/var/tmp")
         for name in ("workspace", "home", "outside"):

@@ -96,7 +96,8 @@ class Place:
                                                "scripts": {"start": saver("npm")}}))
         for folder, _, names in os.walk(self.base):
             for path in [folder] + [os.path.join(folder, n) for n in names]:
-                os.chown(path, user, user)
+                if user:
+                    os.chown(path, user, user)
         wrapper = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
                    "--"] if user else []
         self.server = Server(*options, *more, base=self.base, wrapper=wrapper,
