@@ -74,7 +74,7 @@ class Place:
 
     def records(self):
         found = []
-        for name in sorted(glob.glob(self.state + "/audit/*")):
+        for name in sorted(glob.glob(self.state + "/audit/*.jsonl")):
             with open(name, encoding="utf-8") as f:
                 found += [json.loads(line) for line in f]
         return found
@@ -282,7 +282,9 @@ def test_doctor_text():
             check("\n%s: %s\n" % (found["verdict"], found["summary"]) in out, "the verdict in " + out)
             for name in ("workspace", "state_directory", "shell", "environment"):
                 check(found[name] in out, "%s in %s" % (name, out))
-            check(out.count("\n") <= 32, "%d lines" % out.count("\n"))
+            # An ordinary user mostly lacks control groups, too.
+            limit = 32 if os.geteuid() == 0 else 35
+            check(out.count("\n") <= limit, "%d lines" % out.count("\n"))
             check("parameter" not in out and "agent.session" not in out, out)
 
 

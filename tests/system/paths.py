@@ -64,7 +64,8 @@ class Repository(Place):
             found[folder] = os.stat(folder).st_mode
             for name in names:
                 path = os.path.join(folder, name)
-                with open(os.devnull if os.path.islink(path) else path, encoding="utf-8") as f:
+                shut = os.path.islink(path) or not os.access(path, os.R_OK)
+                with open(os.devnull if shut else path, encoding="utf-8") as f:
                     found[path] = (os.lstat(path).st_mode, f.read())
         return found
 
