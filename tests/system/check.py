@@ -2,9 +2,10 @@
 """procpen check: its forms, its exit status, and that it does nothing but judge."""
 import json
 import os
+import random
 import subprocess
 
-from client import WAIT, Server, check, equal, server_path
+from client import STRESS, WAIT, Failure, Server, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -177,6 +178,37 @@ def test_the_tier():
         equal(run(*setting, "ls")[:2], (status, wanted + "\n"), tier)
         equal(run(*setting, "--lines", input=b"ls\n")[:2], (status, "1: %s\n" % wanted),
               tier + ", of a line")
+
+
+PIECES = """q{ } %w[ ] " ' ` $( ) (( )) <<E E { } ; | && =~ s/a/b/ tr/a/b/ qq( %q< > # // /* */ \"\"\" ${ [[ ]]
+case in esac if then fi do done for while function \\ $" $' % q y/ @ => -> :: 0x f"{ <( >( * ? ~ x a=b
+""".split() + ["\n"]
+AROUND = ("%s", "perl -e '%s'", "ruby -e '%s'", "awk '%s' f", "sed -e '%s' f", "eval \"%s\"",
+          "python3 - <<'EOF'\n%s\nEOF\n", "node <<'EOF'\n%s\nEOF\n", "bash <<'EOF'\n%s\nEOF\n")
+
+
+def long_text(chance):
+    """Up to 128 KiB of pieces that open and close something: a few again and again, or all mixed, and
+    some behind what no table has room for."""
+    size = chance.choice((20000, 60000, 120000))
+    unit = chance.choice((" ", "\n", "")).join(chance.choices(PIECES, k=chance.choice((1, 2, 5, 20000))))
+    text = (unit + chance.choice((" ", ";", "\n"))) * (size // len(unit) + 1)
+    text = text[:size] + " ".join(chance.choices(PIECES, k=100))
+    around = chance.choice(AROUND)
+    return around % (text.replace("'", "") if "'%s'" in around else text)
+
+
+@suite.test()
+def test_long_texts_come_to_an_end():
+    """Reading one goes on behind what the reader has no room for, whatever stands there."""
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    for number in range(2000 if STRESS else 60):
+        try:
+            status, _, err = run("-", input=long_text(chance).encode())
+        except subprocess.TimeoutExpired as e:
+            raise Failure("seed %d, text %d: no verdict" % (seed, number)) from e
+        check(status in (0, 1) and not err, "seed %d, text %d: %s %s" % (seed, number, status, err))
 
 
 @suite.test()
