@@ -141,7 +141,9 @@ static void test_tree_kill_takes_every_escapee(void **state)
 		assert_true(children_gone(&pids[i])); /* when it says empty, not later */
 	assert_true(WIFSIGNALED(r.exited.value));
 	assert_int_equal(WTERMSIG(r.exited.value), SIGKILL);
-	assert_true(r.empty.live >= 3);
+	/* On a busy machine all of the tree is killed before its parents have died, and each of the
+	 * two that wait may still collect a child that has. */
+	assert_true(r.empty.live >= 1);
 }
 
 /* Processes that ignore every signal that can be ignored, and fork while they are killed. */
