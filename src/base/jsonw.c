@@ -35,18 +35,22 @@ static void jsonw_write_key(struct buf *out, const char *key)
 	buf_commit(out, len + 3);
 }
 
+static void jsonw_separate(struct jsonw *w)
+{
+	bool *need_comma = &w->need_comma[w->depth - 1];
+
+	if (*need_comma)
+		buf_addc(w->out, ',');
+	*need_comma = true;
+}
+
 /* Write what comes before a value: a comma, and its key. */
 static void jsonw_before_value(struct jsonw *w, const char *key)
 {
-	int top = w->depth - 1;
-
 	BUG_IF(w->in_string);
-	BUG_IF((key != NULL) != (top >= 0 && w->closer[top] == '}'));
-	if (top >= 0) {
-		if (w->need_comma[top])
-			buf_addc(w->out, ',');
-		w->need_comma[top] = true;
-	}
+	BUG_IF((key != NULL) != (w->depth && w->closer[w->depth - 1] == '}'));
+	if (w->depth)
+		jsonw_separate(w);
 	if (key)
 		jsonw_write_key(w->out, key);
 }
@@ -312,6 +316,16 @@ void jsonw_json(struct jsonw *w, const char *key, const json_t *value)
 	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
 	json_dump_callback(value, jsonw_dump_piece, w->out, JSON_COMPACT | JSON_ENCODE_ANY);
 	jsonw_end_value(w);
+}
+
+void jsonw_members(struct jsonw *w, const struct buf *json)
+{
+	BUG_IF(w->in_string || w->outline || !w->depth || w->closer[w->depth - 1] != '}');
+	BUG_IF(json->len < 2);
+	if (json->len == 2)
+		return;
+	jsonw_separate(w);
+	buf_add(w->out, json->data + 1, json->len - 2);
 }
 
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len)

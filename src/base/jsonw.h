@@ -57,6 +57,10 @@ void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len);
 void jsonw_take(struct jsonw *w, const char *key, struct buf *json); /* see buf_take() */
 void jsonw_json(struct jsonw *w, const char *key, const json_t *value); /* compact dump */
 
+/* Write the members of the object @json, a complete JSON text, as members of the open object. Not
+ * with an outline. */
+void jsonw_members(struct jsonw *w, const struct buf *json);
+
 /*
  * A string in pieces: open, any number of jsonw_piece(), close. The caller cuts between characters
  * (utf8_cut, utf8_partial_tail); any ill-formed sequence in a piece becomes U+FFFD.

@@ -565,20 +565,45 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 	return bad;
 }
 
-json_t *schema_default(const struct schema *s, const char *name)
+/* The field @name, if it has a default; else NULL. */
+static const struct schema_field *schema_find_default(const struct schema *s, const char *name)
 {
 	const struct schema_field *f = s->fields;
 
 	while (f->name && strcmp(f->name, name))
 		f++;
-	return f->name && f->default_json ? schema_new_default(f) : NULL;
+	return f->name && f->default_json ? f : NULL;
+}
+
+json_t *schema_default(const struct schema *s, const char *name)
+{
+	const struct schema_field *f = schema_find_default(s, name);
+
+	return f ? schema_new_default(f) : NULL;
+}
+
+/* As schema_new_default() reads it. */
+static bool schema_equals_default(const struct schema_field *f, const json_t *value)
+{
+	const char *text = f->default_json;
+	size_t len = strlen(text);
+
+	switch (*text) {
+	case '"':
+		return json_is_string(value) && json_string_length(value) == len - 2 &&
+		       !memcmp(json_string_value(value), text + 1, len - 2);
+	case 'f':
+	case 't':
+		return json_is_boolean(value) && json_is_true(value) == (*text == 't');
+	default:
+		return json_is_integer(value) &&
+		       json_integer_value(value) == strtoll(text, NULL, 10);
+	}
 }
 
 bool schema_is_default(const struct schema *s, const char *name, const json_t *value)
 {
-	json_t *usual = schema_default(s, name);
-	bool same = json_equal(usual, value);
+	const struct schema_field *f = schema_find_default(s, name);
 
-	json_decref(usual);
-	return same;
+	return f && schema_equals_default(f, value);
 }

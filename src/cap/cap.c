@@ -243,24 +243,38 @@ static void cap_queue(struct req *r, const char *rule, starts_fn fn)
 		fn(r, rule);
 }
 
-/* The notice or question for the host (cap/notice.h). What the human is to know of a start: where
- * it can write depends on the layers that work here, so the sandbox is prepared for that. */
-static json_t *cap_new_notice(const struct cap_call *call, bool question)
+/* What the human is to know of @call before an answer, with the @files that one for the session
+ * binds. Where a start can write depends on the layers that work here, so the sandbox is prepared
+ * for that. */
+static void cap_write_question(struct jsonw *w, const struct cap_call *call, const json_t *files)
+{
+	if (call->row->flags & CAP_STARTS)
+		judge_write_reach(w, call->c, call->r->params, call->event.user);
+	grant_write_offer(w, call, files);
+}
+
+/* Write the notice (cap/notice.h) for the host, an object, or the @question, with @files. */
+static void cap_write_notice(struct buf *notice, const struct cap_call *call, bool question,
+			     const json_t *files)
 {
 	const struct proc *target = cap_target(call);
 	struct blocklist_input shown = call->judge;
-	json_t *notice;
+	struct jsonw w;
+	bool cut;
 
 	shown.stdin_len += call->stdin_held;
-	notice = notice_new(call->r, &call->event, &shown, call->row->input,
-			    target ? target->command : NULL, question);
+	jsonw_init(&w, notice);
+	jsonw_object(&w, NULL);
+	cut = notice_write(&w, call->r, &call->event, &shown, call->row->input,
+			   target ? target->command : NULL, question);
 	if (call->ruling.rule)
-		judge_add_rule(notice, &call->ruling);
-	if (question && call->row->flags & CAP_STARTS)
-		judge_add_reach(notice, call->c, call->r->params, call->event.user);
-	if (!question && call->grant.number)
-		json_object_set_new(notice, "grant", json_integer(call->grant.number));
-	return notice;
+		cut |= judge_write_rule(&w, &call->ruling);
+	if (question)
+		cap_write_question(&w, call, files);
+	else if (call->grant.number)
+		jsonw_int(&w, "grant", call->grant.number);
+	jsonw_bool(&w, "truncated", cut);
+	jsonw_end_object(&w);
 }
 
 /* Log the call on stderr. */
@@ -281,16 +295,17 @@ static void cap_notify(struct cap_call *call)
 {
 	const struct dialect *d = call->r->dialect;
 	char allowed[RULE_ID_MAX + 48];
-	json_t *notice;
+	struct buf notice;
 
 	snprintf(allowed, sizeof(allowed), "grant %u (rule %s) allows", call->grant.number,
 		 cap_rule(call, "tier.confirm"));
 	cap_log_call(call, call->grant.number ? allowed : "notify");
 	if (!d->notify)
 		return;
-	notice = cap_new_notice(call, false);
-	d->notify(call->r, notice);
-	json_decref(notice);
+	buf_init(&notice, SIZE_MAX / 2);
+	cap_write_notice(&notice, call, false, NULL);
+	d->notify(call->r, &notice);
+	buf_release(&notice);
 }
 
 static void cap_hint_change(const struct cap_call *call, struct err *e)
@@ -380,7 +395,7 @@ static void cap_give_up_question(void *call, struct req *r)
 }
 
 /* Answer with the question; the client calls again with the human's answer. */
-static void cap_answer_with_question(struct cap_call *call, json_t *notice)
+static void cap_answer_with_question(struct cap_call *call, const struct buf *notice)
 {
 	struct req *r = call->r;
 
@@ -396,22 +411,22 @@ static void cap_ask_human(struct cap_call *call, json_t *files)
 	struct req *r = call->r;
 	int deadline_ms = (int)config_int(call->c->config, CONFIG_CONFIRM_TIMEOUT_MS);
 	enum req_asked asked = REQ_CANNOT_ASK;
-	json_t *notice;
+	struct buf notice;
 
 	cap_log_call(call, "confirm");
-	notice = cap_new_notice(call, true);
-	grant_add_offer(notice, call, files);
+	buf_init(&notice, SIZE_MAX / 2);
+	cap_write_notice(&notice, call, true, files);
 	r->on_cancel = cap_on_cancel_question;
 	r->answer_now = cap_give_up_question;
 	r->on_confirmed = cap_on_confirmed;
 	r->on_cancel_ctx = r->answer_now_ctx = r->on_confirmed_ctx = call;
 	if (r->dialect->confirm)
-		asked = r->dialect->confirm(r, notice, deadline_ms);
+		asked = r->dialect->confirm(r, &notice, deadline_ms);
 	if (asked == REQ_ASK_BY_ANSWER)
-		cap_answer_with_question(call, notice);
+		cap_answer_with_question(call, &notice);
 	else if (asked == REQ_CANNOT_ASK)
 		cap_deny_unasked(call);
-	json_decref(notice);
+	buf_release(&notice);
 }
 
 /* Is a human asked about @call, because no grant allows it? */

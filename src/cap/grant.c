@@ -118,14 +118,14 @@ void grant_remember(struct cap_call *call, enum req_remember wish)
 		   "(rule %s)", call->event.grant, call->row->name, call->r->id, rule);
 }
 
-void grant_add_offer(json_t *notice, const struct cap_call *call, json_t *files)
+void grant_write_offer(struct jsonw *w, const struct cap_call *call, const json_t *files)
 {
 	char hex[2 * HMAC_SIZE + 1];
 
 	if (call->grant.lacks)
 		return;
 	hmac_hex(call->grant.digest, sizeof(call->grant.digest), hex);
-	json_object_set_new(notice, "remember", json_string(hex));
+	jsonw_str(w, "remember", hex);
 	if (json_array_size(files))
-		json_object_set(notice, "scripts", files);
+		jsonw_json(w, "scripts", files);
 }

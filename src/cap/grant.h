@@ -24,7 +24,7 @@ json_t *grant_read(struct cap_call *call);
  * not. */
 void grant_remember(struct cap_call *call, enum req_remember wish);
 
-/* Add to the question @notice (cap/notice.h) that its answer can be remembered, with @files. */
-void grant_add_offer(json_t *notice, const struct cap_call *call, json_t *files);
+/* Write members of the question (cap/notice.h): that its answer can be remembered, with @files. */
+void grant_write_offer(struct jsonw *w, const struct cap_call *call, const json_t *files);
 
 #endif

@@ -116,72 +116,77 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 		err_detail(e, "pack", json_string(ruling->pack));
 }
 
-static json_t *judge_new_rule(const struct rule *r, const char *pack)
+static void judge_write_rule_members(struct jsonw *w, const struct rule *r, const char *pack)
 {
-	json_t *rule = json_object();
-
-	json_object_set_new(rule, "id", json_string(r->id));
+	jsonw_str(w, "id", r->id);
 	if (pack)
-		json_object_set_new(rule, "pack", json_string(pack));
+		jsonw_str(w, "pack", pack);
 	if (r->reason)
-		json_object_set_new(rule, "reason", json_string(r->reason));
-	return rule;
+		jsonw_str(w, "reason", r->reason);
 }
 
-void judge_add_rule(json_t *notice, const struct ruling *ruling)
+bool judge_write_rule(struct jsonw *w, const struct ruling *ruling)
 {
-	json_t *rule = judge_new_rule(ruling->rule, ruling->pack), *also = json_array();
-
-	for (unsigned i = 0; i < ruling->also_count && i < RULING_ALSO_MAX; i++)
-		json_array_append_new(also, judge_new_rule(ruling->also[i].rule,
-							   ruling->also[i].pack));
-	json_object_set_new(rule, "command", json_string(ruling->shown));
-	json_object_set_new(notice, "rule", rule);
-	if (json_array_size(also))
-		json_object_set(notice, "also_rules", also);
-	if (ruling->also_count > RULING_ALSO_MAX)
-		json_object_set_new(notice, "truncated", json_true());
-	json_decref(also);
+	jsonw_object(w, "rule");
+	judge_write_rule_members(w, ruling->rule, ruling->pack);
+	jsonw_str(w, "command", ruling->shown);
+	jsonw_end_object(w);
+	if (!ruling->also_count)
+		return false;
+	jsonw_array(w, "also_rules");
+	for (unsigned i = 0; i < ruling->also_count && i < RULING_ALSO_MAX; i++) {
+		jsonw_object(w, NULL);
+		judge_write_rule_members(w, ruling->also[i].rule, ruling->also[i].pack);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	return ruling->also_count > RULING_ALSO_MAX;
 }
 
 /* @ports: none are all. */
-static void judge_add_ports(json_t *notice, char *const *ports)
+static void judge_write_ports(struct jsonw *w, char *const *ports)
 {
-	json_t *list = *ports ? json_array() : NULL;
-
+	if (!*ports)
+		return;
+	jsonw_array(w, "network_ports");
 	for (; *ports; ports++)
-		json_array_append_new(list, json_integer(strtol(*ports, NULL, 10)));
-	if (list)
-		json_object_set_new(notice, "network_ports", list);
+		jsonw_int(w, NULL, strtol(*ports, NULL, 10));
+	jsonw_end_array(w);
 }
 
 /* Its own temporary directory aside. */
-void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const char *user)
+static void judge_write_writable(struct jsonw *w, struct cap *c)
+{
+	char *const *more = config_names(c->config, CONFIG_SANDBOX_WRITABLE);
+
+	jsonw_array(w, "may_write");
+	if (judge_can_write(c, "/")) {
+		jsonw_str(w, NULL, "/");
+	} else {
+		for (const char *const *one = scope_directories(c->scope); *one; one++)
+			jsonw_str(w, NULL, *one);
+		for (char *const *one = more; *one; one++)
+			jsonw_str(w, NULL, *one);
+	}
+	jsonw_end_array(w);
+}
+
+void judge_write_reach(struct jsonw *w, struct cap *c, const json_t *params, const char *user)
 {
 	const char *profile = config_choice(c->config, CONFIG_SANDBOX_PROFILE);
 	bool strict = !strcmp(profile, "strict") ||
 		      !strcmp(json_get_str(params, "profile", "default"), "strict");
 	bool network = config_bool(c->config, CONFIG_SANDBOX_NETWORK) && !strict &&
 		       json_get_bool(params, "network", true);
-	char *const *more = config_names(c->config, CONFIG_SANDBOX_WRITABLE);
-	json_t *writable = json_array();
 
-	if (judge_can_write(c, "/")) {
-		json_array_append_new(writable, json_string("/"));
-	} else {
-		for (const char *const *one = scope_directories(c->scope); *one; one++)
-			json_array_append_new(writable, json_string(*one));
-		for (char *const *one = more; *one; one++)
-			json_array_append_new(writable, json_string(*one));
-	}
 	if (!user && !geteuid())
 		user = "root";
 	if (user)
-		json_object_set_new(notice, "user", json_string(user));
-	json_object_set_new(notice, "may_write", writable);
-	json_object_set_new(notice, "network", json_boolean(network));
+		jsonw_str(w, "user", user);
+	judge_write_writable(w, c);
+	jsonw_bool(w, "network", network);
 	if (network)
-		judge_add_ports(notice, config_names(c->config, CONFIG_SANDBOX_NETWORK));
+		judge_write_ports(w, config_names(c->config, CONFIG_SANDBOX_NETWORK));
 }
 
 /* Of a refusal that is no verdict of the blocklist. @reason: becomes a sentence. */

@@ -35,10 +35,12 @@ void judge_input(const struct cap *c, const struct judge_part *part, struct ruli
 /* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);
 
-/* Add to @notice (cap/notice.h) which rule decided, and what a run with @params can reach. @user:
- * that it changes to, or NULL. */
-void judge_add_rule(json_t *notice, const struct ruling *ruling);
-void judge_add_reach(json_t *notice, struct cap *c, const json_t *params, const char *user);
+/*
+ * Write members of a notice (cap/notice.h): which rule decided, and what a run with @params can
+ * reach. @user: that it changes to, or NULL. judge_write_rule() returns whether it left out rules.
+ */
+bool judge_write_rule(struct jsonw *w, const struct ruling *ruling);
+void judge_write_reach(struct jsonw *w, struct cap *c, const json_t *params, const char *user);
 
 /*
  * Would process.run refuse the environment of @params for @command, whatever it does? 0, or -1 with

@@ -15,74 +15,80 @@
 #define VALUE_MAX 1024 /* longest value of a variable or an option */
 #define LEFT_OUT " [...] "
 
-/* @text as a value. Repairs ill-formed UTF-8, which stdin and a path may have. */
-static json_t *notice_text_value(const char *text, size_t len)
-{
-	json_t *value = json_stringn(text, len);
-	struct buf repaired;
-	size_t used;
+/* The two ends that are shown of a text longer than @max. */
+struct notice_ends {
+	size_t head;      /* bytes */
+	const char *tail;
+	size_t tail_len;
+};
 
-	if (value)
-		return value;
-	buf_init(&repaired, 3 * len);
-	for (size_t at = 0; at < len; at += used) {
-		if (utf8_next(text + at, len - at, &used) == UTF8_VALID)
-			buf_add(&repaired, text + at, used);
-		else
-			buf_adds(&repaired, UTF8_REPLACEMENT);
+static struct notice_ends notice_cut(const char *text, size_t len, size_t max)
+{
+	size_t at = len - max / 2;
+
+	at += utf8_partial_head(text + at, len - at);
+	return (struct notice_ends){ .head = utf8_cut(text, len, max / 2), .tail = text + at,
+				     .tail_len = len - at };
+}
+
+/* Write @text, or its two ends when it is longer than @max; then sets *@cut. */
+static void notice_write_short(struct jsonw *w, const char *key, const char *text, size_t len,
+			       size_t max, bool *cut)
+{
+	struct notice_ends ends;
+
+	if (len <= max) {
+		jsonw_strn(w, key, text, len);
+		return;
 	}
-	value = json_stringn(repaired.data, repaired.len);
-	buf_release(&repaired);
-	return value;
-}
-
-/* @text, or its two ends when it is longer than @max; then sets *@cut. */
-static json_t *notice_short_text(const char *text, size_t len, size_t max, bool *cut)
-{
-	size_t head = utf8_cut(text, len, max / 2), tail;
-	struct buf ends;
-	json_t *value;
-
-	if (len <= max)
-		return notice_text_value(text, len);
 	*cut = true;
-	tail = len - max / 2;
-	tail += utf8_partial_head(text + tail, len - tail);
-	buf_init(&ends, max + sizeof(LEFT_OUT));
-	buf_add(&ends, text, head);
-	buf_adds(&ends, LEFT_OUT);
-	buf_add(&ends, text + tail, len - tail);
-	value = notice_text_value(ends.data, ends.len);
-	buf_release(&ends);
-	return value;
+	ends = notice_cut(text, len, max);
+	jsonw_open_str(w, key);
+	jsonw_piece(w, text, ends.head);
+	jsonw_piece(w, LEFT_OUT, strlen(LEFT_OUT));
+	jsonw_piece(w, ends.tail, ends.tail_len);
+	jsonw_close_str(w);
 }
 
-static void notice_add_text(json_t *notice, const char *key, const char *text, size_t max,
-			    bool *cut)
+static void notice_write_text(struct jsonw *w, const char *key, const char *text, bool *cut)
 {
-	json_object_set_new(notice, key, notice_short_text(text, strlen(text), max, cut));
+	notice_write_short(w, key, text, strlen(text), TEXT_MAX, cut);
 }
 
-static void notice_add_args(json_t *notice, const char *const *args, bool *cut)
+static void notice_write_args(struct jsonw *w, const char *const *args, bool *cut)
 {
-	json_t *shown = json_array();
 	size_t left = ITEMS_MAX, count = 0;
 	bool full = false;
 
+	jsonw_array(w, "args");
 	for (; *args && !full; args++) {
 		size_t len = strlen(*args);
 
 		full = ++count > ARGS_MAX;
 		if (!full)
-			json_array_append_new(shown, notice_short_text(*args, len, left, &full));
+			notice_write_short(w, NULL, *args, len, left, &full);
 		left -= len < left ? len : left;
 	}
 	*cut |= full;
-	json_object_set_new(notice, "args", shown);
+	jsonw_end_array(w);
 }
 
-/* The variables that the request sets, up to ITEMS_MAX bytes. */
-static void notice_add_values(json_t *notice, json_t *environment, bool *cut)
+/* The string @value of a variable. */
+static json_t *notice_new_value(json_t *value, bool *cut)
+{
+	const char *text = json_string_value(value);
+	struct notice_ends ends;
+
+	if (json_string_length(value) <= VALUE_MAX)
+		return json_incref(value);
+	*cut = true;
+	ends = notice_cut(text, json_string_length(value), VALUE_MAX);
+	return json_sprintf("%.*s" LEFT_OUT "%s", (int)ends.head, text, ends.tail);
+}
+
+/* The variables that the request sets, up to ITEMS_MAX bytes. As a tree: their names are no keys
+ * that a jsonw takes. */
+static void notice_write_values(struct jsonw *w, json_t *environment, bool *cut)
 {
 	json_t *shown = json_object();
 	size_t left = ITEMS_MAX;
@@ -98,49 +104,57 @@ static void notice_add_values(json_t *notice, json_t *environment, bool *cut)
 			break;
 		}
 		left -= size;
-		json_object_set_new(shown, name,
-				    notice_short_text(json_string_value(value), len, VALUE_MAX,
-						      cut));
+		json_object_set_new(shown, name, notice_new_value(value, cut));
 	}
-	json_object_set_new(notice, "environment", shown);
+	jsonw_json(w, "environment", shown);
+	json_decref(shown);
 }
 
-/* The other parameters that differ from their defaults, such as user and timeout. Not the place of
- * a page: it does not change what is asked, and a resource's moves with the newest output. */
-static void notice_add_options(json_t *notice, const struct schema *input, json_t *params,
-			       bool *cut)
+/* Is parameter @name no member of its own elsewhere? Nor the place of a page: it does not change
+ * what is asked, and a resource's moves with the newest output. */
+static bool notice_is_option(const char *name)
 {
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
 						 "process_id",	"signal", "offset",
 						 "stderr_offset", "data", "encoding",
 						 "log_file", NULL };
-	json_t *options = json_object(), *value;
+
+	return !str_is_listed(name, elsewhere);
+}
+
+/* The other parameters that differ from their defaults, such as user and timeout. */
+static void notice_write_options(struct jsonw *w, const struct schema *input, json_t *params,
+				 bool *cut)
+{
+	bool any = false;
 	const char *name;
+	json_t *value;
 
 	json_object_foreach(params, name, value) {
-		if (str_is_listed(name, elsewhere) || schema_is_default(input, name, value))
+		if (schema_is_default(input, name, value) || !notice_is_option(name))
 			continue;
+		if (!any)
+			jsonw_object(w, "options");
+		any = true;
 		if (json_is_string(value))
-			value = notice_short_text(json_string_value(value),
-						  json_string_length(value), VALUE_MAX, cut);
+			notice_write_short(w, name, json_string_value(value),
+					   json_string_length(value), VALUE_MAX, cut);
 		else
-			json_incref(value);
-		json_object_set_new(options, name, value);
+			jsonw_json(w, name, value);
 	}
-	if (json_object_size(options))
-		json_object_set(notice, "options", options);
-	json_decref(options);
+	if (any)
+		jsonw_end_object(w);
 }
 
 /* The names of the variables that the request sets. */
-static void notice_add_names(json_t *notice, json_t *environment, bool *cut)
+static void notice_write_names(struct jsonw *w, json_t *environment, bool *cut)
 {
-	json_t *shown = json_array();
 	size_t left = ITEMS_MAX;
 	const char *name;
 	json_t *value;
 
+	jsonw_array(w, "environment_names");
 	json_object_foreach(environment, name, value) {
 		size_t len = strlen(name);
 
@@ -148,73 +162,70 @@ static void notice_add_names(json_t *notice, json_t *environment, bool *cut)
 			*cut = true;
 			break;
 		}
-		json_array_append_new(shown, json_string(name));
+		jsonw_strn(w, NULL, name, len);
 		left -= len;
 	}
-	json_object_set_new(notice, "environment_names", shown);
+	jsonw_end_array(w);
 }
 
-static void notice_add_input(json_t *notice, const char *bytes, size_t len, bool *cut)
+static void notice_write_input(struct jsonw *w, const char *bytes, size_t len, bool *cut)
 {
-	json_object_set_new(notice, "stdin", notice_short_text(bytes, len, STDIN_MAX, cut));
-	json_object_set_new(notice, "stdin_bytes", json_integer((json_int_t)len));
+	notice_write_short(w, "stdin", bytes, len, STDIN_MAX, cut);
+	jsonw_int(w, "stdin_bytes", (int64_t)len);
 }
 
-static void notice_add_command(json_t *notice, const struct req *r,
-			       const struct blocklist_input *in, bool question, bool *cut)
+static void notice_write_command(struct jsonw *w, const struct req *r,
+				 const struct blocklist_input *in, bool question, bool *cut)
 {
 	json_t *environment = json_object_get(r->params, "environment");
 
-	notice_add_text(notice, "command", in->command, TEXT_MAX, cut);
-	json_object_set_new(notice, "command_bytes",
-			    json_integer((json_int_t)strlen(in->command)));
+	notice_write_text(w, "command", in->command, cut);
+	jsonw_int(w, "command_bytes", (int64_t)strlen(in->command));
 	if (in->args)
-		notice_add_args(notice, in->args, cut);
+		notice_write_args(w, in->args, cut);
 	if (in->stdin_bytes)
-		notice_add_input(notice, in->stdin_bytes, in->stdin_len, cut);
+		notice_write_input(w, in->stdin_bytes, in->stdin_len, cut);
 	if (environment)
-		notice_add_names(notice, environment, cut);
+		notice_write_names(w, environment, cut);
 	if (environment && question)
-		notice_add_values(notice, environment, cut);
+		notice_write_values(w, environment, cut);
 }
 
 /* The run that the call acts on. */
-static void notice_add_target(json_t *notice, const struct req *r, const char *process_id,
-			      const char *target, bool *cut)
+static void notice_write_target(struct jsonw *w, const struct req *r, const char *process_id,
+				const char *target, bool *cut)
 {
-	json_t *signal = json_object_get(r->params, "signal");
+	const json_t *signal = json_object_get(r->params, "signal");
 
-	json_object_set_new(notice, "process_id", json_string(process_id));
+	jsonw_str(w, "process_id", process_id);
 	if (target)
-		notice_add_text(notice, "process_command", target, TEXT_MAX, cut);
+		notice_write_text(w, "process_command", target, cut);
 	if (signal)
-		json_object_set(notice, "signal", signal);
+		jsonw_json(w, "signal", signal);
 }
 
-json_t *notice_new(const struct req *r, const struct audit_event *event,
-		   const struct blocklist_input *in, const struct schema *input,
-		   const char *target, bool question)
+bool notice_write(struct jsonw *w, const struct req *r, const struct audit_event *event,
+		  const struct blocklist_input *in, const struct schema *input,
+		  const char *target, bool question)
 {
-	json_t *notice = json_object();
 	bool cut = false;
 
-	json_object_set_new(notice, "capability", json_string(event->capability));
-	json_object_set_new(notice, "tier", json_string(event->tier));
+	jsonw_str(w, "capability", event->capability);
+	jsonw_str(w, "tier", event->tier);
 	if (in->command)
-		notice_add_command(notice, r, in, question, &cut);
+		notice_write_command(w, r, in, question, &cut);
 	if (event->process_id)
-		notice_add_target(notice, r, event->process_id, target, &cut);
-	notice_add_options(notice, input, r->params, &cut);
+		notice_write_target(w, r, event->process_id, target, &cut);
+	notice_write_options(w, input, r->params, &cut);
 	if (event->input)
-		notice_add_input(notice, event->input, event->input_len, &cut);
+		notice_write_input(w, event->input, event->input_len, &cut);
 	if (event->cwd)
-		notice_add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
+		jsonw_str(w, "working_directory", event->cwd);
 	if (event->log_file)
-		notice_add_text(notice, "log_file", event->log_file, strlen(event->log_file), &cut);
+		jsonw_str(w, "log_file", event->log_file);
 	if (event->intent)
-		notice_add_text(notice, "intent", event->intent, TEXT_MAX, &cut);
-	json_object_set_new(notice, "truncated", json_boolean(cut));
-	return notice;
+		notice_write_text(w, "intent", event->intent, &cut);
+	return cut;
 }
 
 static void notice_write_masked(struct jsonw *w, const char *key, const char *text)

@@ -7,6 +7,7 @@
 #ifndef PROCPEN_CAP_NOTICE_H
 #define PROCPEN_CAP_NOTICE_H
 
+#include "base/jsonw.h"
 #include "base/schema.h"
 #include "blocklist/blocklist.h"
 #include "policy/audit.h"
@@ -15,15 +16,15 @@
 #define NOTICE_MAX (512 * 1024) /* every text below at its bound, every byte escaped, fits */
 
 /*
- * The notice for @r, a new object without the request's id. @event: its audit record; @in:
- * command, args and stdin as the blocklist sees them (all zero when the capability
- * has no command); @input: its parameters; @target: the command of the run that it
+ * Write what @r asks for, as members of the open object, without the request's id. @event: its
+ * audit record; @in: command, args and stdin as the blocklist sees them (all zero when the
+ * capability has no command); @input: its parameters; @target: the command of the run that it
  * names, or NULL. @question: for a confirmation, which also shows the values of
- * variables although they may be secrets.
+ * variables although they may be secrets. Returns whether something is left out.
  */
-json_t *notice_new(const struct req *r, const struct audit_event *event,
-		   const struct blocklist_input *in, const struct schema *input,
-		   const char *target, bool question);
+bool notice_write(struct jsonw *w, const struct req *r, const struct audit_event *event,
+		  const struct blocklist_input *in, const struct schema *input,
+		  const char *target, bool question);
 
 /*
  * The notice for a line on stderr, which hosts keep in files: command and intent

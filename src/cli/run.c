@@ -238,7 +238,7 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 }
 
 /* Only the user of the command line could confirm, who has typed the command already. */
-static enum req_asked cli_run_confirm(struct req *r, json_t *notice, int deadline_ms)
+static enum req_asked cli_run_confirm(struct req *r, const struct buf *notice, int deadline_ms)
 {
 	static const struct req_answer no = {
 		.why = "it needs a confirmation, and nobody can be asked here",

@@ -29,7 +29,7 @@ static const struct mcp_shape *mcp_call_shape_of(const struct req *r)
 
 /* ---- tools ---- */
 
-static void mcp_call_question(const struct req *r, json_t *notice, struct buf *line)
+static void mcp_call_question(const struct req *r, const struct buf *notice, struct buf *line)
 {
 	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct jsonw w;
@@ -121,7 +121,8 @@ static void mcp_call_read_fail(const struct req *r, const struct err *e,
 /* ---- notices and questions ---- */
 
 /* At most one notice per request: bounded as answers are, so it needs no outq_room(). */
-static void mcp_call_send_log_message(const struct mcp *m, const struct req *r, json_t *notice)
+static void mcp_call_send_log_message(const struct mcp *m, const struct req *r,
+				      const struct buf *notice)
 {
 	struct buf line;
 	struct jsonw w;
@@ -141,28 +142,28 @@ static void mcp_call_send_log_message(const struct mcp *m, const struct req *r, 
 
 /* Without a session there are no log messages: the notice is the first progress report, a line for
  * people. */
-static void mcp_call_report_start(const struct req *r, const json_t *notice)
+static void mcp_call_report_start(const struct req *r)
 {
-	const char *what = json_get_str(notice, "command", NULL);
+	const char *what = json_get_str(r->params, "command", NULL);
 	char text[1024];
 	size_t len = (size_t)snprintf(text, sizeof(text), "%s starts: ", r->row->name);
 
 	if (!what)
-		what = json_get_str(notice, "process_id", "");
+		what = json_get_str(r->params, "process_id", "");
 	len += utf8_show(text + len, sizeof(text) - len - 1, what, strlen(what));
 	text[len] = '\0';
 	mcp_progress_say(mcp_of(r)->progress, r, 0, -1, text);
 }
 
-static void mcp_call_notify(const struct req *r, json_t *notice)
+static void mcp_call_notify(const struct req *r, const struct buf *notice)
 {
 	if (mcp_call_shape_of(r)->stateless)
-		mcp_call_report_start(r, notice);
+		mcp_call_report_start(r);
 	else
 		mcp_call_send_log_message(mcp_of(r), r, notice);
 }
 
-static enum req_asked mcp_call_confirm(struct req *r, json_t *notice, int deadline_ms)
+static enum req_asked mcp_call_confirm(struct req *r, const struct buf *notice, int deadline_ms)
 {
 	const struct mcp_shape *shape = mcp_call_shape_of(r);
 

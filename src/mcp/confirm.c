@@ -14,6 +14,15 @@
 
 /* ---- the question ---- */
 
+/* The gate's own text, so it needs none of the checks of json_text_parse(). A new reference. */
+static json_t *mcp_confirm_read_notice(const struct buf *json)
+{
+	json_t *notice = json_loadb(json->data, json->len, JSON_ALLOW_NUL, NULL);
+
+	BUG_IF(!notice);
+	return notice;
+}
+
 static void mcp_confirm_add(struct jsonw *w, const char *text)
 {
 	jsonw_piece(w, text, strlen(text));
@@ -113,9 +122,11 @@ static void mcp_confirm_write_remember(struct jsonw *w)
 }
 
 /* The params of elicitation/create. */
-static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_t *notice,
+static void mcp_confirm_write_form(struct jsonw *w, const char *key, const struct buf *json,
 				   bool mode)
 {
+	json_t *notice = mcp_confirm_read_notice(json);
+
 	jsonw_object(w, key);
 	if (mode)
 		jsonw_str(w, "mode", "form");
@@ -132,6 +143,7 @@ static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_
 	jsonw_end_array(w);
 	jsonw_end_object(w);
 	jsonw_end_object(w);
+	json_decref(notice);
 }
 
 /* ---- the answer ---- */
@@ -173,7 +185,7 @@ static void mcp_confirm_on_elicited(void *reqs, uint64_t handle, const json_t *r
 }
 
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
-				  const json_t *notice, int deadline_ms)
+				  const struct buf *notice, int deadline_ms)
 {
 	struct buf params;
 	struct jsonw w;
@@ -204,6 +216,15 @@ static void mcp_confirm_digest_json(const char *prefix, const json_t *value,
 	buf_adds(&bytes, json ? json : "");
 	hmac_digest(bytes.data, bytes.len, out);
 	buf_release(&bytes);
+}
+
+/* The client may repeat its parameters in another order. */
+static void mcp_confirm_digest_notice(const struct buf *json, unsigned char out[HMAC_SIZE])
+{
+	json_t *notice = mcp_confirm_read_notice(json);
+
+	mcp_confirm_digest_json("shown", notice, out);
+	json_decref(notice);
 }
 
 /* The client's answer to our question: NULL if there is none. Returns -1 when it is malformed. */
@@ -265,7 +286,7 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 	return 0;
 }
 
-enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t *notice,
+enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
 				     int deadline_ms)
 {
 	struct mcp_confirmation *c = r->extra;
@@ -273,7 +294,7 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t 
 
 	if (!c)
 		return REQ_CANNOT_ASK;
-	mcp_confirm_digest_json("shown", notice, shown);
+	mcp_confirm_digest_notice(notice, shown);
 	if (c->answered && (!c->answer.allowed || hmac_equal(shown, c->shown, HMAC_SIZE))) {
 		const struct req_answer answer = c->answer; /* @c goes with the request */
 
@@ -288,7 +309,7 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t 
 	return REQ_ASK_BY_ANSWER;
 }
 
-void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const json_t *notice)
+void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const struct buf *notice)
 {
 	const struct mcp_confirmation *c = r->extra;
 

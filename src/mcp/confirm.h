@@ -36,11 +36,11 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 
 /* The two ways to ask; see struct dialect. @notice: what the gate shows to the human. */
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
-				  const json_t *notice, int deadline_ms);
-enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t *notice,
+				  const struct buf *notice, int deadline_ms);
+enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
 				     int deadline_ms);
 
 /* Write the members of an input_required result: the question of a request that is r->question. */
-void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const json_t *notice);
+void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const struct buf *notice);
 
 #endif

@@ -22,7 +22,7 @@ static void plain_write_fail(const struct req *r, const struct err *e, const str
 }
 
 /* One notice per request, so notices are bounded as answers are: do not ask for room. */
-static void plain_notify(const struct req *r, json_t *notice)
+static void plain_notify(const struct req *r, const struct buf *notice)
 {
 	struct buf line;
 	struct jsonw w;
@@ -56,7 +56,7 @@ static void plain_on_answer(void *reqs, uint64_t handle, const json_t *result, c
 	req_confirmed(reqs, handle, &answer);
 }
 
-static enum req_asked plain_confirm(struct req *r, json_t *notice, int deadline_ms)
+static enum req_asked plain_confirm(struct req *r, const struct buf *notice, int deadline_ms)
 {
 	struct buf params;
 	struct jsonw w;

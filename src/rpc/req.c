@@ -388,7 +388,7 @@ void req_fail_partial(struct req *r, struct err *e)
 	req_fail_with(r, e, req_take_result(r));
 }
 
-void req_question(struct req *r, json_t *notice)
+void req_question(struct req *r, const struct buf *notice)
 {
 	r->dialect->question(r, notice, &r->tab->line);
 	req_finish(r);

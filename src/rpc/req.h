@@ -83,10 +83,10 @@ struct dialect {
 		     struct buf *line);
 
 	/*
-	 * Send the host a notice before a start. @notice: {capability, tier,
-	 * command, intent ...}; its texts are bounded (cap/notice.h). May be NULL.
+	 * Send the host a notice before a start. @notice: the object {capability, tier,
+	 * command, intent ...} as JSON; its texts are bounded (cap/notice.h). May be NULL.
 	 */
-	void (*notify)(const struct req *r, json_t *notice);
+	void (*notify)(const struct req *r, const struct buf *notice);
 
 	/*
 	 * Ask a human. REQ_ASKED: req_confirmed() is called exactly once, later or from
@@ -95,10 +95,10 @@ struct dialect {
 	 * calls again; the caller answers with req_question().
 	 * REQ_CANNOT_ASK: this client cannot ask. NULL means the same.
 	 */
-	enum req_asked (*confirm)(struct req *r, json_t *notice, int deadline_ms);
+	enum req_asked (*confirm)(struct req *r, const struct buf *notice, int deadline_ms);
 
 	/* Shape the question as an answer; needed by a dialect that asks by answer. */
-	void (*question)(const struct req *r, json_t *notice, struct buf *line);
+	void (*question)(const struct req *r, const struct buf *notice, struct buf *line);
 };
 
 /*
@@ -201,7 +201,7 @@ void req_fail(struct req *r, struct err *e);
 void req_fail_partial(struct req *r, struct err *e);
 
 /* The answer is the question that struct dialect.confirm was given as @notice. */
-void req_question(struct req *r, json_t *notice);
+void req_question(struct req *r, const struct buf *notice);
 
 /*
  * The client cancels: marks it and calls on_cancel. Without one the request ends

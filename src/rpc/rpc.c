@@ -105,11 +105,12 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 	jsonw_end_object(&w);
 }
 
-void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, json_t *notice)
+void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r,
+		      const struct buf *notice)
 {
 	jsonw_object(w, key);
 	jsonw_raw(w, "request_id", r->id, strlen(r->id));
-	rpc_write_members(w, notice);
+	jsonw_members(w, notice);
 	jsonw_end_object(w);
 }
 

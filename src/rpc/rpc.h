@@ -95,7 +95,8 @@ void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write)
 void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial);
 
 /* Write @notice (struct dialect.notify) with the id of @r. */
-void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, json_t *notice);
+void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r,
+		      const struct buf *notice);
 
 /* {"jsonrpc":"2.0","id":<id>,"result":<result>}; takes the result's JSON. */
 void rpc_write_result(struct buf *line, const char *id, struct result *result);
