@@ -446,7 +446,7 @@ static bool audit_redact_mask_bearer(struct redact *r)
 /* The length of the prefix of a token that is the @len bytes at @p; 0: they are none. */
 static size_t audit_redact_token_prefix(const char *p, size_t len)
 {
-	for (size_t i = 0; i < COUNT_OF(token_prefixes); i++) {
+	for (size_t i = 0; len > TOKEN_MIN && i < COUNT_OF(token_prefixes); i++) {
 		size_t keep = strlen(token_prefixes[i]);
 
 		if (strncmp(p, token_prefixes[i], keep) == 0)
@@ -559,8 +559,11 @@ static bool audit_redact_mask_key(struct redact *r)
 
 static bool audit_redact_is_program(const char *program, const char *word, size_t len)
 {
-	size_t n = strcspn(program, "*");
+	size_t n;
 
+	if (*program != *word) /* of nearly all rows */
+		return false;
+	n = strcspn(program, "*");
 	return len >= n && !strncmp(program, word, n) && (program[n] || len == n);
 }
 
