@@ -322,7 +322,15 @@ def test_formats_that_are_not_edited():
     check("Paste" in home.refused(home.files(), "emacs", "--write"), "no advice for Lisp")
     home = Home()
     home.ok("goose", "--write")
-    check("cmd: " in home.files()[".config/goose/config.yaml"], "a new YAML file")
+    written = home.files()[".config/goose/config.yaml"]
+    check("cmd: " in written, "a new YAML file")
+    home.ok("goose", "--write")
+    other = os.path.join(home.workspace, "other")
+    os.mkdir(other)
+    check("Paste" in home.refused(home.files(), "goose", "--write", "--workspace", other),
+          "another entry in YAML")
+    home.put(".config/goose/config.yaml", "# " + written)
+    check("Paste" in home.refused(home.files(), "goose", "--write"), "a YAML entry in a comment")
 
 
 @suite.test()

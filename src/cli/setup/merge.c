@@ -14,6 +14,20 @@ static enum setup_merged setup_merge_refuse_format(const struct setup_host *host
 	return SETUP_REFUSED;
 }
 
+/* A file that holds the snippet as it is, such as one that was written here, needs nothing. */
+static enum setup_merged setup_merge_yaml(const struct setup_entry *entry, struct buf *out,
+					  struct err *e)
+{
+	const char *found;
+
+	if (setup_host_snippet(entry->host, entry->command, out, e))
+		return SETUP_REFUSED;
+	found = memmem(entry->text, entry->len, out->data, out->len);
+	if (found && (found == entry->text || found[-1] == '\n'))
+		return SETUP_THERE;
+	return setup_merge_refuse_format(entry->host, "a YAML file", e);
+}
+
 static bool setup_merge_is_blank(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -32,7 +46,7 @@ enum setup_merged setup_merge(const struct setup_host *host, const char *text, s
 	if (setup_merge_is_blank(text, len))
 		return setup_host_snippet(host, command, out, e) ? SETUP_REFUSED : SETUP_MERGED;
 	if (host->format == SETUP_YAML)
-		return setup_merge_refuse_format(host, "a YAML file", e);
+		return setup_merge_yaml(&entry, out, e);
 	if (host->format == SETUP_TOML)
 		return setup_toml_merge(&entry, out, e);
 	return setup_json_merge(&entry, out, e);
