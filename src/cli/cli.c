@@ -165,9 +165,11 @@ static const char *cli_find_method(const char *name)
 	return row->name;
 }
 
-static int cli_say_unknown(const char *name)
+/* @topic: what help knows besides the commands, or NULL. */
+static int cli_say_unknown(const char *name, const char *topic)
 {
-	const char *names[COMMANDS_MAX + 1] = { NULL }, *method = cli_find_method(name);
+	const char *names[COMMANDS_MAX + 2] = { NULL }, *method = cli_find_method(name);
+	size_t count = 0;
 
 	if (method)
 		return say_mistake(NULL, "unknown command %s; to call it: procpen call %s", name,
@@ -175,10 +177,11 @@ static int cli_say_unknown(const char *name)
 	if (cli_is_program(name))
 		return say_mistake(NULL, "unknown command %s; to run the program: procpen run %s",
 				   name, name);
-	for (size_t i = 0; cli_commands[i].name; i++) {
-		BUG_IF(i == COMMANDS_MAX);
-		names[i] = cli_commands[i].name;
+	for (; cli_commands[count].name; count++) {
+		BUG_IF(count == COMMANDS_MAX);
+		names[count] = cli_commands[count].name;
 	}
+	names[count] = topic;
 	return say_unknown(NULL, "command", name, names);
 }
 
@@ -200,7 +203,8 @@ static int cli_help(const struct cli_command *command, char **argv)
 		help_settings();
 		return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
-	return cli_find(topic)->name ? cli_show_help(cli_find(topic)) : cli_say_unknown(topic);
+	return cli_find(topic)->name ? cli_show_help(cli_find(topic))
+				     : cli_say_unknown(topic, "options");
 }
 
 /* ---- the command ---- */
@@ -235,5 +239,5 @@ int cli_main(int argc, char **argv)
 		return cli_run_command(cli_find("serve"), argv);
 	}
 	command = cli_find(argv[1]);
-	return command->name ? cli_run_command(command, argv + 1) : cli_say_unknown(argv[1]);
+	return command->name ? cli_run_command(command, argv + 1) : cli_say_unknown(argv[1], NULL);
 }

@@ -59,6 +59,7 @@ def test_pages():
     status, out, err = run("help", "chekc")
     equal((status, out), (2, ""), "help of an unknown command: status, stdout")
     check("check" in err, "no nearest name in %r" % err)
+    check("did you mean options?" in run("help", "optoins")[2], "no nearest topic")
 
 
 @suite.test()
