@@ -331,19 +331,20 @@ struct proc *proctab_get(struct proctab *t, uint64_t seq)
 	return p && p->seq == seq ? p : NULL;
 }
 
-/* Models keep ids for longer than a server lives, and leave the tag out. */
-static void proctab_fail_find(struct proctab *t, const char *id, struct err *e)
+/* Models keep ids for longer than a server lives, and leave the tag out. @seq: of an id of this
+ * server; or 0. */
+static void proctab_fail_find(struct proctab *t, const char *id, uint64_t seq, struct err *e)
 {
 	const char *tag = "";
-	uint64_t seq = ids_number(id, &tag);
-	const struct proc *meant = seq && !*tag ? proctab_get(t, seq) : NULL;
+	uint64_t number = ids_number(id, &tag);
+	const struct proc *meant = number && !*tag ? proctab_get(t, number) : NULL;
 
-	if (ids_parse(id, t->instance) && seq <= t->last_seq) {
+	if (seq && seq <= t->last_seq) {
 		err_set(e, ERR_PROCESS_NOT_FOUND, "the record of %s is no longer kept", id);
-	} else if (*tag && !ids_parse(id, t->instance)) {
-		err_set(e, ERR_PROCESS_NOT_FOUND, "%s was started by another server", id);
-		err_hint(e, "A process ends with the server that started it. Start the command "
-			    "again; process.list has what this server started.");
+	} else if (*tag && !seq) {
+		err_set(e, ERR_PROCESS_NOT_FOUND, "%s is no id of this server", id);
+		err_hint(e, "A process ends with the server that started it. process.list has what "
+			    "this server started; start the command again if it is not there.");
 	} else {
 		err_set(e, ERR_PROCESS_NOT_FOUND, "no process is called %.64s", id);
 		if (meant)
@@ -357,7 +358,7 @@ struct proc *proctab_find(struct proctab *t, const char *id, struct err *e)
 	struct proc *p = seq ? proctab_get(t, seq) : NULL;
 
 	if (!p)
-		proctab_fail_find(t, id, e);
+		proctab_fail_find(t, id, seq, e);
 	return p;
 }
 
