@@ -64,7 +64,7 @@ void script_read_run(struct script_reader *r, size_t i)
 	struct shell_word *words;
 
 	script_read_args(r, i + 1, &a);
-	if (script_token_in(&r->t, i, " system popen exec eval ") &&
+	if (script_token_in(&r->t, i, " system popen exec ") &&
 	    script_is_char(&r->t, i + 1, '('))
 		script_run_read_source(r, i, a.end);
 	if (!a.count && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
