@@ -20,6 +20,11 @@ static char scratch[4096] SHIM_LARGE;
 /* The kernel fills a page of a list, but for its last part (fs/seq_file.c), so a read of no more
  * bytes than that was the last. */
 #define LAST_MAX 2048
+
+/* Where the name in a stat file ends at the latest: a pid of ten digits, " (", 64 bytes of a
+ * worker's name (proc(5), "comm"), and some more. */
+#define NAME_END_MAX 96
+
 static const char *procread_root = "/proc/";
 
 void procread_from_here(void)
@@ -248,7 +253,8 @@ int procread_parse_stat(const char *text, long n, struct procread_stat *stat)
 
 	if (n <= 0)
 		return -1;
-	for (at = text + n; at > text && *at != ')'; at--) /* last one: the name may hold ')' */
+	/* The last one, because the name may hold some; only numbers follow. */
+	for (at = text + (n < NAME_END_MAX ? n : NAME_END_MAX); at > text && *at != ')'; at--)
 		;
 	if (at[0] != ')' || at[1] != ' ')
 		return -1;
