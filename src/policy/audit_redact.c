@@ -7,6 +7,7 @@
  */
 #include "policy/audit.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,8 +25,8 @@
 
 #define OPTION_MAX 64 /* bytes of an option's name */
 
-/* Parts of secret names, compared without '-', '_' and '.'. */
-static const char *const secret_parts[] = {
+/* Parts of secret names, in lower case, compared without '-', '_' and '.'. */
+static const char secret_parts[][16] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 	"credential", "authorization", "bearer", "sshpass", "dbpass", "userpass", "rootpass",
 	"keypass", "storepass", "accountkey", "encryptionkey", "masterkey",
@@ -81,69 +82,70 @@ enum secret_place {
 #define ANY_PROGRAM "" /* unknown ones too, such as $CURL */
 
 static const struct secret_option {
-	const char *program; /* with '*' at its end: a prefix of it */
-	const char *subcommand; /* a word before; NULL: none needed */
-	const char *option;
+	char program[12];    /* with '*' at its end: a prefix of it */
+	char subcommand[14]; /* a word before; "": none needed */
+	char option[16];
 	unsigned places;
-	const char *flags; /* that may stand before a short one; NULL: none */
+	char flags[36];      /* that may stand before a short one */
 } secret_options[] = {
-	{ "mysql*", NULL, "-p", SECRET_ATTACHED, NULL }, /* "-p db" asks for the password */
-	{ "mariadb*", NULL, "-p", SECRET_ATTACHED, NULL },
-	{ "7z*", NULL, "-p", SECRET_ATTACHED, NULL },
-	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "nerdctl", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "buildah", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "skopeo", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "helm", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "oc", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "az", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "az", "secret", "--value", SECRET_NEXT, NULL },
-	{ "gh", "secret", "-b", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "gh", "secret", "--body", SECRET_NEXT, NULL },
-	{ "kubectl", "secret", "--from-literal", SECRET_NEXT, NULL },
-	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "mongo*", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "sqlcmd", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "useradd", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "usermod", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "ssh-keygen", NULL, "-N", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "ssh-keygen", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "htpasswd", NULL, "", SECRET_REST | SECRET_LATE, NULL },
-	{ "aws", "configure", "", SECRET_NAMED, NULL },
-	{ "npm", "config", "", SECRET_NAMED, NULL },
-	{ "pnpm", "config", "", SECRET_NAMED, NULL },
-	{ "yarn", "config", "", SECRET_NAMED, NULL },
-	{ "git", "config", "", SECRET_NAMED, NULL },
-	{ "pulumi", "config", "", SECRET_NAMED, NULL },
-	{ "rclone", "config", "", SECRET_NAMED, NULL },
-	{ "dotnet", "user-secrets", "", SECRET_NAMED, NULL },
-	{ "nmcli", NULL, "", SECRET_NAMED, NULL },
-	{ "setenv", NULL, "", SECRET_NAMED, NULL },
-	{ "sshpass", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "openssl", NULL, "-k", SECRET_NEXT, NULL },
-	{ "openssl", NULL, "-K", SECRET_NEXT, NULL },
-	{ "openssl", NULL, "-hmac", SECRET_NEXT, NULL },
-	{ "openssl", NULL, "-macopt", SECRET_NEXT, NULL },
-	{ "openssl", NULL, "-psk", SECRET_NEXT, NULL },
-	{ "redis-cli", NULL, "-a", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "ldap*", NULL, "-w", SECRET_ATTACHED | SECRET_NEXT, NULL },
-	{ "curl", NULL, "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
-	{ "curl", NULL, "--cookie", SECRET_NEXT | SECRET_PAIR, NULL },
-	{ "curl", NULL, "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
-	{ "curl", NULL, "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
-	{ "curl", NULL, "-E", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
-	{ "curl", NULL, "--cert", SECRET_NEXT | SECRET_USER, NULL },
-	{ "curl", NULL, "--proxy-user", SECRET_NEXT | SECRET_USER, NULL },
-	{ "zip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
-	{ "unzip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
-	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, NULL },
-	{ "vault", "unseal", "", SECRET_WORD | SECRET_LATE, NULL },
-	{ "cargo", "login", "", SECRET_WORD | SECRET_LATE, NULL },
-	{ ANY_PROGRAM, NULL, "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE,
-	  NULL },
-	{ ANY_PROGRAM, NULL, "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, NULL },
+	{ "mysql*", "", "-p", SECRET_ATTACHED, "" }, /* "-p db" asks for the password */
+	{ "mariadb*", "", "-p", SECRET_ATTACHED, "" },
+	{ "7z*", "", "-p", SECRET_ATTACHED, "" },
+	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "nerdctl", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "buildah", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "skopeo", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "helm", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "oc", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "az", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "az", "secret", "--value", SECRET_NEXT, "" },
+	{ "gh", "secret", "-b", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "gh", "secret", "--body", SECRET_NEXT, "" },
+	{ "kubectl", "secret", "--from-literal", SECRET_NEXT, "" },
+	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "mongo*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "sqlcmd", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "useradd", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "usermod", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "ssh-keygen", "", "-N", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "ssh-keygen", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "htpasswd", "", "", SECRET_REST | SECRET_LATE, "" },
+	{ "aws", "configure", "", SECRET_NAMED, "" },
+	{ "npm", "config", "", SECRET_NAMED, "" },
+	{ "pnpm", "config", "", SECRET_NAMED, "" },
+	{ "yarn", "config", "", SECRET_NAMED, "" },
+	{ "git", "config", "", SECRET_NAMED, "" },
+	{ "pulumi", "config", "", SECRET_NAMED, "" },
+	{ "rclone", "config", "", SECRET_NAMED, "" },
+	{ "dotnet", "user-secrets", "", SECRET_NAMED, "" },
+	{ "nmcli", "", "", SECRET_NAMED, "" },
+	{ "setenv", "", "", SECRET_NAMED, "" },
+	{ "sshpass", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "openssl", "", "-k", SECRET_NEXT, "" },
+	{ "openssl", "", "-K", SECRET_NEXT, "" },
+	{ "openssl", "", "-hmac", SECRET_NEXT, "" },
+	{ "openssl", "", "-macopt", SECRET_NEXT, "" },
+	{ "openssl", "", "-psk", SECRET_NEXT, "" },
+	{ "redis-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "curl", "", "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
+	{ "curl", "", "--cookie", SECRET_NEXT | SECRET_PAIR, "" },
+	{ "curl", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", "", "-E", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", "", "--cert", SECRET_NEXT | SECRET_USER, "" },
+	{ "curl", "", "--proxy-user", SECRET_NEXT | SECRET_USER, "" },
+	{ "zip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "unzip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "vault", "unseal", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "cargo", "login", "", SECRET_WORD | SECRET_LATE, "" },
+	{ ANY_PROGRAM, "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
+	{ ANY_PROGRAM, "", "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
 };
+
+#define ANY_PROGRAM_FIRST (COUNT_OF(secret_options) - 2) /* the rows of ANY_PROGRAM are the last */
 
 /* The simple command that is being read. A word may be a program or only its name, as git in
  * "mysql -u git -pX" is: so a row that one word has begun stays. */
@@ -166,7 +168,7 @@ static bool audit_redact_fits(const struct redact_command *c, const struct secre
 
 	if (!strcmp(row->program, ANY_PROGRAM))
 		return true;
-	return c->programs[i] && (!row->subcommand || c->subcommands[i]);
+	return c->programs[i] && (!*row->subcommand || c->subcommands[i]);
 }
 
 /* Does the command take secrets as words, each behind its name? */
@@ -194,7 +196,8 @@ static bool audit_redact_has_tail(const char *name, size_t len, const char *tail
 {
 	size_t n = strlen(tail);
 
-	if (len < n || strncasecmp(name + len - n, tail, n) != 0)
+	if (len < n || tolower((unsigned char)name[len - 1]) != tail[n - 1] ||
+	    strncasecmp(name + len - n, tail, n) != 0)
 		return false;
 	return len == n || strchr("-_.", name[len - n - 1]);
 }
@@ -211,6 +214,17 @@ static bool audit_redact_is_variable(const char *name, size_t len)
 	return false;
 }
 
+/* Is one of secret_parts in @plain? Nearly every place is passed by its first character. */
+static bool audit_redact_has_part(const char *plain, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		for (size_t k = 0; k < COUNT_OF(secret_parts); k++)
+			if (plain[i] == *secret_parts[k] &&
+			    !strncmp(plain + i, secret_parts[k], strlen(secret_parts[k])))
+				return true;
+	return false;
+}
+
 static bool audit_redact_is_secret_name(const char *name, size_t len)
 {
 	char plain[128];
@@ -221,11 +235,10 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 			return false;
 	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++)
 		if (!strchr("-_.", name[i]))
-			plain[n++] = name[i];
+			plain[n++] = (char)tolower((unsigned char)name[i]);
 	plain[n] = '\0';
-	for (size_t i = 0; i < COUNT_OF(secret_parts); i++)
-		if (strcasestr(plain, secret_parts[i]))
-			return true;
+	if (audit_redact_has_part(plain, n))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(secret_tails); i++)
 		if (audit_redact_has_tail(name, len, secret_tails[i]))
 			return true;
@@ -234,7 +247,7 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	/* PWD and OLDPWD hold directories, MYSQL_PWD a password. */
 	if (n > 3 && audit_redact_has_tail(name, len, "pwd"))
 		return true;
-	return n >= 5 && strcasecmp(plain + n - 5, "token") == 0;
+	return n >= 5 && strcmp(plain + n - 5, "token") == 0;
 }
 
 /* An option --pwd, or in "Uid=me;Pwd=x". */
@@ -571,7 +584,7 @@ static bool audit_redact_is_program(const char *program, const char *word, size_
 static size_t audit_redact_option_len(const struct secret_option *row, const char *p)
 {
 	size_t n = strlen(row->option);
-	size_t flags = row->flags && *p == '-' ? strspn(p + 1, row->flags) : 0;
+	size_t flags = *row->flags && *p == '-' ? strspn(p + 1, row->flags) : 0;
 
 	if (strncmp(p, row->option, n) == 0)
 		return n;
@@ -632,7 +645,7 @@ static const struct secret_option *audit_redact_find_option(const struct redact 
 {
 	const struct redact_command *c = &r->command;
 
-	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
+	for (size_t i = c->begun ? 0 : ANY_PROGRAM_FIRST; i < COUNT_OF(secret_options); i++) {
 		const struct secret_option *row = &secret_options[i];
 
 		if (!audit_redact_fits(c, row) || (row->places & SECRET_LATE) != late)
@@ -680,7 +693,7 @@ static void audit_redact_note_word(struct redact *r)
 
 		if (audit_redact_is_program(row->program, p, len))
 			c->begun = c->programs[i] = true;
-		else if (c->programs[i] && row->subcommand)
+		else if (c->programs[i] && *row->subcommand)
 			c->subcommands[i] |= audit_redact_is_word(p, len, row->subcommand);
 	}
 }
