@@ -113,10 +113,10 @@ SOURCES := $(filter-out src/gen/% src/os/shim/% src/cli/main.c,$(SOURCES)) src/o
 GEN_NAMES := errors config caps cli
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
 GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c \
-	$(B)/gen/packs.c $(B)/gen/openrpc.c
+	$(B)/gen/packs.c $(B)/gen/openrpc.c $(B)/gen/strtab.c
 
 OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o $(O)/gen/packs.o \
-	$(O)/gen/openrpc.o
+	$(O)/gen/openrpc.o $(O)/gen/strtab.o
 MAIN := $(O)/cli/main.o
 ARCHIVE := $(O)/libprocpen.a
 
@@ -343,7 +343,7 @@ bench-peers: all
 
 # The shell parser and the verdict under libFuzzer; FUZZ_SECONDS=60. Needs clang.
 FUZZ_SOURCES := $(wildcard src/base/*.c src/shell/*.c src/blocklist/*.c src/blocklist/*/*.c) \
-	$(B)/gen/errors.c $(B)/gen/blocklist.c
+	$(B)/gen/errors.c $(B)/gen/blocklist.c $(B)/gen/strtab.c
 
 $(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/shell/*.h src/blocklist/*.h src/blocklist/*/*.h) | $(GEN_HEADERS)
 	@mkdir -p $(@D)

@@ -1001,7 +1001,7 @@ static void evaluate_name_finding(struct evaluation *e, const struct evaluation_
 		e->finding.end = a->end;
 	}
 	if (f->run && f->run->script.trouble != SHELL_FINE && !e->finding.detail &&
-	    strncmp(e->finding.rule->id, "text.", 5) == 0)
+	    strncmp(strtab_get(e->finding.rule->id), "text.", 5) == 0)
 		e->finding.detail = f->run->script.trouble_text;
 }
 

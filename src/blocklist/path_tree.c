@@ -73,22 +73,22 @@ static void path_tree_add_target(const struct blocklist_target *t, uint64_t bit)
 {
 	bool all;
 
-	for (const char *const *p = t->paths; *p; p++) {
-		struct node *n = path_tree_node_of(*p, &all);
+	for (const char *p = strtab_first(t->paths); p; p = strtab_next(p)) {
+		struct node *n = path_tree_node_of(p, &all);
 
 		*(all ? &n->below : &n->here) |= bit;
 	}
-	for (const char *const *p = t->except; *p; p++)
-		path_tree_node_of(*p, &all)->except |= bit;
-	for (const char *const *p = t->sweeps; *p; p++)
-		path_tree_node_of(*p, &all)->sweeps |= bit;
+	for (const char *p = strtab_first(t->except); p; p = strtab_next(p))
+		path_tree_node_of(p, &all)->except |= bit;
+	for (const char *p = strtab_first(t->sweeps); p; p = strtab_next(p))
+		path_tree_node_of(p, &all)->sweeps |= bit;
 }
 
 /* The bit of the class called @name; 0 if there is none. */
 static uint64_t path_tree_class(const char *name)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
-		if (strcmp(blocklist_targets[i].name, name) == 0)
+		if (strcmp(strtab_get(blocklist_targets[i].name), name) == 0)
 			return 1ull << i;
 	return 0;
 }

@@ -66,7 +66,7 @@ static struct {
 static void rules_find_on_effects(void)
 {
 	for (unsigned i = 0; i < blocklist_rule_count; i++) {
-		if (!blocklist_rules[i].effects)
+		if (!strtab_get(blocklist_rules[i].effects))
 			continue;
 		BUG_IF(rules_on_effects.count == RULES_ON_EFFECTS_MAX);
 		rules_on_effects.list[rules_on_effects.count++] = &blocklist_rules[i];
@@ -83,7 +83,7 @@ static const struct blocklist_rule *rules_effect_rule(const char *effect, uint64
 
 		if ((!rule->targets || !classes || (rule->targets & classes)) &&
 		    (!guess || rule->guess) &&
-		    list_has(rule->effects, effect, strlen(effect)))
+		    list_has(strtab_get(rule->effects), effect, strlen(effect)))
 			return rule;
 	}
 	return NULL;
@@ -213,16 +213,21 @@ static bool rules_next_selected(struct rules *r, const char *which, size_t *at,
 /* With r->each the command gets each file by itself, and needs no -R. */
 static bool rules_effect_holds(struct rules *r, const struct blocklist_effect *e)
 {
-	if (e->unless && rules_has(r, e->unless))
+	const char *need = strtab_get(e->need), *unless = strtab_get(e->unless);
+
+	if (unless && rules_has(r, unless))
 		return false;
-	return !e->need || ((r->args.any_option || r->each) && strstr(e->need, " -R ")) ||
-	       rules_has(r, e->need);
+	return !need || ((r->args.any_option || r->each) && strstr(need, " -R ")) ||
+	       rules_has(r, need);
 }
 
 static bool rules_judge_effects(struct rules *r, const struct blocklist_program *program,
 				bool guess, struct finding *f)
 {
-	for (const struct blocklist_effect *e = program->effects; e->name; e++) {
+	const struct blocklist_effect *e = &blocklist_effects[program->effects];
+	const char *name;
+
+	for (; (name = strtab_get(e->name)); e++) {
 		struct operand o;
 		size_t at = 0;
 
@@ -230,8 +235,8 @@ static bool rules_judge_effects(struct rules *r, const struct blocklist_program 
 			return false;
 		if (!rules_effect_holds(r, e))
 			continue;
-		while (rules_next_selected(r, e->operands, &at, &o))
-			if (rules_judge_effect(r, e->name, o.word, o.skip, guess, f))
+		while (rules_next_selected(r, strtab_get(e->operands), &at, &o))
+			if (rules_judge_effect(r, name, o.word, o.skip, guess, f))
 				return true;
 	}
 	return false;
@@ -265,10 +270,11 @@ static bool rules_words_hold(struct rules *r, const struct shell_word *words, si
 			     const struct blocklist_rule *rule)
 {
 	size_t at = 0, operands = r->args.operand_count;
+	const char *first = strtab_first(rule->words);
 
-	for (size_t g = 0; rule->words[g]; g++) {
-		const char *group = rule->words[g];
-		bool anywhere = g > 0 || strncmp(group, " ...", 4) == 0, found = false;
+	for (const char *list = first; list; list = strtab_next(list)) {
+		const char *group = list;
+		bool anywhere = list != first || strncmp(group, " ...", 4) == 0, found = false;
 		bool options = strstr(group, " -") != NULL;
 
 		if (strncmp(group, " ...", 4) == 0)
@@ -289,10 +295,12 @@ static bool rules_words_hold(struct rules *r, const struct shell_word *words, si
 
 static bool rules_options_hold(struct rules *r, const struct blocklist_rule *rule)
 {
-	if (rule->forbid && rules_has(r, rule->forbid))
+	const char *forbid = strtab_get(rule->forbid);
+
+	if (forbid && rules_has(r, forbid))
 		return false;
-	for (size_t i = 0; rule->need[i]; i++)
-		if (!rules_has(r, rule->need[i]) && !(r->args.any_option && rule->targets))
+	for (const char *one = strtab_first(rule->need); one; one = strtab_next(one))
+		if (!rules_has(r, one) && !(r->args.any_option && rule->targets))
 			return false;
 	return true;
 }
@@ -300,7 +308,7 @@ static bool rules_options_hold(struct rules *r, const struct blocklist_rule *rul
 static bool rules_targets_hold(struct rules *r, const struct blocklist_rule *rule,
 			       uint64_t *classes, struct path_match_text *match)
 {
-	const char *which = rule->operands ? rule->operands : "all";
+	const char *operands = strtab_get(rule->operands), *which = operands ? operands : "all";
 	struct operand o;
 	size_t at = 0;
 
@@ -334,8 +342,9 @@ static const char always_inert[] = " --help --version ";
 
 static bool rules_inert(struct rules *r, const struct blocklist_program *program)
 {
-	return rules_has(r, always_inert) ||
-	       (program && program->inert && rules_has(r, program->inert));
+	const char *inert = program ? strtab_get(program->inert) : NULL;
+
+	return rules_has(r, always_inert) || (inert && rules_has(r, inert));
 }
 
 bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
@@ -347,7 +356,7 @@ bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
 
 	if (!program && *name_rules(name) == BLOCKLIST_NONE)
 		return false;
-	args_read(&r->args, words, count, program ? program->values : NULL, false);
+	args_read(&r->args, words, count, program ? strtab_get(program->values) : NULL, false);
 	harmless = rules_inert(r, program);
 	if (!harmless && program && rules_judge_effects(r, program, guess, f)) {
 		f->start = words[0].start;

@@ -98,7 +98,7 @@ static const char *verdict_target_text(uint64_t classes)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
 		if (classes >> i & 1)
-			return blocklist_targets[i].text;
+			return strtab_get(blocklist_targets[i].text);
 	return "";
 }
 
@@ -174,8 +174,9 @@ static void verdict_add_text_reason(struct judging *j, const struct finding *f, 
 {
 	const struct text *t = in_stdin ? &j->fed : &j->text;
 
-	j->v->unparsable = strcmp(f->rule->id, "text.unparsable") == 0;
-	buf_addf(out, "%s %s", in_stdin ? "The stdin" : "The command", f->rule->reason);
+	j->v->unparsable = strcmp(strtab_get(f->rule->id), "text.unparsable") == 0;
+	buf_addf(out, "%s %s", in_stdin ? "The stdin" : "The command",
+		 strtab_get(f->rule->reason));
 	if (f->detail)
 		buf_addf(out, ": %s", f->detail);
 	if (!j->v->unparsable)
@@ -223,26 +224,27 @@ static void verdict_fill_finding(struct judging *j, const struct finding *f)
 	struct span m = verdict_clamp(t, f->start - (in_stdin ? BLOCKLIST_INPUT_BASE : 0),
 			      f->end - (in_stdin ? BLOCKLIST_INPUT_BASE : 0));
 	bool named = verdict_names_variable(t, m, f->match.name);
+	const char *id = strtab_get(f->rule->id);
 	size_t at = m.start;
 	struct buf text;
 
 	buf_init(&text, REASON_MAX);
 	if (m.start == m.end)
 		m.end = m.start + strnlen(t->s + m.start, t->len - m.start);
-	verdict_set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
-	if (strncmp(f->rule->id, "text.", 5) == 0) {
+	verdict_set_place(j, id, strtab_get(f->rule->suggestion), m, in_stdin);
+	if (strncmp(id, "text.", 5) == 0) {
 		verdict_add_text_reason(j, f, in_stdin, at, &text);
 		if (j->v->unparsable && at >= t->len)
 			verdict_suggest_end(j);
 	} else {
 		buf_adds(&text, in_stdin ? "In the stdin: \"" : "\"");
 		verdict_quote_match(t, m, &text);
-		buf_addf(&text, "\" %s", f->rule->reason);
+		buf_addf(&text, "\" %s", strtab_get(f->rule->reason));
 		verdict_add_match(f, named, &text);
 		if (f->match.if_empty)
 			verdict_suggest_set(j, named ? f->match.name : NULL);
 	}
-	verdict_set_reason(j, &text, f->rule->id);
+	verdict_set_reason(j, &text, id);
 	buf_release(&text);
 }
 
@@ -250,13 +252,15 @@ static void verdict_fill_too_long(struct judging *j, const char *what)
 {
 	struct finding f = { 0 };
 	struct buf text;
+	const char *id;
 
 	rules_find_effect("text.too_complex", 0, 0, &f);
+	id = strtab_get(f.rule->id);
 	buf_init(&text, REASON_MAX);
 	buf_addf(&text, "The %s is longer than %u bytes, too long to judge", what,
 		 BLOCKLIST_TEXT_MAX);
-	verdict_set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
-	verdict_set_reason(j, &text, f.rule->id);
+	verdict_set_place(j, id, strtab_get(f.rule->suggestion), (struct span){ 0, 0 }, true);
+	verdict_set_reason(j, &text, id);
 	buf_release(&text);
 }
 
@@ -365,7 +369,7 @@ static bool verdict_judge_split_command(struct judging *j, struct evaluation *e,
 	two[1] = word_quote(words + 1, j->arg_count, &e->budget, &e->arena);
 	all = word_join(two, 2, &e->arena);
 	return evaluate_text(e, &all.text, NULL, 0, NULL) &&
-	       strncmp(e->finding.rule->id, "text.", 5) != 0;
+	       strncmp(strtab_get(e->finding.rule->id), "text.", 5) != 0;
 }
 
 static bool verdict_judge_argv(struct judging *j, struct evaluation *e,

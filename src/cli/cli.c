@@ -50,7 +50,7 @@ static const struct cli_command *cli_find(const char *name)
 {
 	const struct cli_command *c = cli_commands;
 
-	while (c->name && strcmp(c->name, name))
+	while (*c->name && strcmp(c->name, name))
 		c++;
 	return c;
 }
@@ -71,7 +71,7 @@ static int cli_say_extra_word(const struct cli_command *command, const char *wor
 {
 	const char *name = cli_find(word)->name;
 
-	if (name)
+	if (*name)
 		return say_mistake(NULL, "the command comes before its options: procpen %s", name);
 	return say_mistake(command, "takes no word, only options: %s", word);
 }
@@ -177,7 +177,7 @@ static int cli_say_unknown(const char *name, const char *topic)
 	if (cli_is_program(name))
 		return say_mistake(NULL, "unknown command %s; to run the program: procpen run %s",
 				   name, name);
-	for (; cli_commands[count].name; count++) {
+	for (; *cli_commands[count].name; count++) {
 		BUG_IF(count == COMMANDS_MAX);
 		names[count] = cli_commands[count].name;
 	}
@@ -203,7 +203,7 @@ static int cli_help(const struct cli_command *command, char **argv)
 		help_settings();
 		return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
-	return cli_find(topic)->name ? cli_show_help(cli_find(topic))
+	return *cli_find(topic)->name ? cli_show_help(cli_find(topic))
 				     : cli_say_unknown(topic, "options");
 }
 
@@ -239,5 +239,5 @@ int cli_main(int argc, char **argv)
 		return cli_run_command(cli_find("serve"), argv);
 	}
 	command = cli_find(argv[1]);
-	return command->name ? cli_run_command(command, argv + 1) : cli_say_unknown(argv[1], NULL);
+	return *command->name ? cli_run_command(command, argv + 1) : cli_say_unknown(argv[1], NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/say.h"
 
+#define CHOICES_MAX 8
 #define OPTIONS_MAX 32
 
 static const struct {
@@ -66,7 +67,7 @@ static int cmdline_read_number(const struct cmdline *a, const struct cli_option 
 	if (cmdline_in_bounds(option, value->number))
 		return CMDLINE_GO_ON;
 	return say_mistake(a->command, "%s %s must be %s. %s", option->name, value->text,
-			   option->bounds, forms);
+			   strtab_get(option->bounds), forms);
 }
 
 /* ---- options ---- */
@@ -74,10 +75,13 @@ static int cmdline_read_number(const struct cmdline *a, const struct cli_option 
 static const struct cli_option *cmdline_find(const struct cli_command *command, const char *word,
 					      size_t len)
 {
-	for (const struct cli_option *o = command->options; o->name; o++)
+	for (const struct cli_option *o = &cli_options[command->options]; *o->name; o++) {
+		const char *short_name = strtab_get(o->short_name);
+
 		if ((strlen(o->name) == len && !strncmp(o->name, word, len)) ||
-		    (o->short_name && !strcmp(o->short_name, word)))
+		    (short_name && !strcmp(short_name, word)))
 			return o;
+	}
 	return NULL;
 }
 
@@ -87,31 +91,45 @@ static int cmdline_say_unknown(const struct cmdline *a, const char *word, size_t
 	AUTO_FREE char *name = mem_strndup(word, len);
 	size_t count = 0;
 
-	for (const struct cli_option *o = a->command->options; o->name; o++) {
+	for (const struct cli_option *o = &cli_options[a->command->options]; *o->name; o++) {
 		BUG_IF(count == OPTIONS_MAX);
 		known[count++] = o->name;
 	}
 	return say_unknown(a->command, "option", name, known);
 }
 
+static int cmdline_check_choice(const struct cmdline *a, const struct cli_option *option,
+				const char *text)
+{
+	const char *known[CHOICES_MAX + 1] = { NULL };
+	const char *one = strtab_first(option->choices);
+
+	for (size_t i = 0; one; one = strtab_next(one)) {
+		BUG_IF(i == CHOICES_MAX);
+		known[i++] = one;
+	}
+	return str_is_listed(text, known) ? CMDLINE_GO_ON
+					  : say_unknown(a->command, option->name, text, known);
+}
+
 /* The value of @option, whose word is argv[*at]; moves *at to its last word. */
 static int cmdline_find_value(const struct cmdline *a, const struct cli_option *option, char **argv,
 			   int *at, struct cmdline_value *value)
 {
-	const char *equals = strchr(argv[*at], '=');
+	const char *equals = strchr(argv[*at], '='), *what = strtab_get(option->value);
 
 	*value = (struct cmdline_value){ .text = equals ? equals + 1 : argv[*at + 1] };
-	if (!option->value) {
+	if (!what) {
 		value->text = NULL;
 		return equals ? say_mistake(a->command, "%s takes no value", option->name)
 			      : CMDLINE_GO_ON;
 	}
 	if (!value->text || (!*value->text && option->kind != OPTION_IS_TEXT))
 		return say_mistake(a->command, "%s needs a value: %s %s", option->name,
-				   option->name, option->value);
+				   option->name, what);
 	*at += !equals;
-	if (option->choices && !str_is_listed(value->text, option->choices))
-		return say_unknown(a->command, option->name, value->text, option->choices);
+	if (option->kind == OPTION_IS_CHOICE)
+		return cmdline_check_choice(a, option, value->text);
 	return cmdline_is_number(option) ? cmdline_read_number(a, option, value) : CMDLINE_GO_ON;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "base/strtab.h"
 #include "gen/cli.h" /* enum option_id: OPTION_... */
 
 /* What follows it. The parser checks times, sizes, numbers and choices; all else is text. */
@@ -29,32 +30,34 @@ enum option_kind {
 struct cli_option {
 	enum option_id id;
 	enum option_kind kind;
-	const char *name;       /* "--timeout"; NULL ends a list */
-	const char *short_name; /* "-h", or NULL */
-	const char *value;      /* "TIME", as help shows it; NULL for a flag */
-	const char *const *choices; /* NULL-terminated, of a choice; else NULL */
-	const char *parameter;  /* of process.run, whose bounds hold here too; or NULL */
-	const char *text;       /* with the bounds of its value */
-	const char *bounds;     /* "more than 0 and at most 1h", or NULL */
-	double min, max;        /* in seconds or bytes; max 0: none */
-	bool above_min;         /* min itself is out of bounds */
+	char name[24];             /* "--timeout"; "" ends a list */
+	struct strtab_text short_name; /* "-h", or none */
+	struct strtab_text value;  /* "TIME", as help shows it; none for a flag */
+	struct strtab_list choices;    /* of a choice */
+	struct strtab_text parameter;  /* of process.run, whose bounds hold here too; or none */
+	struct strtab_text text;   /* with the bounds of its value */
+	struct strtab_text bounds; /* "more than 0 and at most 1h", or none */
+	double min, max;           /* in seconds or bytes; max 0: none */
+	bool above_min;            /* min itself is out of bounds */
 };
 
 /* A status or an example, and what it means. */
 struct cli_note {
-	const char *name; /* NULL ends a list */
-	const char *text;
+	struct strtab_text name; /* none: the end of a list */
+	struct strtab_text text;
 };
 
 struct cli_command {
-	const char *name; /* NULL ends the table */
-	const char *summary;
-	const char *const *usage, *const *text; /* NULL-terminated */
-	const struct cli_option *options;
-	const struct cli_note *statuses, *examples;
+	char name[12]; /* "" ends the table */
+	struct strtab_text summary;
+	struct strtab_list usage, text;
+	uint16_t options;            /* where they begin in cli_options */
+	uint16_t statuses, examples; /* where they begin in cli_notes */
 	bool options_end; /* at the first word that is no option; else they may stand anywhere */
 };
 extern const struct cli_command cli_commands[];
+extern const struct cli_option cli_options[];
+extern const struct cli_note cli_notes[];
 
 /* Of the program as a whole: what it is for, first steps, and what precedes the keys of --set. */
 extern const char cli_about[];

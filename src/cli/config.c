@@ -172,34 +172,36 @@ static int cli_config_validate(struct config_args *a, char **words)
 
 /* ---- schema ---- */
 
-static json_t *cli_config_choices(const char *const *choices)
+static json_t *cli_config_choices(struct strtab_list choices)
 {
 	json_t *list = json_array();
 
-	for (; *choices; choices++)
-		json_array_append_new(list, json_string(*choices));
+	for (const char *one = strtab_first(choices); one; one = strtab_next(one))
+		json_array_append_new(list, json_string(one));
 	return list;
 }
 
 static json_t *cli_config_schema_of(const struct config_row *row)
 {
+	const char *text = strtab_get(row->default_text);
+
 	switch (row->type) {
 	case CONFIG_INTEGER:
 		return json_pack("{s:[s,s], s:I, s:I, s:I}", "type", "integer", "string", "minimum",
 				 (json_int_t)row->min, "maximum", (json_int_t)row->max, "default",
-				 (json_int_t)strtoll(row->default_text, NULL, 10));
+				 (json_int_t)strtoll(text, NULL, 10));
 	case CONFIG_BOOLEAN:
 		return json_pack("{s:s, s:b}", "type", "boolean", "default",
-				 !strcmp(row->default_text, "true"));
+				 !strcmp(text, "true"));
 	case CONFIG_PORTS:
 		return json_pack("{s:[s,s], s:{s:s, s:I, s:I}, s:i, s:i, s:b}", "type", "boolean",
 				 "array", "items", "type", "integer", "minimum",
 				 (json_int_t)row->min, "maximum", (json_int_t)row->max, "minItems",
 				 1, "maxItems", CONFIG_PORTS_MAX, "default",
-				 !strcmp(row->default_text, "true"));
+				 !strcmp(text, "true"));
 	case CONFIG_ENUM:
 		return json_pack("{s:o, s:s}", "enum", cli_config_choices(row->choices), "default",
-				 row->default_text);
+				 text);
 	case CONFIG_NAMES:
 		return json_pack("{s:[s,s], s:{s:s, s:s}, s:b}", "type", "array", "string", "items",
 				 "type", "string", "pattern", "^[^,]+$", "uniqueItems", true);
@@ -227,9 +229,11 @@ static json_t *cli_config_schema_of_rules(void)
 
 static json_t *cli_config_description(const struct config_row *row)
 {
-	if (row->type != CONFIG_INTEGER || !row->unit)
-		return json_string(row->text);
-	return json_sprintf("%s In %s.", row->text, row->unit);
+	const char *text = strtab_get(row->text), *unit = strtab_get(row->unit);
+
+	if (row->type != CONFIG_INTEGER || !unit)
+		return json_string(text);
+	return json_sprintf("%s In %s.", text, unit);
 }
 
 /* allowComments and allowTrailingCommas are what editors look for. */

@@ -42,34 +42,38 @@ static void help_row(const char *name, const char *text, int column)
 
 static void help_option(const struct cli_option *option)
 {
+	const char *short_name = strtab_get(option->short_name);
+	const char *value = strtab_get(option->value);
 	char name[64];
 
-	snprintf(name, sizeof(name), "%s%s%s%s%s", option->short_name ? option->short_name : "",
-		 option->short_name ? ", " : "", option->name, option->value ? " " : "",
-		 option->value ? option->value : "");
-	help_row(name, option->text, 22);
+	snprintf(name, sizeof(name), "%s%s%s%s%s", short_name ? short_name : "",
+		 short_name ? ", " : "", option->name, value ? " " : "", value ? value : "");
+	help_row(name, strtab_get(option->text), 22);
 }
 
 void help_command(const struct cli_command *command)
 {
-	for (size_t i = 0; command->usage[i]; i++)
-		printf("%s %s\n", i ? "      " : "Usage:", command->usage[i]);
+	const char *usage = strtab_first(command->usage), *text = strtab_first(command->text);
+	const struct cli_note *note = &cli_notes[command->statuses];
+
+	for (const char *one = usage; one; one = strtab_next(one))
+		printf("%s %s\n", one == usage ? "Usage:" : "      ", one);
 	printf("\n");
-	help_wrap(command->summary, 0, 0);
-	for (size_t i = 0; command->text[i]; i++) {
+	help_wrap(strtab_get(command->summary), 0, 0);
+	for (; text; text = strtab_next(text)) {
 		putchar('\n');
-		help_wrap(command->text[i], 0, 0);
+		help_wrap(text, 0, 0);
 	}
 	puts("\nOptions:");
-	for (const struct cli_option *o = command->options; o->name; o++)
+	for (const struct cli_option *o = &cli_options[command->options]; *o->name; o++)
 		help_option(o);
 	puts("\nExit status:");
-	for (const struct cli_note *s = command->statuses; s->name; s++)
-		help_row(s->name, s->text, 12);
+	for (; strtab_get(note->name); note++)
+		help_row(strtab_get(note->name), strtab_get(note->text), 12);
 	puts("\nExamples:");
-	for (const struct cli_note *e = command->examples; e->name; e++) {
-		printf("  %s\n", e->name);
-		help_wrap(e->text, 6, 0);
+	for (note = &cli_notes[command->examples]; strtab_get(note->name); note++) {
+		printf("  %s\n", strtab_get(note->name));
+		help_wrap(strtab_get(note->text), 6, 0);
 	}
 }
 
@@ -78,11 +82,11 @@ void help_overview(void)
 	puts("Usage: procpen COMMAND [OPTION]...\n");
 	help_wrap(cli_about, 0, 0);
 	puts("\nCommands:");
-	for (const struct cli_command *c = cli_commands; c->name; c++)
-		help_row(c->name, c->summary, 12);
+	for (const struct cli_command *c = cli_commands; *c->name; c++)
+		help_row(c->name, strtab_get(c->summary), 12);
 	puts("\nFirst steps:");
-	for (const struct cli_note *e = cli_examples; e->name; e++)
-		printf("  %s\n", e->name);
+	for (const struct cli_note *e = cli_examples; strtab_get(e->name); e++)
+		printf("  %s\n", strtab_get(e->name));
 	puts("\nMore: procpen help COMMAND; procpen help options lists the keys of --set.");
 }
 
@@ -93,14 +97,16 @@ void help_settings(void)
 	for (int i = 0; i < CONFIG_COUNT; i++) {
 		const struct config_row *row = &config_rows[i];
 
-		printf("  %s=%s\n", row->name, row->default_text);
+		const char *unit = strtab_get(row->unit), *one = NULL;
+
+		printf("  %s=%s\n", row->name, strtab_get(row->default_text));
 		if (row->type == CONFIG_INTEGER)
 			printf("      %lld to %lld%s%s\n", (long long)row->min,
-			       (long long)row->max, row->unit ? " " : "",
-			       row->unit ? row->unit : "");
-		for (size_t k = 0; row->type == CONFIG_ENUM && row->choices[k]; k++)
-			printf("%s%s%s", k ? ", " : "      one of ", row->choices[k],
-			       row->choices[k + 1] ? "" : "\n");
-		help_wrap(row->text, 6, 0);
+			       (long long)row->max, unit ? " " : "", unit ? unit : "");
+		if (row->type == CONFIG_ENUM)
+			one = strtab_first(row->choices);
+		for (const char *lead = "      one of "; one; one = strtab_next(one), lead = ", ")
+			printf("%s%s%s", lead, one, strtab_next(one) ? "" : "\n");
+		help_wrap(strtab_get(row->text), 6, 0);
 	}
 }

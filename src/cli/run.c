@@ -105,10 +105,12 @@ static const struct cli_option *cli_run_option_in(const struct cli_command *comm
 {
 	size_t len = strcspn(text, " :");
 
-	for (const struct cli_option *o = command->options; o->name; o++)
-		if (o->parameter && strlen(o->parameter) == len &&
-		    !strncmp(o->parameter, text, len))
+	for (const struct cli_option *o = &cli_options[command->options]; *o->name; o++) {
+		const char *parameter = strtab_get(o->parameter);
+
+		if (parameter && strlen(parameter) == len && !strncmp(parameter, text, len))
 			return o;
+	}
 	return NULL;
 }
 
@@ -170,7 +172,7 @@ static void cli_run_note_refusal(struct terminal *t, const struct err *e)
 	cli_run_note_failure(t, e);
 	if (option)
 		snprintf(t->failure.message, sizeof(t->failure.message), "%s%s", option->name,
-			 e->message + strlen(option->parameter));
+			 e->message + strlen(strtab_get(option->parameter)));
 }
 
 static void cli_run_say_end(const struct cli_run_end *end)

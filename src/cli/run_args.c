@@ -9,7 +9,7 @@
 
 static int run_args_set(struct run_args *a, const struct cli_option *option, json_t *value)
 {
-	json_object_set_new(a->params, option->parameter, value);
+	json_object_set_new(a->params, strtab_get(option->parameter), value);
 	return CMDLINE_GO_ON;
 }
 
@@ -17,7 +17,7 @@ static int run_args_set_variable(struct run_args *a, const struct cli_option *op
 				 const char *text)
 {
 	const char *equals = strchr(text, '=');
-	json_t *variables = json_object_get(a->params, option->parameter);
+	json_t *variables = json_object_get(a->params, strtab_get(option->parameter));
 
 	if (!equals || equals == text)
 		return say_mistake(a->command, "%s takes NAME=VALUE, not %s", option->name, text);

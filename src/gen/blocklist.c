@@ -22,50 +22,37 @@ struct name {
 
 /* ---- the tables ---- */
 
-static void gen_blocklist_literal_or_null(struct buf *out, const char *text)
+static void gen_blocklist_text(struct buf *out, const char *name, const char *text)
 {
-	if (text)
-		gen_literal(out, text, 2);
-	else
-		buf_adds(out, "NULL");
+	buf_addf(out, " .%s = ", name);
+	gen_strtab_text(out, text);
+	buf_addc(out, ',');
 }
 
 /* A list of words with a space at both ends, as blocklist/command/list reads it. */
-static void gen_blocklist_spaced(struct buf *out, const char *name, const char *text)
+static void gen_blocklist_words(struct buf *out, const char *text)
 {
 	struct buf b;
 
-	buf_addf(out, " .%s = ", name);
-	if (!text) {
-		buf_adds(out, "NULL,");
-		return;
-	}
 	buf_init(&b, 1u << 16);
-	buf_addf(&b, " %s ", text);
-	gen_literal(out, b.data, 2);
+	buf_addf(&b, " %s ", text ? text : "");
+	gen_strtab_text(out, text ? b.data : NULL);
 	buf_addc(out, ',');
 	buf_release(&b);
 }
 
-/* static const char *const NAME[] = { ... }; with @space around each. */
-static void gen_blocklist_string_list(struct buf *out, const char *name, size_t i,
-				      const json_t *list, bool space)
+static void gen_blocklist_spaced(struct buf *out, const char *name, const char *text)
 {
-	json_t *text;
-	size_t k;
+	buf_addf(out, " .%s = ", name);
+	gen_blocklist_words(out, text);
+}
 
-	buf_addf(out, "static const char *const %s_%zu[] = {", name, i);
-	json_array_foreach(list, k, text) {
-		struct buf b;
-
-		buf_init(&b, 1u << 16);
-		buf_addf(&b, space ? " %s " : "%s", json_string_value(text));
-		buf_adds(out, "\n\t");
-		gen_literal(out, b.data, 2);
-		buf_addc(out, ',');
-		buf_release(&b);
-	}
-	buf_adds(out, "\n\tNULL };\n");
+/* The strings @name of @row. */
+static void gen_blocklist_list(struct buf *out, const json_t *row, const char *name, bool spaced)
+{
+	buf_addf(out, " .%s = ", name);
+	gen_strtab_list(out, json_object_get(row, name), spaced);
+	buf_addc(out, ',');
 }
 
 static void gen_blocklist_flag(struct buf *out, const json_t *row, const char *name)
@@ -79,17 +66,14 @@ static void gen_blocklist_emit_targets(const json_t *targets, struct buf *out)
 	json_t *row;
 	size_t i;
 
+	buf_adds(out, "const struct blocklist_target blocklist_targets[] = {\n");
 	json_array_foreach(targets, i, row) {
-		gen_blocklist_string_list(out, "paths", i, json_object_get(row, "paths"), false);
-		gen_blocklist_string_list(out, "except", i, json_object_get(row, "except"), false);
-		gen_blocklist_string_list(out, "sweeps", i, json_object_get(row, "sweeps"), false);
-	}
-	buf_adds(out, "\nconst struct blocklist_target blocklist_targets[] = {\n");
-	json_array_foreach(targets, i, row) {
-		buf_addf(out, "\t{ .name = \"%s\", .text = ", gen_member(row, "name"));
-		gen_literal(out, gen_member(row, "text"), 2);
-		buf_addf(out, ", .paths = paths_%zu, .except = except_%zu, .sweeps = sweeps_%zu,",
-			 i, i, i);
+		buf_addf(out, "\t{ /* %s */", gen_member(row, "name"));
+		gen_blocklist_text(out, "name", gen_member(row, "name"));
+		gen_blocklist_text(out, "text", gen_member(row, "text"));
+		gen_blocklist_list(out, row, "paths", false);
+		gen_blocklist_list(out, row, "except", false);
+		gen_blocklist_list(out, row, "sweeps", false);
 		gen_blocklist_flag(out, row, "tree");
 		gen_blocklist_flag(out, row, "empty");
 		gen_blocklist_flag(out, row, "guess");
@@ -103,23 +87,25 @@ static void gen_blocklist_emit_effects(const json_t *programs, struct buf *out)
 	json_t *row, *effect;
 	size_t i, k;
 
+	buf_adds(out, "const struct blocklist_effect blocklist_effects[] = {\n");
 	json_array_foreach(programs, i, row) {
-		buf_addf(out, "static const struct blocklist_effect effects_%zu[] = {\n", i);
 		json_array_foreach(json_object_get(row, "effects"), k, effect) {
-			buf_addf(out, "\t{ .name = \"%s\", .operands = \"%s\",",
-				 gen_member(effect, "effect"), gen_member(effect, "operands"));
+			buf_adds(out, "\t{");
+			gen_blocklist_text(out, "name", gen_member(effect, "effect"));
+			gen_blocklist_text(out, "operands", gen_member(effect, "operands"));
 			gen_blocklist_spaced(out, "need", gen_member(effect, "need"));
 			gen_blocklist_spaced(out, "unless", gen_member(effect, "unless"));
 			buf_adds(out, " },\n");
 		}
-		buf_adds(out, "\t{ .name = NULL },\n};\n");
+		buf_adds(out, "\t{ .name = { 0 } },\n");
 	}
+	buf_adds(out, "};\n\n");
 }
 
 static void gen_blocklist_emit_programs(const json_t *programs, struct buf *out)
 {
+	size_t i, effects = 0;
 	json_t *row;
-	size_t i;
 
 	gen_blocklist_emit_effects(programs, out);
 	buf_adds(out, "const struct blocklist_program blocklist_programs[] = {\n");
@@ -127,7 +113,8 @@ static void gen_blocklist_emit_programs(const json_t *programs, struct buf *out)
 		buf_adds(out, "\t{");
 		gen_blocklist_spaced(out, "values", gen_member(row, "values"));
 		gen_blocklist_spaced(out, "inert", gen_member(row, "inert"));
-		buf_addf(out, " .effects = effects_%zu },\n", i);
+		buf_addf(out, " .effects = %zu },\n", effects);
+		effects += json_array_size(json_object_get(row, "effects")) + 1;
 	}
 	buf_adds(out, "};\n\n");
 }
@@ -198,27 +185,22 @@ static void gen_blocklist_emit_rules(const struct gen *g, struct buf *out)
 	size_t i;
 
 	targets = json_object_get(g->blocklist, "targets");
+	buf_adds(out, "const struct blocklist_rule blocklist_rules[] = {\n");
 	json_array_foreach(rules, i, row) {
-		gen_blocklist_string_list(out, "need", i, json_object_get(row, "need"), true);
-		gen_blocklist_string_list(out, "words", i, json_object_get(row, "words"), true);
-	}
-	buf_adds(out, "\nconst struct blocklist_rule blocklist_rules[] = {\n");
-	json_array_foreach(rules, i, row) {
-		buf_addf(out, "\t{ .id = \"%s\",", gen_member(row, "id"));
+		buf_addf(out, "\t{ /* %s */", gen_member(row, "id"));
+		gen_blocklist_text(out, "id", gen_member(row, "id"));
 		gen_blocklist_spaced(out, "effects", gen_member(row, "effects"));
-		buf_addf(out, " .need = need_%zu,", i);
+		gen_blocklist_list(out, row, "need", true);
 		gen_blocklist_spaced(out, "forbid", gen_member(row, "forbid"));
-		buf_addf(out, " .words = words_%zu, .targets = 0x%llx, .operands = ", i,
+		gen_blocklist_list(out, row, "words", true);
+		buf_addf(out, " .targets = 0x%llx,",
 			 gen_blocklist_target_bits(targets, gen_member(row, "targets")));
-		gen_blocklist_literal_or_null(out, gen_member(row, "operands"));
-		buf_addc(out, ',');
+		gen_blocklist_text(out, "operands", gen_member(row, "operands"));
 		gen_blocklist_flag(out, row, "guess");
 		gen_blocklist_flag(out, row, "operandless");
 		gen_blocklist_flag(out, row, "always");
-		buf_adds(out, "\n\t\t.reason = ");
-		gen_literal(out, gen_member(row, "reason"), 2);
-		buf_adds(out, ",\n\t\t.suggestion = ");
-		gen_literal(out, gen_member(row, "suggestion"), 2);
+		gen_blocklist_text(out, "reason", gen_member(row, "reason"));
+		gen_blocklist_text(out, "suggestion", gen_member(row, "suggestion"));
 		buf_adds(out, " },\n");
 	}
 	buf_addf(out, "};\nconst unsigned blocklist_rule_count = %zu;\n\n", i);
@@ -329,14 +311,11 @@ static void gen_blocklist_emit_flow_words(const struct gen *g, struct buf *out)
 	json_t *row;
 	size_t i;
 
-	buf_adds(out, "const char *const blocklist_flow_words[] = {\n");
+	buf_adds(out, "const struct strtab_text blocklist_flow_words[] = {\n");
 	json_array_foreach(json_object_get(g->blocklist, "flows"), i, row) {
-		const char *words = gen_member(row, "words");
-
-		if (words)
-			buf_addf(out, "\t\" %s \",\n", words);
-		else
-			buf_adds(out, "\tNULL,\n");
+		buf_addc(out, '\t');
+		gen_blocklist_words(out, gen_member(row, "words"));
+		buf_addc(out, '\n');
 	}
 	buf_adds(out, "};\n\n");
 }
@@ -406,7 +385,7 @@ static void gen_blocklist_emit_examples(const json_t *rules, struct buf *out)
 
 void gen_blocklist_c(const struct gen *g, struct buf *out)
 {
-	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"blocklist/command/table.h\"\n\n");
+	buf_adds(out, HEADER "#include \"blocklist/command/table.h\"\n\n");
 	gen_blocklist_emit_targets(json_object_get(g->blocklist, "targets"), out);
 	gen_blocklist_emit_programs(json_object_get(g->blocklist, "programs"), out);
 	gen_blocklist_emit_wrappers(json_object_get(g->blocklist, "wrappers"), out);

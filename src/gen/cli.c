@@ -307,58 +307,26 @@ void gen_cli_h(const struct gen *g, struct buf *out)
 	buf_adds(out, "};\n\n#endif\n");
 }
 
-static void gen_cli_strings(struct buf *out, const char *what, size_t index, const json_t *list)
-{
-	json_t *text;
-	size_t i;
-
-	buf_addf(out, "static const char *const %s_%zu[] = {\n", what, index);
-	json_array_foreach(list, i, text) {
-		buf_adds(out, "\t");
-		gen_literal(out, json_string_value(text), 1);
-		buf_adds(out, ",\n");
-	}
-	buf_adds(out, "\tNULL\n};\n\n");
-}
-
-static void gen_cli_pairs(struct buf *out, const char *what, const json_t *list,
-			  const char *first)
+/* Rows of @list with a text @first. */
+static void gen_cli_notes(struct buf *out, const json_t *list, const char *first)
 {
 	json_t *row;
 	size_t i;
 
-	buf_addf(out, "const struct cli_note %s[] = {\n", what);
 	json_array_foreach(list, i, row) {
 		buf_adds(out, "\t{ ");
-		gen_literal(out, gen_member(row, first), 1);
-		buf_adds(out, ",\n\t  ");
-		gen_literal(out, gen_member(row, "text"), 1);
+		gen_strtab_text(out, gen_member(row, first));
+		buf_adds(out, ", ");
+		gen_strtab_text(out, gen_member(row, "text"));
 		buf_adds(out, " },\n");
 	}
-	buf_adds(out, "\t{ NULL, NULL }\n};\n\n");
+	buf_adds(out, "\t{ { 0 }, { 0 } },\n");
 }
 
-static void gen_cli_member(struct buf *out, const json_t *option, const char *member,
-			   const char *field)
+static void gen_cli_text(struct buf *out, const char *field, const char *text)
 {
-	if (!gen_member(option, member))
-		return;
 	buf_addf(out, ", .%s = ", field);
-	gen_literal(out, gen_member(option, member), 2);
-}
-
-static void gen_cli_choices(struct buf *out, const json_t *option)
-{
-	const json_t *choices = json_object_get(option, "choices");
-	json_t *one;
-	size_t i;
-
-	if (!choices)
-		return;
-	buf_adds(out, ",\n\t  .choices = (const char *const[]){ ");
-	json_array_foreach(choices, i, one)
-		buf_addf(out, "\"%s\", ", json_string_value(one));
-	buf_adds(out, "NULL }");
+	gen_strtab_text(out, text);
 }
 
 static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
@@ -373,43 +341,70 @@ static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
 
 	gen_cli_enum_name(gen_member(option, "name"), id);
 	gen_upper(gen_member(option, "kind"), kind);
-	buf_addf(out, "\t{ .id = OPTION_%s, .kind = OPTION_IS_%s", id, kind);
-	gen_cli_member(out, option, "name", "name");
-	gen_cli_member(out, option, "short", "short_name");
-	gen_cli_member(out, option, "value", "value");
-	gen_cli_member(out, option, "parameter", "parameter");
-	buf_adds(out, ",\n\t  .text = ");
-	gen_literal(out, text, 2);
-	gen_cli_choices(out, option);
+	buf_addf(out, "\t{ .id = OPTION_%s, .kind = OPTION_IS_%s, .name = \"%s\"", id, kind,
+		 gen_member(option, "name"));
+	gen_cli_text(out, "short_name", gen_member(option, "short"));
+	gen_cli_text(out, "value", gen_member(option, "value"));
+	gen_cli_text(out, "parameter", gen_member(option, "parameter"));
+	gen_cli_text(out, "text", text);
+	buf_adds(out, ", .choices = ");
+	gen_strtab_list(out, json_object_get(option, "choices"), false);
 	buf_init(&bounds, TEXT_MAX);
 	gen_cli_add_bounds(g, option, &bounds);
-	if (bounds.len)
-		buf_addf(out, ",\n\t  .bounds = \"%s\"", bounds.data);
+	gen_cli_text(out, "bounds", bounds.len ? bounds.data : NULL);
 	buf_release(&bounds);
 	if (min)
-		buf_addf(out, ",\n\t  .min = %.17g, .above_min = %s", json_number_value(min),
+		buf_addf(out, ", .min = %.17g, .above_min = %s", json_number_value(min),
 			 above ? "true" : "false");
 	if (max)
 		buf_addf(out, ", .max = %.17g", json_number_value(max));
 	buf_adds(out, " },\n");
 }
 
-static void gen_cli_command_parts(const struct gen *g, const json_t *command, size_t index,
-				  struct buf *out)
-{
-	char name[64];
+/* Options, and the length of the longest name. */
+struct gen_cli_size {
+	size_t count, name_len;
+};
 
-	gen_cli_strings(out, "usage", index, json_object_get(command, "usage"));
-	gen_cli_strings(out, "text", index, json_object_get(command, "text"));
-	buf_addf(out, "static const struct cli_option options_%zu[] = {\n", index);
-	gen_cli_each_option(g, command, gen_cli_option, out);
-	buf_adds(out, "\t{ .name = NULL }\n};\n\n");
-	snprintf(name, sizeof(name), "statuses_%zu", index);
-	buf_adds(out, "static ");
-	gen_cli_pairs(out, name, json_object_get(command, "statuses"), "status");
-	snprintf(name, sizeof(name), "examples_%zu", index);
-	buf_adds(out, "static ");
-	gen_cli_pairs(out, name, json_object_get(command, "examples"), "command");
+static void gen_cli_add_size(const struct gen *g, json_t *option, void *ctx)
+{
+	size_t len = strlen(gen_member(option, "name"));
+	struct gen_cli_size *size = ctx;
+
+	(void)g;
+	size->count++;
+	size->name_len = len > size->name_len ? len : size->name_len;
+}
+
+/* The rows of the commands; each list in the other tables has a row more, which ends it. */
+static void gen_cli_commands_c(const struct gen *g, struct buf *out)
+{
+	struct gen_cli_size options = { 0 };
+	size_t i, notes = 0, name_len = 0;
+	json_t *command;
+
+	buf_adds(out, "const struct cli_command cli_commands[] = {\n");
+	json_array_foreach(gen_cli_commands(g), i, command) {
+		size_t statuses = json_array_size(json_object_get(command, "statuses")) + 1;
+		size_t len = strlen(gen_member(command, "name"));
+
+		name_len = len > name_len ? len : name_len;
+		buf_addf(out, "\t{ .name = \"%s\", .usage = ", gen_member(command, "name"));
+		gen_strtab_list(out, json_object_get(command, "usage"), false);
+		buf_adds(out, ", .text = ");
+		gen_strtab_list(out, json_object_get(command, "text"), false);
+		gen_cli_text(out, "summary", gen_member(command, "summary"));
+		buf_addf(out, ", .options = %zu, .statuses = %zu, .examples = %zu%s },\n",
+			 options.count, notes, notes + statuses,
+			 json_is_true(json_object_get(command, "options_end"))
+				 ? ", .options_end = true" : "");
+		gen_cli_each_option(g, command, gen_cli_add_size, &options);
+		options.count++;
+		notes += statuses + json_array_size(json_object_get(command, "examples")) + 1;
+	}
+	buf_adds(out, "\t{ .name = \"\" }\n};\n\n");
+	gen_needs_room(out, "struct cli_command", "name", name_len);
+	gen_needs_room(out, "struct cli_option", "name", options.name_len);
 }
 
 void gen_cli_c(const struct gen *g, struct buf *out)
@@ -417,27 +412,24 @@ void gen_cli_c(const struct gen *g, struct buf *out)
 	json_t *command;
 	size_t i;
 
-	buf_adds(out, HEADER "#include \"cli/commands.h\"\n\n#include <stddef.h>\n\n");
-	json_array_foreach(gen_cli_commands(g), i, command)
-		gen_cli_command_parts(g, command, i, out);
-	buf_adds(out, "const char cli_about[] =\n\t");
+	buf_adds(out, HEADER "#include \"cli/commands.h\"\n\nconst char cli_about[] =\n\t");
 	gen_literal(out, gen_member(g->cli, "about"), 1);
 	buf_adds(out, ";\n\nconst char cli_settings[] =\n\t");
 	gen_literal(out, gen_member(g->cli, "settings"), 1);
-	buf_adds(out, ";\n\n");
-	gen_cli_pairs(out, "cli_examples", json_object_get(g->cli, "examples"), "command");
-	buf_adds(out, "const struct cli_command cli_commands[] = {\n");
+	buf_adds(out, ";\n\nconst struct cli_note cli_examples[] = {\n");
+	gen_cli_notes(out, json_object_get(g->cli, "examples"), "command");
+	buf_adds(out, "};\n\nconst struct cli_note cli_notes[] = {\n");
 	json_array_foreach(gen_cli_commands(g), i, command) {
-		buf_addf(out, "\t{ .name = \"%s\", .summary = ", gen_member(command, "name"));
-		gen_literal(out, gen_member(command, "summary"), 2);
-		buf_addf(out,
-			 ",\n\t  .usage = usage_%zu, .text = text_%zu, .options = options_%zu,\n"
-			 "\t  .statuses = statuses_%zu, .examples = examples_%zu%s },\n",
-			 i, i, i, i, i,
-			 json_is_true(json_object_get(command, "options_end"))
-				 ? ", .options_end = true" : "");
+		gen_cli_notes(out, json_object_get(command, "statuses"), "status");
+		gen_cli_notes(out, json_object_get(command, "examples"), "command");
 	}
-	buf_adds(out, "\t{ .name = NULL }\n};\n");
+	buf_adds(out, "};\n\nconst struct cli_option cli_options[] = {\n");
+	json_array_foreach(gen_cli_commands(g), i, command) {
+		gen_cli_each_option(g, command, gen_cli_option, out);
+		buf_adds(out, "\t{ .name = \"\" },\n");
+	}
+	buf_adds(out, "};\n\n");
+	gen_cli_commands_c(g, out);
 }
 
 /* ---- the reference ---- */

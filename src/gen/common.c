@@ -155,6 +155,12 @@ void gen_literal(struct buf *out, const char *text, int tabs)
 	buf_addc(out, '"');
 }
 
+void gen_needs_room(struct buf *out, const char *type, const char *member, size_t len)
+{
+	buf_addf(out, "_Static_assert(sizeof(((%s *)0)->%s) > %zu, \"%s of %s\");\n", type, member,
+		 len, member, type);
+}
+
 bool gen_is_error(const struct gen *g, const char *name)
 {
 	size_t i;

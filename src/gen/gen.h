@@ -71,6 +71,15 @@ void gen_upper(const char *name, char out[GEN_PATH_MAX]);
 /* @text as a C string literal; a long one takes several lines, indented by @tabs. */
 void gen_literal(struct buf *out, const char *text, int tabs);
 
+/* @text or @list (strings, a space at both ends of each with @spaced) as base/strtab.h keeps them:
+ * add it to that table, and its offset to @out. NULL: none. */
+void gen_strtab_text(struct buf *out, const char *text);
+void gen_strtab_list(struct buf *out, const json_t *list, bool spaced);
+
+/* Have the compiler refuse a @member of @type, an array, that has no room for @len bytes and a NUL:
+ * by itself it takes a text without its NUL. */
+void gen_needs_room(struct buf *out, const char *type, const char *member, size_t len);
+
 /* Is @name an error in schema/errors.json? */
 bool gen_is_error(const struct gen *g, const char *name);
 
@@ -108,8 +117,8 @@ void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
 void gen_check_packs(const struct gen *g);
 void gen_check_cli(const struct gen *g); /* after the capabilities */
 
-/* tables.c, blocklist.c, packs.c, caps.c, cli.c, openrpc.c, docs.c, man.c, complete.c: the
- * outputs. */
+/* tables.c, blocklist.c, packs.c, caps.c, cli.c, openrpc.c, docs.c, man.c, complete.c, strtab.c:
+ * the outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
@@ -130,6 +139,7 @@ void gen_man_overview(const struct gen *g, struct buf *out);                    
 void gen_man_command(const struct gen *g, const json_t *command, struct buf *out);
 void gen_man_configuration(const struct gen *g, struct buf *out); /* procpen.json(5) */
 void gen_man_options(const struct gen *g, struct buf *out); /* procpen-options(7) */
+void gen_strtab_c(const struct gen *g, struct buf *out); /* after the tables */
 void gen_complete_bash(const struct gen *g, struct buf *out);
 void gen_complete_zsh(const struct gen *g, struct buf *out);
 void gen_complete_fish(const struct gen *g, struct buf *out);

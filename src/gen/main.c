@@ -1,7 +1,8 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
  * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, and in BUILD_DIR/gen:
- * {errors,config,caps,cli,blocklist,blocklist_examples,packs,openrpc}.c, openrpc.json,
+ * {errors,config,caps,cli,blocklist,blocklist_examples,packs,openrpc,strtab}.c,
+ * openrpc.json,
  * reference.md, packs.md, complete.{bash,zsh,fish} and the man pages in man/.
  *
  * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
@@ -36,6 +37,7 @@ static const struct output {
 	{ "gen/blocklist_examples.c", gen_blocklist_examples_c },
 	{ "gen/packs.c", gen_packs_c },
 	{ "gen/openrpc.c", gen_openrpc_c },
+	{ "gen/strtab.c", gen_strtab_c },
 	{ "gen/openrpc.json", gen_openrpc_json },
 	{ "gen/reference.md", gen_reference },
 	{ "gen/packs.md", gen_packs_page },

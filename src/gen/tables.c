@@ -11,14 +11,6 @@ static const char *gen_tables_member(const json_t *row, const char *name)
 	return json_string_value(json_object_get(row, name));
 }
 
-static void gen_tables_literal_or_null(struct buf *out, const char *text, int tabs)
-{
-	if (text)
-		gen_literal(out, text, tabs);
-	else
-		buf_adds(out, "NULL");
-}
-
 void gen_errors_h(const struct gen *g, struct buf *out)
 {
 	char name[GEN_PATH_MAX];
@@ -93,16 +85,15 @@ void gen_config_h(const struct gen *g, struct buf *out)
 static void gen_tables_default_text(const json_t *row, struct buf *out)
 {
 	const json_t *value = json_object_get(row, "default");
+	char number[32];
 
-	if (json_is_integer(value))
-		buf_addf(out, "\"%lld\"", (long long)json_integer_value(value));
-	else if (json_is_boolean(value))
-		buf_adds(out, json_is_true(value) ? "\"true\"" : "\"false\"");
-	else
-		gen_literal(out, json_string_value(value), 2);
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+	gen_strtab_text(out, json_is_integer(value)   ? number
+			     : json_is_boolean(value) ? (json_is_true(value) ? "true" : "false")
+						      : json_string_value(value));
 }
 
-static void gen_tables_config_row(const json_t *row, size_t i, struct buf *out)
+static void gen_tables_config_row(const json_t *row, struct buf *out)
 {
 	char name[GEN_PATH_MAX], type[GEN_PATH_MAX];
 
@@ -114,37 +105,34 @@ static void gen_tables_config_row(const json_t *row, size_t i, struct buf *out)
 		buf_addf(out, "\t\t.min = %lld,\n\t\t.max = %lld,\n",
 			 (long long)json_integer_value(json_object_get(row, "min")),
 			 (long long)json_integer_value(json_object_get(row, "max")));
-	buf_adds(out, "\t\t.default_text = ");
-	gen_tables_default_text(row, out);
-	if (json_object_get(row, "choices"))
-		buf_addf(out, ",\n\t\t.choices = choices_%zu", i);
 	if (gen_tables_member(row, "narrow")) {
 		gen_upper(gen_tables_member(row, "narrow"), type);
-		buf_addf(out, ",\n\t\t.narrow = CONFIG_NARROW_%s", type);
+		buf_addf(out, "\t\t.narrow = CONFIG_NARROW_%s,\n", type);
 	}
+	buf_adds(out, "\t\t.default_text = ");
+	gen_tables_default_text(row, out);
+	buf_adds(out, ",\n\t\t.choices = ");
+	gen_strtab_list(out, json_object_get(row, "choices"), false);
 	buf_adds(out, ",\n\t\t.unit = ");
-	gen_tables_literal_or_null(out, gen_tables_member(row, "unit"), 2);
+	gen_strtab_text(out, gen_tables_member(row, "unit"));
 	buf_adds(out, ",\n\t\t.text = ");
-	gen_tables_literal_or_null(out, gen_tables_member(row, "text"), 2);
+	gen_strtab_text(out, gen_tables_member(row, "text"));
 	buf_adds(out, ",\n\t},\n");
 }
 
 void gen_config_c(const struct gen *g, struct buf *out)
 {
-	json_t *row, *choice;
-	size_t i, k;
+	size_t i, name_len = 0;
+	json_t *row;
 
-	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"policy/config.h\"\n\n");
+	buf_adds(out, HEADER "#include \"policy/config.h\"\n\n"
+		 "const struct config_row config_rows[CONFIG_COUNT] = {\n");
 	json_array_foreach(g->config, i, row) {
-		if (!json_object_get(row, "choices"))
-			continue;
-		buf_addf(out, "static const char *const choices_%zu[] = {", i);
-		json_array_foreach(json_object_get(row, "choices"), k, choice)
-			buf_addf(out, " \"%s\",", json_string_value(choice));
-		buf_adds(out, " NULL };\n");
+		size_t len = strlen(gen_tables_member(row, "name"));
+
+		gen_tables_config_row(row, out);
+		name_len = len > name_len ? len : name_len;
 	}
-	buf_adds(out, "\nconst struct config_row config_rows[CONFIG_COUNT] = {\n");
-	json_array_foreach(g->config, i, row)
-		gen_tables_config_row(row, i, out);
-	buf_adds(out, "};\n");
+	buf_adds(out, "};\n\n");
+	gen_needs_room(out, "struct config_row", "name", name_len);
 }

@@ -72,7 +72,7 @@ static void text_members_add_zero(struct text *t, const struct outline_value *v)
 
 	for (size_t i = 0; i < CONFIG_COUNT && !means; i++)
 		if (!strcmp(config_rows[i].name, v->key))
-			means = strstr(config_rows[i].text, " 0: ");
+			means = strstr(strtab_get(config_rows[i].text), " 0: ");
 	if (!means)
 		return;
 	means += strlen(" 0: ");

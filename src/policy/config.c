@@ -35,8 +35,10 @@ static enum quantity config_unit(const struct config_row *row)
 		{ "milliseconds", QUANTITY_MILLISECONDS },
 	};
 
-	for (size_t i = 0; row->unit && i < COUNT_OF(units); i++)
-		if (!strcmp(units[i].name, row->unit))
+	const char *unit = strtab_get(row->unit);
+
+	for (size_t i = 0; unit && i < COUNT_OF(units); i++)
+		if (!strcmp(units[i].name, unit))
 			return units[i].unit;
 	return QUANTITY_COUNT;
 }
@@ -67,13 +69,14 @@ static int config_number_parse(const struct config_row *row, const char *text, i
 static int config_set_integer(const struct config_row *row, const char *text,
 			      struct config_value *v, struct err *e)
 {
-	const char *unit = row->unit ? row->unit : "";
+	const char *unit = strtab_get(row->unit);
 	int64_t n;
 
 	if (config_number_parse(row, text, &n) != 0 || n < row->min || n > row->max) {
 		err_set(e, ERR_INVALID_PARAMS,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
-			text, (long long)row->min, (long long)row->max, *unit ? " " : "", unit);
+			text, (long long)row->min, (long long)row->max, unit ? " " : "",
+			unit ? unit : "");
 		return err_hint(e, "%s", quantity_forms(config_unit(row)));
 	}
 	v->number = n;
@@ -98,18 +101,18 @@ static int config_set_boolean(const struct config_row *row, const char *text,
 static int config_set_enum(const struct config_row *row, const char *text, struct config_value *v,
 			   struct err *e)
 {
-	int index = config_word_index(row->choices, text);
+	const char *one = strtab_first(row->choices);
 	char list[256] = "";
 	size_t len = 0;
 
-	if (index >= 0) {
-		v->number = index;
+	for (v->number = 0; one && strcmp(one, text); one = strtab_next(one))
+		v->number++;
+	if (one)
 		return 0;
-	}
-	for (const char *const *p = row->choices; *p; p++) {
-		if (len + strlen(*p) + 3 > sizeof(list))
+	for (one = strtab_first(row->choices); one; one = strtab_next(one)) {
+		if (len + strlen(one) + 3 > sizeof(list))
 			break;
-		len = (size_t)(stpcpy(stpcpy(list + len, len ? ", " : ""), *p) - list);
+		len = (size_t)(stpcpy(stpcpy(list + len, len ? ", " : ""), one) - list);
 	}
 	err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is none of: %s", row->name, text,
 		list);
@@ -259,8 +262,8 @@ void config_init(struct config *c)
 
 	memset(c, 0, sizeof(*c));
 	for (int key = 0; key < CONFIG_COUNT; key++)
-		BUG_IF(config_assign(c, key, config_rows[key].default_text, CONFIG_BY_DEFAULT, NULL,
-				     &e) != 0);
+		BUG_IF(config_assign(c, key, strtab_get(config_rows[key].default_text),
+				     CONFIG_BY_DEFAULT, NULL, &e) != 0);
 }
 
 void config_release(struct config *c)
@@ -376,8 +379,12 @@ bool config_bool(const struct config *c, enum config_key key)
 
 const char *config_choice(const struct config *c, enum config_key key)
 {
+	const char *choice = strtab_first(config_rows[key].choices);
+
 	BUG_IF(config_rows[key].type != CONFIG_ENUM);
-	return config_rows[key].choices[c->values[key].number];
+	for (int64_t i = c->values[key].number; i > 0; i--)
+		choice = strtab_next(choice);
+	return choice;
 }
 
 char *const *config_names(const struct config *c, enum config_key key)

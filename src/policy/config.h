@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/jsonc.h"
+#include "base/strtab.h"
 #include "gen/config.h" /* enum config_key: CONFIG_..., CONFIG_COUNT */
 #include "policy/ruleset.h"
 
@@ -38,14 +39,14 @@ enum config_narrow {
 
 /* One row of schema/config.json. */
 struct config_row {
-	const char *name; /* "limits.running_processes" */
+	char name[40]; /* "limits.running_processes" */
 	enum config_type type;
 	int64_t min, max;            /* of integers, ports; of names: how many, 0: any number */
-	const char *default_text;    /* as --set takes it */
-	const char *const *choices;  /* of enums; NULL-terminated */
+	struct strtab_text default_text; /* as --set takes it */
+	struct strtab_list choices;  /* of enums */
 	enum config_narrow narrow;
-	const char *unit;            /* or NULL */
-	const char *text;            /* what it does */
+	struct strtab_text unit;     /* or none */
+	struct strtab_text text;     /* what it does */
 };
 extern const struct config_row config_rows[CONFIG_COUNT];
 

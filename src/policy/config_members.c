@@ -47,17 +47,19 @@ static void config_members_default(struct jsonw *w, enum config_key key)
 	config_release(&defaults);
 }
 
-static void config_members_choices(struct jsonw *w, const char *const *choices)
+static void config_members_choices(struct jsonw *w, struct strtab_list choices)
 {
 	jsonw_array(w, "choices");
-	for (; *choices; choices++)
-		jsonw_str(w, NULL, *choices);
+	for (const char *one = strtab_first(choices); one; one = strtab_next(one))
+		jsonw_str(w, NULL, one);
 	jsonw_end_array(w);
 }
 
 /* {minimum, maximum, unit}, {choices}, {maximum} of names; null where there are none. */
 static void config_members_bounds(struct jsonw *w, const struct config_row *row)
 {
+	const char *unit = strtab_get(row->unit);
+
 	if (row->type == CONFIG_BOOLEAN || (row->type == CONFIG_NAMES && !row->max)) {
 		jsonw_null(w, "bounds");
 		return;
@@ -68,8 +70,8 @@ static void config_members_bounds(struct jsonw *w, const struct config_row *row)
 	} else {
 		jsonw_int(w, "minimum", row->min);
 		jsonw_int(w, "maximum", row->max);
-		if (row->unit)
-			jsonw_str(w, "unit", row->unit);
+		if (unit)
+			jsonw_str(w, "unit", unit);
 	}
 	jsonw_end_object(w);
 }

@@ -61,7 +61,7 @@ static int config_text_fail_type(const struct config_row *row, const json_t *val
 	return err_hint(e, "Write \"%s\": %s", row->name,
 			row->type == CONFIG_NAMES   ? "[\"NAME\"]"
 			: row->type == CONFIG_ENUM ? "\"NAME\""
-						   : row->default_text);
+						   : strtab_get(row->default_text));
 }
 
 /* Append the element @value to @list; a comma follows each port, because "1," is a list of one port

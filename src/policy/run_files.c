@@ -269,7 +269,9 @@ static bool run_files_has_text(const struct blocklist_run *run, const char *list
 static bool run_files_reads_script(const struct blocklist_run *run,
 				   const struct blocklist_wrapper *as)
 {
-	return run->is_fed && !run->input && as->text && !run_files_has_text(run, as->text);
+	const char *options = strtab_get(as->text);
+
+	return run->is_fed && !run->input && options && !run_files_has_text(run, options);
 }
 
 /* ---- one command ---- */

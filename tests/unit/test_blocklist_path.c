@@ -26,7 +26,7 @@ static uint64_t classes(const char *text, const struct path_dir *dir, enum path_
 static uint64_t path_class(const char *name)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
-		if (!strcmp(blocklist_targets[i].name, name))
+		if (!strcmp(strtab_get(blocklist_targets[i].name), name))
 			return UINT64_C(1) << i;
 	fail_msg("no class %s", name);
 	return 0;

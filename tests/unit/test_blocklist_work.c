@@ -35,7 +35,7 @@ static struct spent judge_within(const char *text, uint64_t limit)
 	commands = e.budget.commands;
 	s.blocked = evaluate_text(&e, &whole, NULL, 0, NULL);
 	if (s.blocked)
-		s.rule = e.finding.rule->id;
+		s.rule = strtab_get(e.finding.rule->id);
 	s.left = e.budget.work;
 	s.work = work - e.budget.work;
 	s.commands = commands - e.budget.commands;
@@ -349,13 +349,18 @@ static void test_work_lists_of_the_table(void **state)
 		const struct blocklist_wrapper *wrapper = name_wrapper(name);
 
 		if (program)
-			words += check_list(program->values) + check_list(program->inert);
+			words += check_list(strtab_get(program->values)) +
+				 check_list(strtab_get(program->inert));
 		if (wrapper)
-			words += check_list(wrapper->values) + check_list(wrapper->text);
+			words += check_list(strtab_get(wrapper->values)) +
+				 check_list(strtab_get(wrapper->text));
 	}
-	for (unsigned i = 0; i < blocklist_rule_count; i++)
-		for (const char *const *group = blocklist_rules[i].words; *group; group++)
-			words += check_list(*group);
+	for (unsigned i = 0; i < blocklist_rule_count; i++) {
+		const char *group = strtab_first(blocklist_rules[i].words);
+
+		for (; group; group = strtab_next(group))
+			words += check_list(group);
+	}
 	assert_true(words > 1000);
 }
 

@@ -64,12 +64,12 @@ static void test_config_every_row_is_complete(void **state)
 	for (int key = 0; key < CONFIG_COUNT; key++) {
 		const struct config_row *row = &config_rows[key];
 
-		assert_non_null(row->name);
-		assert_non_null(row->text);
-		assert_non_null(row->default_text);
+		assert_true(*row->name);
+		assert_non_null(strtab_get(row->text));
+		assert_non_null(strtab_get(row->default_text));
 		assert_int_equal(config_find(row->name), key);
 		if (row->type == CONFIG_ENUM)
-			assert_non_null(row->choices);
+			assert_non_null(strtab_first(row->choices));
 		if (row->type == CONFIG_INTEGER)
 			assert_true(row->min < row->max);
 	}

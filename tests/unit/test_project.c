@@ -102,11 +102,12 @@ static void test_project_cannot_set_the_rest(void **state)
 {
 	(void)state;
 	for (int key = 0; key < CONFIG_COUNT; key++) {
-		char member[256];
+		const struct config_row *row = &config_rows[key];
+		char member[sizeof(row->name) + 8];
 
-		if (config_rows[key].narrow != CONFIG_NARROW_NEVER)
+		if (row->narrow != CONFIG_NARROW_NEVER)
 			continue;
-		snprintf(member, sizeof(member), "\"%s\": 1", config_rows[key].name);
+		snprintf(member, sizeof(member), "\"%.*s\": 1", (int)sizeof(row->name), row->name);
 		expect(NULL, member, false, "nothing that a project can set");
 	}
 	expect(NULL, "\"rules\": [{}]", false, "a rule has no id");

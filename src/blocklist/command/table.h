@@ -10,14 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/strtab.h"
+
 /* A class of paths. Its index in the table is its bit in a set of classes. */
 struct blocklist_target {
-	const char *name;
-	const char *text;          /* "a system directory" */
-	const char *const
-		*paths; /* patterns, NULL-terminated; "/x/ **" without the space: and all below */
-	const char *const *except; /* not these; NULL-terminated */
-	const char *const *sweeps; /* nor these globs, as a whole; NULL-terminated */
+	struct strtab_text name;
+	struct strtab_text text;   /* "a system directory" */
+	struct strtab_list paths;  /* patterns; "/x/ **" without the space: and all below */
+	struct strtab_list except; /* not these */
+	struct strtab_list sweeps; /* nor these globs, as a whole */
 	bool tree;                 /* also hit by a glob for all of its content: "/etc/ *" */
 	bool empty;                /* also hit if an empty unknown part would give one of them */
 	bool guess;                /* an unknown name where they are counts as one of them */
@@ -25,16 +26,17 @@ struct blocklist_target {
 
 /* What a program does to operands. */
 struct blocklist_effect {
-	const char *name;     /* "remove_tree" */
-	const char *operands; /* "all" "first" "last" "but_last" "rest", "of=", "-t --target" */
-	const char *need;     /* one of these options; NULL: none */
-	const char *unless;   /* none of these options; NULL: none */
+	struct strtab_text name;     /* "remove_tree" */
+	struct strtab_text operands; /* "all" "first" "last" "but_last" "rest", "of=",
+				      * "-t --target" */
+	struct strtab_text need;     /* one of these options; or none is needed */
+	struct strtab_text unless;   /* none of these options */
 };
 
 struct blocklist_program {
-	const char *values; /* options that take a value */
-	const char *inert;  /* with one of these options it has no effect */
-	const struct blocklist_effect *effects; /* ended by a row without a name */
+	struct strtab_text values; /* options that take a value */
+	struct strtab_text inert;  /* with one of these options it has no effect */
+	uint16_t effects; /* where they begin in blocklist_effects, ended by one without a name */
 };
 
 enum blocklist_wrapper_kind {
@@ -48,10 +50,11 @@ enum blocklist_wrapper_kind {
 
 struct blocklist_wrapper {
 	enum blocklist_wrapper_kind kind;
-	const char *values; /* options that take a value */
-	const char *text;   /* options whose value is shell text (WRAPPER_CODE: its program text) */
-	const char *inert;  /* with one of these options nothing is run */
-	const char *directory; /* options whose value becomes the working directory */
+	struct strtab_text values; /* options that take a value */
+	struct strtab_text text;   /* options whose value is shell text (WRAPPER_CODE: its program
+				    * text) */
+	struct strtab_text inert;  /* with one of these options nothing is run */
+	struct strtab_text directory; /* options whose value becomes the working directory */
 	unsigned skip;      /* operands before the command */
 	bool assigns;       /* NAME=VALUE before the command */
 	bool remote;        /* its command is shell text in one or more words */
@@ -62,18 +65,18 @@ struct blocklist_wrapper {
 };
 
 struct blocklist_rule {
-	const char *id;
-	const char *effects;  /* of these programs' effects; NULL: a rule on commands */
-	const char *const *need;  /* groups of options, one of each; NULL-terminated */
-	const char *forbid;   /* options */
-	const char *const *words; /* operands in this order, each one of a group; NULL-terminated */
+	struct strtab_text id;
+	struct strtab_text effects; /* of these programs' effects; none: a rule on commands */
+	struct strtab_list need;    /* groups of options, one of each */
+	struct strtab_text forbid;  /* options */
+	struct strtab_list words;   /* operands in this order, each one of a group */
+	struct strtab_text operands; /* which ones, as in an effect */
 	uint64_t targets;     /* an operand is in one of these classes; 0: any operand */
-	const char *operands; /* which ones, as in an effect */
 	bool guess;           /* also judged for a program whose name is unknown */
 	bool operandless;     /* only without any operand */
 	bool always;          /* also with --help and other options that make a program harmless */
-	const char *reason;
-	const char *suggestion;
+	struct strtab_text reason;
+	struct strtab_text suggestion;
 };
 
 /* What a program does with text; bits. */
@@ -111,8 +114,7 @@ enum blocklist_flow {
 #define BLOCKLIST_NAME_BYTES 24 /* NUL included */
 #define BLOCKLIST_NONE UINT16_MAX
 
-/* A program by name. No pointers: each would be relocated at every start of procpen, which makes a
- * page of the file private memory; command/names reads the numbers. */
+/* A program by name; command/names reads the numbers. */
 struct blocklist_name {
 	char name[BLOCKLIST_NAME_BYTES];
 	uint16_t program;    /* row of blocklist_programs, or BLOCKLIST_NONE */
@@ -131,6 +133,7 @@ struct blocklist_example {
 
 extern const struct blocklist_target blocklist_targets[];
 extern const unsigned blocklist_target_count;
+extern const struct blocklist_effect blocklist_effects[];
 extern const struct blocklist_program blocklist_programs[];
 extern const struct blocklist_wrapper blocklist_wrappers[];
 extern const struct blocklist_rule blocklist_rules[];
@@ -139,7 +142,7 @@ extern const struct blocklist_name blocklist_names[];
 extern const unsigned blocklist_name_count;
 /* Numbers of rules, those on one name ended by BLOCKLIST_NONE. */
 extern const uint16_t blocklist_name_rules[];
-extern const char *const blocklist_flow_words[];
+extern const struct strtab_text blocklist_flow_words[];
 extern const struct blocklist_example blocklist_examples[];
 extern const unsigned blocklist_example_count;
 

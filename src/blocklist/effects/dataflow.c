@@ -24,8 +24,10 @@ static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 {
 	if (name->flow_words == BLOCKLIST_NONE)
 		return 0;
+	const char *words = strtab_get(blocklist_flow_words[name->flow_words]);
+
 	for (size_t i = 1; i < c->word_count; i++)
-		if (args_word_fits(&c->words[i], 0, blocklist_flow_words[name->flow_words]))
+		if (args_word_fits(&c->words[i], 0, words))
 			return name->flow_if;
 	return 0;
 }

@@ -101,13 +101,14 @@ static void wrapper_run_text(struct wrapping *w, const struct shell_word *text,
 /* The values of all options that hold text. False: there is none. */
 static bool wrapper_run_options(struct wrapping *w, const struct shell_word *params, size_t count)
 {
+	const char *text = strtab_get(w->wrapper->text);
 	const struct args_option *option;
 	size_t from = 0;
 	bool any = false;
 
-	if (!w->wrapper->text)
+	if (!text)
 		return false;
-	while ((option = args_next(w->args, w->wrapper->text, &from)) != NULL)
+	while ((option = args_next(w->args, text, &from)) != NULL)
 		if (option->value) {
 			wrapper_run_text(w, wrapper_value(w, option), params, count);
 			any = true;
@@ -341,7 +342,7 @@ static void wrapper_run_split(struct wrapping *w, size_t at)
 	struct shell_word *all = shell_alloc(w->out->arena, (w->args->option_count + w->count) *
 							    sizeof(*all));
 
-	while ((option = args_next(w->args, w->wrapper->text, &from)) != NULL)
+	while ((option = args_next(w->args, strtab_get(w->wrapper->text), &from)) != NULL)
 		if (option->value)
 			all[n++] = *wrapper_value(w, option);
 	for (; at < w->count; at++)
@@ -358,7 +359,7 @@ static size_t wrapper_skip(const struct wrapping *w, size_t at)
 		if (remote || !name_lookup(w->words[at].text.s, w->words[at].text.len))
 			at++;
 	while (remote && at < w->count && w->words[at].text.s[0] == '-') /* ssh HOST -t CMD */
-		at += 1 + word_in(&w->words[at], w->wrapper->values);
+		at += 1 + word_in(&w->words[at], strtab_get(w->wrapper->values));
 	if (at < w->count && word_is(&w->words[at], "--"))
 		at++;
 	return at < w->count ? at : w->count;
@@ -368,8 +369,9 @@ static size_t wrapper_skip(const struct wrapping *w, size_t at)
 static void wrapper_run_rest(struct wrapping *w, size_t at)
 {
 	const struct blocklist_wrapper *wrapper = w->wrapper;
+	const char *text = strtab_get(wrapper->text);
 
-	if (at + 1 < w->count && wrapper->text && word_in(&w->words[at], wrapper->text))
+	if (at + 1 < w->count && text && word_in(&w->words[at], text))
 		wrapper_run_text(w, &w->words[at + 1], NULL, 0);
 	else if (wrapper->remote && at < w->count)
 		wrapper_run_text(w, wrapper_join(w, w->words + at, w->count - at), NULL, 0);
@@ -384,15 +386,15 @@ static void wrapper_run_rest(struct wrapping *w, size_t at)
 static void wrapper_read_run(struct wrapping *w)
 {
 	const struct blocklist_wrapper *wrapper = w->wrapper;
-	const struct args_option *directory =
-		wrapper->directory ? wrapper_option(w, wrapper->directory) : NULL;
+	const char *text = strtab_get(wrapper->text), *named = strtab_get(wrapper->directory);
+	const struct args_option *directory = named ? wrapper_option(w, named) : NULL;
 	size_t at = w->args->first_operand;
 
 	if (directory)
 		action_chdir(w->out, wrapper_value(w, directory), 0);
 	if (wrapper->assigns)
 		at = wrapper_take_assigns(w, at);
-	if (wrapper->assigns && wrapper->text && args_has(w->args, wrapper->text))
+	if (wrapper->assigns && text && args_has(w->args, text))
 		wrapper_run_split(w, at);
 	else if (!wrapper_run_options(w, NULL, 0))
 		wrapper_run_rest(w, wrapper_skip(w, at));
@@ -454,7 +456,8 @@ static void wrapper_read_text(struct wrapping *w)
 
 	for (unsigned i = 0; i < w->wrapper->skip && at < w->count; i++) {
 		/* options of the subcommand */
-		args_read(w->args, w->words + at, w->count - at, w->wrapper->values, true);
+		args_read(w->args, w->words + at, w->count - at, strtab_get(w->wrapper->values),
+			  true);
 		at += w->args->first_operand;
 	}
 	for (end = at; end < w->count && !word_begins(&w->words[end], ":::");)
@@ -638,7 +641,7 @@ static void wrapper_read_code(struct wrapping *w)
 		wrapper_run_text(w, words + 1, words, count);
 	else if (count > 1 && word_is(words, "run") && wrapper_is_stdin(words + 1)) /* deno run - */
 		input_run(w->cmd, NULL, 0, w->flags, w->out);
-	else if (!w->wrapper->text)
+	else if (!strtab_get(w->wrapper->text))
 		wrapper_read_awk(w, at);
 	else if (count && !wrapper_is_stdin(words))
 		action_file(w->out, words, NULL, 0, w->flags);
@@ -659,7 +662,7 @@ static unsigned wrapper_flags(const struct blocklist_wrapper *wrapper, const str
 	if (wrapper->kind == WRAPPER_TEXT || wrapper->remote || wrapper->lenient)
 		flags |= ACTION_LENIENT;
 	if (wrapper->kind == WRAPPER_CODE)
-		flags |= ACTION_FOREIGN | (wrapper->text ? 0 : ACTION_AWK);
+		flags |= ACTION_FOREIGN | (strtab_get(wrapper->text) ? 0 : ACTION_AWK);
 	return flags;
 }
 
@@ -671,13 +674,15 @@ static void wrapper_read_kind(struct wrapping *w)
 		[WRAPPER_SCAN] = wrapper_read_scan, [WRAPPER_CODE] = wrapper_read_code,
 	};
 	const struct blocklist_wrapper *wrapper = w->wrapper;
+	const char *inert = strtab_get(wrapper->inert);
 
 	if (wrapper->multicall) {
 		wrapper_read_multicall(w);
 		return;
 	}
-	args_read(w->args, w->words, w->count, wrapper->values, wrapper->kind != WRAPPER_OPTION);
-	if (!wrapper->inert || !args_has(w->args, wrapper->inert))
+	args_read(w->args, w->words, w->count, strtab_get(wrapper->values),
+		  wrapper->kind != WRAPPER_OPTION);
+	if (!inert || !args_has(w->args, inert))
 		by_kind[wrapper->kind](w);
 }
 
