@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* Lists cached at a time: 2 to this power. Two lists in one place evict each other. */
+/* Lists cached at a time: 2 to this power. A list whose place is taken has the one beside it. */
 #define PLACES_LOG 11
 /* Slots for each word of a list: most lookups end at an empty one. */
 #define SLOTS_EACH 4
@@ -62,8 +62,11 @@ static void list_note(struct list_notes *notes, const char *list)
 const struct list_notes *list_notes(const char *list)
 {
 	uint64_t key = (uint64_t)(uintptr_t)list * 0x9e3779b97f4a7c15u;
-	struct list_notes *notes = &places[key >> (64 - PLACES_LOG)];
+	uint64_t place = key >> (64 - PLACES_LOG);
+	struct list_notes *notes = &places[place];
 
+	if (notes->text && notes->text != list)
+		notes = &places[place ^ 1];
 	if (notes->text != list)
 		list_note(notes, list);
 	return notes;
