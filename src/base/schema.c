@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/strtab.h"
 #include "base/utf8.h"
 
 #define NAME_MAX_LEN 64
@@ -36,7 +36,7 @@ static void schema_add_number_bounds(struct buf *out, const struct schema_field 
 		buf_adds(out, f->has_min ? " and at most " : " at most ");
 		schema_add_number(out, f->max);
 	}
-	if (f->unit)
+	if (*f->unit)
 		buf_addf(out, " %s%s", f->has_min || f->has_max ? "" : "of ", f->unit);
 }
 
@@ -79,19 +79,19 @@ static void schema_add_types(struct buf *out, const struct schema_field *f)
 		buf_addf(out, " of at most %zu", f->max_items);
 	if (f->items) {
 		buf_adds(out, f->type & SCHEMA_ARRAY ? ", each element " : ", each value ");
-		schema_add_types(out, f->items);
+		schema_add_types(out, f + f->items);
 	}
 }
 
 static void schema_add_expected(struct buf *out, const struct schema_field *f)
 {
-	if (!f->enums) {
+	if (!*f->enums) {
 		schema_add_types(out, f);
 		return;
 	}
 	buf_adds(out, "one of ");
-	for (size_t i = 0; f->enums[i]; i++)
-		buf_addf(out, "%s\"%s\"", i ? ", " : "", f->enums[i]);
+	for (const char *one = f->enums; one; one = strtab_next(one))
+		buf_addf(out, "%s\"%s\"", one == f->enums ? "" : ", ", one);
 }
 
 /* A value as a message quotes it: short, and cut at a character. */
@@ -168,9 +168,9 @@ static void schema_add_remedy(struct buf *out, const struct place *p,
 		buf_addf(out, ", or %s: ", top->name);
 		schema_add_number(out, json_number_value(value) * top->alias_scale);
 		buf_addc(out, '.');
-	} else if (top->hint) {
+	} else if (*top->hint) {
 		buf_adds(out, top->hint);
-	} else if (f != top || f->enums) {
+	} else if (f != top || *f->enums) {
 		buf_addf(out, "Give %s as ", top->name);
 		schema_add_expected(out, top);
 		buf_addc(out, '.');
@@ -187,7 +187,7 @@ static int schema_bad_value(const struct place *p, const struct schema_field *f,
 
 	buf_init(&message, sizeof(e->message) - 1);
 	buf_init(&hint, HINT_MAX);
-	if (f->enums) { /* which there are says the hint */
+	if (*f->enums) { /* which there are says the hint */
 		buf_addf(&message, "%s cannot be ", p->label);
 	} else {
 		buf_addf(&message, "%s must be ", p->label);
@@ -285,6 +285,13 @@ static bool schema_in_bounds(const struct schema_field *f, double v)
 	return !(f->has_max && v > f->max);
 }
 
+static bool schema_is_one_of(const char *text, const char *list)
+{
+	while (list && strcmp(list, text))
+		list = strtab_next(list);
+	return list;
+}
+
 /*
  * Check a value that is not a container. *@normal: a new reference to its replacement,
  * or NULL to keep it.
@@ -298,9 +305,7 @@ static int schema_check_scalar(const struct place *p, const struct schema_field 
 	if (json_is_string(value)) {
 		if (schema_check_string(p, f, value, e))
 			return -1;
-		if (!f->enums)
-			return 0;
-		if (!str_is_listed(json_string_value(value), f->enums))
+		if (*f->enums && !schema_is_one_of(json_string_value(value), f->enums))
 			return schema_bad_value(p, f, value, e);
 	}
 	if (json_is_number(value)) {
@@ -321,7 +326,7 @@ static int schema_check_elements(const struct place *p, const struct schema_fiel
 
 	json_array_foreach(array, i, value) {
 		snprintf(below.label, sizeof(below.label), "%.64s[%zu]", p->given, i);
-		if (schema_check_scalar(&below, f->items, value, &normal, e))
+		if (schema_check_scalar(&below, f + f->items, value, &normal, e))
 			return -1;
 		if (normal)
 			json_array_set_new(array, i, normal);
@@ -342,7 +347,7 @@ static int schema_check_members(const struct place *p, const struct schema_field
 
 		snprintf(below.label, sizeof(below.label), "%.50s.%.*s", p->given, (int)shown,
 			 name);
-		if (schema_check_scalar(&below, f->items, value, &normal, e))
+		if (schema_check_scalar(&below, f + f->items, value, &normal, e))
 			return -1;
 		if (normal)
 			json_object_set_new(object, name, normal);
@@ -376,8 +381,8 @@ static int schema_check_value(const struct place *p, json_t *params, json_t *val
 /* The field called @name, by its name or alias; NULL: there is none. */
 static const struct schema_field *schema_find(const struct schema *s, const char *name)
 {
-	for (const struct schema_field *f = s->fields; f->name; f++)
-		if (!strcmp(f->name, name) || (f->alias && !strcmp(f->alias, name)))
+	for (const struct schema_field *f = s->fields; *f->name; f++)
+		if (!strcmp(f->name, name) || (*f->alias && !strcmp(f->alias, name)))
 			return f;
 	return NULL;
 }
@@ -388,7 +393,7 @@ static void schema_hint_all(const struct schema *s, struct err *e)
 	struct buf list;
 
 	buf_init(&list, HINT_MAX);
-	for (const struct schema_field *f = s->fields; f->name; f++)
+	for (const struct schema_field *f = s->fields; *f->name; f++)
 		buf_addf(&list, "%s%s", f == s->fields ? "Parameters: " : ", ", f->name);
 	err_hint(e, "%s.", list.len ? list.data : "There are no parameters");
 	buf_release(&list);
@@ -400,10 +405,10 @@ static void schema_hint_nearest(const struct schema *s, const char *nearest, str
 {
 	const struct schema_field *f = s->fields;
 
-	while (f->name && strcmp(f->name, nearest))
+	while (*f->name && strcmp(f->name, nearest))
 		f++;
 	err_hint(e, "Call again with %s%s%s%s in its place.", nearest,
-		 f->unit ? ", in " : "", f->unit ? f->unit : "", f->unit ? "," : "");
+		 *f->unit ? ", in " : "", f->unit, *f->unit ? "," : "");
 }
 
 static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
@@ -489,7 +494,7 @@ static int schema_check_given(const struct schema_field *f, json_t *params, stru
 	struct place p = { .top = f, .given = f->name };
 
 	snprintf(p.label, sizeof(p.label), "%s", f->name);
-	if (f->alias && schema_rename_alias(f, &p, params, e))
+	if (*f->alias && schema_rename_alias(f, &p, params, e))
 		return -1;
 	return schema_check_value(&p, params, json_object_get(params, f->name), e);
 }
@@ -498,7 +503,7 @@ static int schema_check_absent(const struct schema_field *f, json_t *params, str
 {
 	if (f->required)
 		return schema_missing(f, e);
-	if (f->default_json)
+	if (*f->default_json)
 		json_object_set_new(params, f->name, schema_new_default(f));
 	return 0;
 }
@@ -534,7 +539,8 @@ static void schema_drop_nulls(const struct schema *s, json_t *params)
 
 		if (f && !f->required && json_is_null(value))
 			json_object_del(params, name);
-		else if (f && f->items && f->items->type != SCHEMA_STRING && json_is_object(value))
+		else if (f && f->items && f[f->items].type != SCHEMA_STRING &&
+			 json_is_object(value))
 			schema_drop_values(value);
 	}
 }
@@ -559,7 +565,7 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 		BUG_IF(f - s->fields >= 64);
 		given |= 1ULL << (f - s->fields);
 	}
-	for (f = s->fields; f->name && !bad; f++)
+	for (f = s->fields; *f->name && !bad; f++)
 		bad = given >> (f - s->fields) & 1 ? schema_check_given(f, params, e)
 						   : schema_check_absent(f, params, e);
 	return bad;
@@ -570,9 +576,9 @@ static const struct schema_field *schema_find_default(const struct schema *s, co
 {
 	const struct schema_field *f = s->fields;
 
-	while (f->name && strcmp(f->name, name))
+	while (*f->name && strcmp(f->name, name))
 		f++;
-	return f->name && f->default_json ? f : NULL;
+	return *f->name && *f->default_json ? f : NULL;
 }
 
 json_t *schema_default(const struct schema *s, const char *name)

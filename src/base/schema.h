@@ -31,29 +31,31 @@ enum schema_type {
 	SCHEMA_OBJECT = 32,
 };
 
+/* Holds its texts itself, for the reason that base/strtab.h gives. */
 struct schema_field {
-	const char *name;            /* NULL ends a list of fields */
-	const char *alias;           /* or NULL */
+	char name[24];               /* "" ends a list of fields */
+	char alias[16];              /* or "" */
+	char unit[16];               /* "seconds", "bytes", ... named in errors; or "" */
+	char default_json[16];       /* integer, boolean, or string without escapes: "100",
+				      * "\"all\""; or "" */
+	char enums[48];              /* "red\0green\0", or "" */
+	char synonyms[128];          /* likewise */
+	char hint[144];              /* of a bad value; or "" */
 	double alias_scale;          /* value = aliased value * scale; 0 means 1 */
 	unsigned type;               /* enum schema_type, or several of them */
 	bool required;
 	bool has_min, has_max, min_exclusive;
 	double min, max;             /* of numbers */
-	const char *unit;            /* "seconds", "bytes", ... named in errors; or NULL */
 	size_t min_bytes, max_bytes; /* of strings; max 0: no bound of its own */
 	size_t min_chars, max_chars; /* the same, counted in characters */
 	size_t max_items;            /* of arrays and objects; 0: no bound */
-	const char *const *enums;    /* NULL-terminated, or NULL */
-	const char *default_json;    /* integer, boolean, or string without escapes: "100",
-				      * "\"all\""; or NULL */
-	const char *const *synonyms; /* NULL-terminated, or NULL */
-	const char *hint;            /* of a bad value; or NULL */
 	enum err_type error;         /* ERR_NONE: InvalidParams */
-	const struct schema_field *items; /* element of an array, value of an object; or NULL */
+	unsigned items;              /* the row of an array's element or an object's value is so
+				      * many rows on, behind the end of the list; 0: none */
 };
 
 struct schema {
-	const struct schema_field *fields; /* ended by name == NULL */
+	const struct schema_field *fields; /* ended by one without a name */
 };
 
 /*

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/schema.h"
+#include "base/strtab.h"
 
 #define NAME_MAX_LEN 64 /* longer names get no suggestion */
 
@@ -64,13 +65,13 @@ static bool schema_suggest_unit_fits(const struct folded *name, const struct fol
 {
 	const char *unit = candidate->unit ? candidate->unit->name : field->unit;
 
-	return !name->unit || (unit && !strcmp(name->unit->name, unit));
+	return !name->unit || !strcmp(name->unit->name, unit);
 }
 
 /* Does @field take a time, or a size of text, as @unit is one? */
 static bool schema_suggest_is_alike(const struct schema_field *field, const struct unit *unit)
 {
-	for (size_t i = 0; field->unit && i < COUNT_OF(units); i++)
+	for (size_t i = 0; i < COUNT_OF(units); i++)
 		if (!strcmp(field->unit, units[i].name))
 			return units[i].of_time == unit->of_time;
 	return false;
@@ -88,20 +89,27 @@ static bool schema_suggest_is_same(const struct folded *name, const struct folde
 	return name->last == candidate->last && !memcmp(name->text, candidate->text, name->last);
 }
 
+static bool schema_suggest_is(const struct folded *name, const char *candidate, bool stems)
+{
+	struct folded folded;
+
+	schema_suggest_fold(candidate, &folded);
+	return schema_suggest_is_same(name, &folded, stems);
+}
+
 /* The name of @field, or of its @synonyms, that @name is, or NULL. @stems: apart from the units. */
 static const char *schema_suggest_match(const struct folded *name, const struct schema_field *field,
 					bool synonyms, bool stems)
 {
-	const char *const own[] = { field->name, field->alias, NULL };
-	const char *const *one = synonyms ? field->synonyms : own;
-	struct folded candidate;
+	const char *one = synonyms && *field->synonyms ? field->synonyms : NULL;
 
-	for (; one && *one; one++) {
-		schema_suggest_fold(*one, &candidate);
-		if (schema_suggest_is_same(name, &candidate, stems))
-			return *one;
-	}
-	return NULL;
+	if (!synonyms && schema_suggest_is(name, field->name, stems))
+		return field->name;
+	if (!synonyms && *field->alias && schema_suggest_is(name, field->alias, stems))
+		return field->alias;
+	while (one && !schema_suggest_is(name, one, stems))
+		one = strtab_next(one);
+	return one;
 }
 
 /* The name of @field (its own or its alias) that has this unit, or NULL. */
@@ -110,7 +118,7 @@ static const char *schema_suggest_with_unit(const struct schema_field *field,
 {
 	const char *const names[] = { field->name, field->alias };
 
-	for (size_t i = 0; i < COUNT_OF(names) && names[i]; i++) {
+	for (size_t i = 0; i < COUNT_OF(names) && *names[i]; i++) {
 		struct folded candidate;
 
 		schema_suggest_fold(names[i], &candidate);
@@ -127,14 +135,14 @@ static const char *schema_suggest_find_near(const struct schema *s, const char *
 	AUTO_FREE const char **names = NULL;
 	size_t count = 0;
 
-	for (const struct schema_field *f = s->fields; f->name; f++)
+	for (const struct schema_field *f = s->fields; *f->name; f++)
 		count += 2;
 	names = mem_zalloc((count + 1) * sizeof(*names));
 	count = 0;
-	for (const struct schema_field *f = s->fields; f->name; f++) {
+	for (const struct schema_field *f = s->fields; *f->name; f++) {
 		const char *const both[] = { f->name, f->alias };
 
-		for (size_t i = 0; i < COUNT_OF(both) && both[i]; i++) {
+		for (size_t i = 0; i < COUNT_OF(both) && *both[i]; i++) {
 			struct folded candidate;
 
 			schema_suggest_fold(both[i], &candidate);
@@ -152,7 +160,7 @@ static const char *schema_suggest_find_same(const struct schema *s, const struct
 	const char *found = NULL;
 
 	for (int synonyms = 0; synonyms < 2; synonyms++)
-		for (const struct schema_field *f = s->fields; f->name && !found; f++) {
+		for (const struct schema_field *f = s->fields; *f->name && !found; f++) {
 			found = schema_suggest_match(name, f, synonyms, stems);
 			if (found && (synonyms || stems))
 				found = schema_suggest_with_unit(f, name);
@@ -165,7 +173,7 @@ static const struct schema_field *schema_suggest_find_other(const struct schema 
 							    const struct folded *name)
 {
 	for (int synonyms = 0; name->unit && synonyms < 2; synonyms++)
-		for (const struct schema_field *f = s->fields; f->name; f++)
+		for (const struct schema_field *f = s->fields; *f->name; f++)
 			if (schema_suggest_is_alike(f, name->unit) &&
 			    schema_suggest_match(name, f, synonyms, true))
 				return f;

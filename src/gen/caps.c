@@ -127,19 +127,6 @@ void gen_caps_h(const struct gen *g, struct buf *out)
 		      "extern const struct cap_text cap_openrpc[];\n\n#endif\n");
 }
 
-static void gen_caps_string_list(struct buf *out, const char *name, const json_t *list)
-{
-	json_t *value;
-	size_t i;
-
-	buf_addf(out, "static const char *const %s[] = {", name);
-	json_array_foreach(list, i, value) {
-		buf_adds(out, i % 6 ? " " : "\n\t");
-		buf_addf(out, "\"%s\",", json_string_value(value));
-	}
-	buf_adds(out, "\n\tNULL\n};\n\n");
-}
-
 static void gen_caps_type_mask(struct buf *out, const json_t *type)
 {
 	char name[GEN_PATH_MAX];
@@ -190,98 +177,117 @@ static void gen_caps_size_bounds(struct buf *out, const json_t *field)
 	}
 }
 
-static void gen_caps_quoted_member(struct buf *out, const json_t *field, const char *keyword,
-				   const char *name)
+/* The arrays of struct schema_field, and the room that the longest of each needs beside its NUL. */
+enum room {
+	ROOM_NAME,
+	ROOM_ALIAS,
+	ROOM_UNIT,
+	ROOM_DEFAULT,
+	ROOM_ENUMS,
+	ROOM_SYNONYMS,
+	ROOM_HINT,
+	ROOMS
+};
+static const char *const room_names[ROOMS] = { "name", "alias", "unit", "default_json", "enums",
+					       "synonyms", "hint" };
+static size_t rooms[ROOMS];
+
+static void gen_caps_take_room(enum room room, size_t len)
 {
-	if (json_object_get(field, keyword))
-		buf_addf(out, "\t\t.%s = \"%s\",\n", name, gen_caps_member(field, keyword));
+	rooms[room] = len > rooms[room] ? len : rooms[room];
 }
 
-/* The members of one struct schema_field; @table: prefix of the C names of its tables. */
-static void gen_caps_field_members(struct buf *out, const json_t *field, const char *table)
+static void gen_caps_text(struct buf *out, enum room room, const char *text)
+{
+	if (!text)
+		return;
+	gen_caps_take_room(room, strlen(text));
+	buf_addf(out, "\t\t.%s = ", room_names[room]);
+	gen_literal(out, text, 2);
+	buf_adds(out, ",\n");
+}
+
+/* The end of the literal ends the last text, what is left of the array the list. */
+static void gen_caps_list(struct buf *out, enum room room, const json_t *list)
+{
+	json_t *text;
+	size_t i, len = 0;
+
+	if (!json_array_size(list))
+		return;
+	buf_addf(out, "\t\t.%s =", room_names[room]);
+	json_array_foreach(list, i, text) {
+		buf_addf(out, "%s \"%s\"", i ? " \"\\0\"" : "", json_string_value(text));
+		len += json_string_length(text) + 1;
+	}
+	buf_adds(out, ",\n");
+	gen_caps_take_room(room, len);
+}
+
+/* The members of one struct schema_field, beside its name. */
+static void gen_caps_field_members(struct buf *out, const json_t *field)
 {
 	char error[GEN_PATH_MAX];
+	const json_t *usual = json_object_get(field, "default");
+	AUTO_FREE char *text = usual ? json_dumps(usual, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	buf_adds(out, "\t\t.type = ");
 	gen_caps_type_mask(out, json_object_get(field, "type"));
 	buf_adds(out, ",\n");
-	gen_caps_quoted_member(out, field, "x-alias", "alias");
-	gen_caps_quoted_member(out, field, "x-unit", "unit");
-	if (json_object_get(field, "x-synonyms"))
-		buf_addf(out, "\t\t.synonyms = %s_synonyms,\n", table);
-	if (json_object_get(field, "x-hint")) {
-		buf_adds(out, "\t\t.hint = ");
-		gen_literal(out, gen_caps_member(field, "x-hint"), 2);
-		buf_adds(out, ",\n");
-	}
+	gen_caps_text(out, ROOM_ALIAS, gen_caps_member(field, "x-alias"));
+	gen_caps_text(out, ROOM_UNIT, gen_caps_member(field, "x-unit"));
+	gen_caps_text(out, ROOM_DEFAULT, text);
+	gen_caps_list(out, ROOM_ENUMS, json_object_get(field, "enum"));
+	gen_caps_list(out, ROOM_SYNONYMS, json_object_get(field, "x-synonyms"));
+	gen_caps_text(out, ROOM_HINT, gen_caps_member(field, "x-hint"));
 	if (json_object_get(field, "x-alias-scale"))
 		buf_addf(out, "\t\t.alias_scale = %.17g,\n",
 			 json_number_value(json_object_get(field, "x-alias-scale")));
 	gen_caps_bounds(out, field);
 	gen_caps_size_bounds(out, field);
-	if (json_object_get(field, "enum"))
-		buf_addf(out, "\t\t.enums = %s_enum,\n", table);
-	if (json_object_get(field, "default")) {
-		buf_adds(out, "\t\t.default_json = ");
-		gen_caps_json_literal(out, json_object_get(field, "default"), 2);
-		buf_adds(out, ",\n");
-	}
 	if (json_object_get(field, "x-error")) {
 		gen_snake_upper(gen_caps_member(field, "x-error"), error);
 		buf_addf(out, "\t\t.error = ERR_%s,\n", error);
 	}
-	if (json_object_get(field, "items") || json_object_get(field, "additionalProperties"))
-		buf_addf(out, "\t\t.items = &%s_items,\n", table);
 }
 
-/* The tables that a field points to, before the table of fields. */
-static void gen_caps_field_tables(struct buf *out, const json_t *field, const char *table)
+static const json_t *gen_caps_items(const json_t *field)
 {
 	const json_t *items = json_object_get(field, "items");
-	char name[GEN_PATH_MAX * 2];
 
-	if (!items)
-		items = json_object_get(field, "additionalProperties");
-	if (items) {
-		snprintf(name, sizeof(name), "%s_items", table);
-		gen_caps_field_tables(out, items, name);
-		buf_addf(out, "static const struct schema_field %s = {\n\t\t.name = \"\",\n", name);
-		gen_caps_field_members(out, items, name);
-		buf_adds(out, "};\n\n");
-	}
-	if (json_object_get(field, "enum")) {
-		snprintf(name, sizeof(name), "%s_enum", table);
-		gen_caps_string_list(out, name, json_object_get(field, "enum"));
-	}
-	if (json_object_get(field, "x-synonyms")) {
-		snprintf(name, sizeof(name), "%s_synonyms", table);
-		gen_caps_string_list(out, name, json_object_get(field, "x-synonyms"));
-	}
+	return items ? items : json_object_get(field, "additionalProperties");
 }
 
+/* The fields, the row that ends them, and the rows of their items. */
 static void gen_caps_input_table(struct buf *out, const json_t *cap, const char *c_name)
 {
 	const json_t *schema = json_object_get(cap, "inputSchema");
 	json_t *properties = json_object_get(schema, "properties"), *field;
-	char table[GEN_PATH_MAX * 2];
+	size_t on = json_object_size(properties) + 1;
 	const char *name;
 
-	json_object_foreach(properties, name, field) {
-		snprintf(table, sizeof(table), "%s_%s", c_name, name);
-		gen_caps_field_tables(out, field, table);
-	}
 	buf_addf(out, "static const struct schema_field %s_fields[] = {\n", c_name);
 	json_object_foreach(properties, name, field) {
-		snprintf(table, sizeof(table), "%s_%s", c_name, name);
-		buf_addf(out, "\t{\n\t\t.name = \"%s\",\n", name);
+		buf_adds(out, "\t{\n");
+		gen_caps_text(out, ROOM_NAME, name);
 		if (gen_is_required(schema, name))
 			buf_adds(out, "\t\t.required = true,\n");
-		gen_caps_field_members(out, field, table);
+		gen_caps_field_members(out, field);
+		if (gen_caps_items(field))
+			buf_addf(out, "\t\t.items = %zu,\n", on);
+		else
+			on--;
 		buf_adds(out, "\t},\n");
 	}
-	buf_addf(out, "\t{ .name = NULL }\n};\n\n"
-		 "static const struct schema %s_input = { %s_fields };\n\n",
-		 c_name, c_name);
+	buf_adds(out, "\t{ .name = \"\" },\n");
+	json_object_foreach(properties, name, field)
+		if (gen_caps_items(field)) {
+			buf_adds(out, "\t{\n");
+			gen_caps_field_members(out, gen_caps_items(field));
+			buf_adds(out, "\t},\n");
+		}
+	buf_addf(out, "};\n\nstatic const struct schema %s_input = { %s_fields };\n\n", c_name,
+		 c_name);
 }
 
 static void gen_caps_row_flags(struct buf *out, const json_t *cap)
@@ -360,5 +366,7 @@ void gen_caps_c(const struct gen *g, struct buf *out)
 		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
 		gen_caps_row(out, g->caps[i], name);
 	}
-	buf_adds(out, "\t{ .name = NULL }\n};\n");
+	buf_adds(out, "\t{ .name = NULL }\n};\n\n");
+	for (int i = 0; i < ROOMS; i++)
+		gen_needs_room(out, "struct schema_field", room_names[i], rooms[i]);
 }

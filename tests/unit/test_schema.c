@@ -3,29 +3,30 @@
 #include "base/mem.h"
 #include "base/schema.h"
 
-static const char *const colors[] = { "red", "green", NULL };
-static const char *const number[] = { "number_of", NULL };
-static const char *const brief[] = { "brief", "count", NULL };
-static const struct schema_field word = { .name = "", .type = SCHEMA_STRING, .max_bytes = 8 };
-static const struct schema_field whole = { .name = "", .type = SCHEMA_INTEGER };
+/* The rows of the items, behind the end of the list. */
+enum { WORDS_ROW = 7, NUMBERS_ROW, MAP_ROW = 10, END_ROW = 12, WORD_ROW, WHOLE_ROW };
 static const struct schema_field fields[] = {
 	{ .name = "text", .type = SCHEMA_STRING, .required = true, .min_chars = 1, .max_bytes = 10 },
-	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3, .synonyms = brief,
+	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3, .synonyms = "brief\0count",
 	  .hint = "Three letters." },
 	{ .name = "count", .type = SCHEMA_INTEGER, .has_min = true, .min = 1, .has_max = true,
-	  .max = 1000, .unit = "lines", .default_json = "100", .synonyms = number },
+	  .max = 1000, .unit = "lines", .default_json = "100", .synonyms = "number_of" },
 	{ .name = "timeout", .alias = "timeout_ms", .alias_scale = 0.001, .type = SCHEMA_NUMBER,
 	  .has_min = true, .min_exclusive = true, .has_max = true, .max = 3600, .unit = "seconds" },
 	{ .name = "directory", .alias = "dir", .type = SCHEMA_STRING },
-	{ .name = "color", .type = SCHEMA_STRING, .enums = colors,
+	{ .name = "color", .type = SCHEMA_STRING, .enums = "red\0green",
 	  .default_json = "\"green\"", .error = ERR_INVALID_FILTER },
 	{ .name = "flag", .type = SCHEMA_BOOLEAN, .default_json = "false" },
-	{ .name = "words", .type = SCHEMA_ARRAY, .items = &word, .max_items = 3 },
-	{ .name = "numbers", .type = SCHEMA_ARRAY, .items = &whole },
+	[WORDS_ROW] = { .name = "words", .type = SCHEMA_ARRAY, .items = WORD_ROW - WORDS_ROW,
+			.max_items = 3 },
+	[NUMBERS_ROW] = { .name = "numbers", .type = SCHEMA_ARRAY, .items = WHOLE_ROW - NUMBERS_ROW },
 	{ .name = "wait_ms", .type = SCHEMA_INTEGER, .unit = "milliseconds" },
-	{ .name = "map", .type = SCHEMA_OBJECT, .items = &word, .max_items = 2 },
+	[MAP_ROW] = { .name = "map", .type = SCHEMA_OBJECT, .items = WORD_ROW - MAP_ROW,
+		      .max_items = 2 },
 	{ .name = "signal", .type = SCHEMA_STRING | SCHEMA_INTEGER, .has_max = true, .max = 64 },
-	{ .name = NULL }
+	[END_ROW] = { .name = "" },
+	[WORD_ROW] = { .type = SCHEMA_STRING, .max_bytes = 8 },
+	[WHOLE_ROW] = { .type = SCHEMA_INTEGER },
 };
 static const struct schema schema = { fields };
 
