@@ -9,7 +9,7 @@
 #define NAME(symbol) [symbol] = #symbol
 
 /* All of asm-generic/errno-base.h and asm-generic/errno.h, in their order. */
-static const char *const names[] = {
+static const char names[][20] = {
 	NAME(EPERM), NAME(ENOENT), NAME(ESRCH), NAME(EINTR), NAME(EIO), NAME(ENXIO), NAME(E2BIG),
 	NAME(ENOEXEC), NAME(EBADF), NAME(ECHILD), NAME(EAGAIN), NAME(ENOMEM), NAME(EACCES),
 	NAME(EFAULT), NAME(ENOTBLK), NAME(EBUSY), NAME(EEXIST), NAME(EXDEV), NAME(ENODEV),
@@ -40,7 +40,7 @@ const char *err_sys_name(int sys)
 {
 	static char unknown[16];
 
-	if (sys > 0 && (size_t)sys < COUNT_OF(names) && names[sys])
+	if (sys > 0 && (size_t)sys < COUNT_OF(names) && *names[sys])
 		return names[sys];
 	snprintf(unknown, sizeof(unknown), "E%d", sys);
 	return unknown;

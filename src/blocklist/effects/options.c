@@ -12,13 +12,14 @@
 
 /*
  * For the programs in @names: the text is the rest of a word that begins with @prefix; with
- * @next, it is the word after the word @prefix, must begin with @mark, and lacks it.
+ * @next, it is the word after the word @prefix, must begin with @mark, and lacks it. Arrays, for
+ * the reason that base/strtab.h gives.
  */
 static const struct hiding {
-	const char *names;
-	const char *prefix;
+	char names[56];
+	char prefix[40];
 	bool next;
-	const char *mark;
+	char mark[32];
 } hidings[] = {
 	{ " tar gtar bsdtar ", "--checkpoint-action=exec=", false, "" },
 	{ " tar gtar bsdtar ", "--to-command=", false, "" },

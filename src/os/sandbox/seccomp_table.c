@@ -228,7 +228,7 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 
 /* Calls that are newer than the library's table; from 424 on all machines number alike. */
 static const struct {
-	const char *name;
+	char name[32];
 	int number;
 } newer_calls[] = {
 #if defined(__x86_64__)

@@ -77,8 +77,9 @@ enum filter_group {
 	FILTER_GROUP_COUNT
 };
 
+/* Holds its name itself, for the reason that base/strtab.h gives. */
 struct filter_row {
-	const char *name;
+	char name[32];
 	uint8_t group; /* enum filter_group */
 	uint8_t set;   /* enum filter_set */
 	uint8_t check; /* enum filter_check */
