@@ -149,11 +149,12 @@ static bool workspace_lacks_home(const char *dir)
 /* The default state directory on the heap, or NULL. */
 static char *workspace_default_state_dir(const struct scope *scope, struct err *e)
 {
-	const char *proposed = workspace_propose_state_dir(scope);
 	char *dir = audit_default_dir();
+	const char *proposed;
 
 	if (dir && !workspace_lacks_home(dir))
 		return dir;
+	proposed = workspace_propose_state_dir(scope);
 	if (dir)
 		err_set(e, ERR_INVALID_PARAMS,
 			"no state directory for the audit log: the home %.300s does not exist",
