@@ -164,7 +164,7 @@ void buf_truncate(struct buf *b, size_t len)
 
 char *buf_steal(struct buf *b)
 {
-	char *data = b->data;
+	char *data = b->data ? mem_realloc(b->data, b->len + 1) : NULL;
 
 	b->data = NULL;
 	buf_release(b);

@@ -63,7 +63,8 @@ void buf_consume(struct buf *b, size_t len);
 /* Drop everything after the first @len bytes, and the full mark (len <= b->len). */
 void buf_truncate(struct buf *b, size_t len);
 
-/* Return b->data (the caller frees it; NULL if empty) and leave the buffer empty. */
+/* Return the bytes in memory of their size (the caller frees it; NULL: none was allocated) and
+ * leave the buffer empty. */
 char *buf_steal(struct buf *b);
 
 #endif

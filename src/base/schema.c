@@ -499,15 +499,6 @@ static int schema_check_given(const struct schema_field *f, json_t *params, stru
 	return schema_check_value(&p, params, json_object_get(params, f->name), e);
 }
 
-static int schema_check_absent(const struct schema_field *f, json_t *params, struct err *e)
-{
-	if (f->required)
-		return schema_missing(f, e);
-	if (*f->default_json)
-		json_object_set_new(params, f->name, schema_new_default(f));
-	return 0;
-}
-
 /* Take null out of @object and of what is in it, and what is empty without it. */
 static void schema_drop_values(json_t *object)
 {
@@ -566,9 +557,29 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 		given |= 1ULL << (f - s->fields);
 	}
 	for (f = s->fields; *f->name && !bad; f++)
-		bad = given >> (f - s->fields) & 1 ? schema_check_given(f, params, e)
-						   : schema_check_absent(f, params, e);
+		if (given >> (f - s->fields) & 1)
+			bad = schema_check_given(f, params, e);
+		else if (f->required)
+			bad = schema_missing(f, e);
 	return bad;
+}
+
+void schema_fill_defaults(const struct schema *s, json_t *params)
+{
+	for (const struct schema_field *f = s->fields; *f->name; f++)
+		if (*f->default_json && !json_object_get(params, f->name))
+			json_object_set_new(params, f->name, schema_new_default(f));
+}
+
+void schema_drop_defaults(const struct schema *s, json_t *params)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(params, next, name, value)
+		if (schema_is_default(s, name, value))
+			json_object_del(params, name);
 }
 
 /* The field @name, if it has a default; else NULL. */

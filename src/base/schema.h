@@ -1,5 +1,5 @@
 /*
- * schema - checks a value against our subset of JSON Schema and fills defaults.
+ * schema - checks a value against our subset of JSON Schema, and knows defaults.
  *
  * The tables are generated from schema/ (one file per capability); the generator
  * refuses any keyword that is not listed here, so a table never checks less than its
@@ -62,13 +62,17 @@ struct schema {
  * Check @params (an object; NULL and JSON null are not accepted here) against @s
  * and normalise it in place: null taken out where it stands for an optional parameter (which is
  * then not given) or in an object of other values than strings, aliases renamed and scaled,
- * defaults filled, 5.0 made 5 where an integer is meant. Returns
- * 0 or -1 with @e: the field, what was wrong, the bound and unit, and for an
- * unknown name the nearest known one. Nothing outside @params is touched.
+ * 5.0 made 5 where an integer is meant. Returns 0 or -1 with @e: the field, what was wrong, the
+ * bound and unit, and for an unknown name the nearest known one. Nothing outside @params is
+ * touched.
  */
 int schema_check(const struct schema *s, json_t *params, struct err *e);
 
-/* The default that schema_check() fills in for a missing @name: a new reference, or NULL. */
+/* Fill in the defaults of what @params leaves out; take out again what is a default. */
+void schema_fill_defaults(const struct schema *s, json_t *params);
+void schema_drop_defaults(const struct schema *s, json_t *params);
+
+/* The default of a missing @name: a new reference, or NULL. */
 json_t *schema_default(const struct schema *s, const char *name);
 
 /* Is @value that default? */

@@ -621,7 +621,13 @@ static int cap_check_workspace(const struct cap *c, const struct cap_row *row, s
 
 static int cap_check_params(const struct req *r, struct err *e)
 {
-	return r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, e);
+	if (r->dialect->from_operator)
+		return 0;
+	if (schema_check(r->row->input, r->params, e))
+		return -1;
+	if (!(r->row->flags & CAP_STARTS))
+		schema_fill_defaults(r->row->input, r->params);
+	return 0;
 }
 
 static void cap_enter(struct cap *c, struct req *r)

@@ -4,7 +4,8 @@
  * Every call of every dialect goes through cap_call(), in this order:
  *
  *   workspace  there must be one                                    BadDirectory
- *   schema     types, bounds, unknown names; aliases and defaults;  InvalidParams ...
+ *   schema     types, bounds, unknown names; aliases; defaults,     InvalidParams ...
+ *              but for a start, which takes parameters without;
  *              skipped for a command line (dialect.from_operator)
  *   prepare    the capability reads its parameters and fills the    InvalidParams
  *              blocklist's input
@@ -61,7 +62,8 @@ struct cap_row;
 
 enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
-	CAP_STARTS = 2,  /* starts a process: its audit record must be on disk first */
+	CAP_STARTS = 2,  /* starts a process: its audit record must be on disk first; many of its
+			  * calls may wait, so it takes parameters without their defaults */
 	CAP_LONG = 4,    /* tools/list asks hosts to show more of its result than they do by
 			  * default */
 	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */

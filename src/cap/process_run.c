@@ -48,7 +48,7 @@ struct run_task {
 	struct proc_terminal terminal;
 	struct typed_text typed; /* what stdin comes to there */
 	struct confine_request confine;
-	struct run_limits limits; /* borrowed by confine */
+	struct shim_rlimit *rlimits; /* borrowed by confine */
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 	bool again;   /* it is the second one: the first never began */
@@ -74,6 +74,7 @@ static void process_run_task_free(void *task)
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);
+	free(t->rlimits);
 	free(t->log_name);
 	log_file_free(t->log_file);
 	users_release(&t->user);
@@ -286,7 +287,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 
 	if ((t->follow && process_run_check_follow(call, e)) ||
 	    process_run_read_terminal(call, t, e) || run_log_check(params, e) ||
-	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
+	    run_limits_read(config, params, &t->rlimits, &t->confine, e) ||
 	    process_run_read_time(call->r, t, e) ||
 	    command_read(&t->command, params, call->c->scope, e))
 		return -1;
@@ -359,7 +360,7 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 
 	if (!t->result_options.replayed)
 		t->result_options.same_failures =
-			repeat_note(&c->repeat, r->params, proc_exit_code(p));
+			repeat_note(&c->repeat, r->row->input, r->params, proc_exit_code(p));
 	t->result_options.lost_records = c->lost_records;
 	c->lost_records = 0;
 	p->announced = true;

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/hmac.h"
+#include "base/schema.h"
 
 struct repeat {
 	unsigned char digest[HMAC_SIZE]; /* of the last failure */
@@ -17,9 +18,10 @@ struct repeat {
 	unsigned count;
 };
 
-/* A run with @params has answered. @exit_code: -1 if it did not exit by itself. Returns how many
- * failures in a row this is, itself included; 0: it is none. Requests above 64 KiB are not
- * compared: each is the first. */
-unsigned repeat_note(struct repeat *last, json_t *params, int exit_code);
+/* A run with @params, checked against @schema, has answered. @exit_code: -1 if it did not exit by
+ * itself. Returns how many failures in a row this is, itself included; 0: it is none. Requests
+ * above 64 KiB are not compared: each is the first. */
+unsigned repeat_note(struct repeat *last, const struct schema *schema, json_t *params,
+		     int exit_code);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/run_limits.h"
 
@@ -92,6 +93,7 @@ void run_key_digest_params(const struct config *config, const struct req *r,
 	for (; *left_out; left_out++)
 		json_object_del(compared, *left_out);
 	run_key_unify_numbers(compared);
+	schema_drop_defaults(r->row->input, compared);
 	if (json_object_get(compared, "shell") == json_boolean(!json_object_get(compared, "args")))
 		json_object_del(compared, "shell");
 	run_key_drop_defaults(compared, config, r);

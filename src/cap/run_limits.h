@@ -18,16 +18,13 @@
 #include "policy/config.h"
 #include "proc/proc.h"
 
-struct run_limits {
-	struct shim_rlimit rlimits[SHIM_RLIMITS_MAX];
-};
-
 /*
- * Fill the limits of @request from checked parameters and options. It borrows @l.
- * Returns 0, or -1 with InvalidParams: above the allowance or the hard limit, an
- * unknown rlimit, a bad value.
+ * Fill the limits of @request from checked parameters and options. It borrows *@rlimits, which
+ * becomes a heap array of the caller's, or NULL if there is no rlimit, in either case of the
+ * result. Returns 0, or -1 with InvalidParams: above the allowance or the hard limit, an unknown
+ * rlimit, a bad value.
  */
-int run_limits_read(const struct config *config, const json_t *params, struct run_limits *l,
+int run_limits_read(const struct config *config, const json_t *params, struct shim_rlimit **rlimits,
 		    struct confine_request *request, struct err *e);
 
 /* Remove what asks for the limits that a run gets anyway from @params, which run_limits_read() has

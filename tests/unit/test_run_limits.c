@@ -5,7 +5,7 @@
 #include "cap/run_limits.h"
 
 static struct config config;
-static struct run_limits limits;
+static struct shim_rlimit *rlimits;
 static struct confine_request request;
 static struct err e;
 
@@ -21,6 +21,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	free(rlimits);
+	rlimits = NULL;
 	config_release(&config);
 	err_release(&e);
 	return 0;
@@ -38,7 +40,8 @@ static int reads(const char *text)
 
 	assert_non_null(params);
 	err_release(&e);
-	result = run_limits_read(&config, params, &limits, &request, &e);
+	free(rlimits);
+	result = run_limits_read(&config, params, &rlimits, &request, &e);
 	json_decref(params);
 	return result;
 }

@@ -45,6 +45,7 @@ static json_t *check(const char *text)
 		return NULL;
 	}
 	assert_int_equal(error.type, ERR_NONE);
+	schema_fill_defaults(&schema, params);
 	return params;
 }
 
