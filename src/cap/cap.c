@@ -266,7 +266,7 @@ static void cap_write_notice(struct buf *notice, const struct cap_call *call, bo
 	jsonw_init(&w, notice);
 	jsonw_object(&w, NULL);
 	cut = notice_write(&w, call->r, &call->event, &shown, call->row->input,
-			   target ? target->command : NULL, question);
+			   target ? proc_command(target) : NULL, question);
 	if (call->ruling.rule)
 		cut |= judge_write_rule(&w, &call->ruling);
 	if (question)
@@ -286,7 +286,7 @@ static void cap_log_call(const struct cap_call *call, const char *what)
 	if (call->r->dialect->from_operator)
 		return;
 	buf_init(&json, NOTICE_MAX);
-	notice_write_log(&json, &call->event, target ? target->masked : NULL);
+	notice_write_log(&json, &call->event, target ? proc_masked(target) : NULL);
 	log_notice("%s %s", what, json.data);
 	buf_release(&json);
 }
@@ -759,17 +759,17 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.duration_ms = proc_duration_ms(p),
 		.stdout_size = c->passes_output ? -1 : (int64_t)p->out.total,
 		.stderr_size = c->passes_output ? -1 : (int64_t)p->err.total,
-		.leftover = p->leftover_unknown ? -1 : (int64_t)p->leftover,
-		.survivors = p->survivors,
+		.leftover = p->leftover_unknown ? -1 : (int64_t)p->rare->leftover,
+		.survivors = p->rare->survivors,
 		.git_config = p->rare->git_changes,
 	};
 	const struct audit_event event = {
 		.event = "end",
-		.request_id = proc_origin(p), /* the id of its attempt record */
+		.request_id = p->live->origin, /* the id of its attempt record */
 		.process_id = p->id,
 		.capability = "process.run",
-		.command = p->command,
-		.masked = p->masked,
+		.command = proc_command(p),
+		.masked = proc_masked(p),
 		.cwd = p->settings->cwd,
 		.outcome = outcome,
 		.end = p->rare->failure ? NULL : &end,

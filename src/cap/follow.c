@@ -460,7 +460,7 @@ void follow_add(struct cap *c, const struct proc *p, const struct follow_spec *s
 		follow_begin_turns(all, c);
 	ids_format(f->id, ++all->last_number, c->instance);
 	f->id[0] = 'f';
-	memcpy(f->process_id, p->id, sizeof(f->process_id));
+	snprintf(f->process_id, sizeof(f->process_id), "%s", p->id);
 	f->run = p->seq;
 	f->request_id = mem_strdup(spec->request_id);
 	memcpy(f->wanted, spec->wanted, sizeof(f->wanted));

@@ -116,7 +116,7 @@ static bool process_kill_has_killed(const struct kill_task *t, const struct proc
 		return false;
 	return t->after_exit || p->reason == PROC_REASON_KILLED_BY_REQUEST ||
 	       p->reason == PROC_REASON_CANCELLED || p->reason == PROC_REASON_SERVER_SHUTDOWN ||
-	       (p->state == PROC_STATE_COMPLETED && p->killed_rest);
+	       (p->state == PROC_STATE_COMPLETED && p->rare->killed_rest);
 }
 
 static void process_kill_write_leftover(struct jsonw *w, const struct proc *p)
@@ -128,7 +128,7 @@ static void process_kill_write_leftover(struct jsonw *w, const struct proc *p)
 	else if (p->leftover_unknown)
 		jsonw_null(w, "leftover");
 	else
-		jsonw_int(w, "leftover", p->leftover);
+		jsonw_int(w, "leftover", p->rare->leftover);
 }
 
 static void process_kill_answer(struct req *r, struct proc *p)
@@ -147,7 +147,7 @@ static void process_kill_answer(struct req *r, struct proc *p)
 	jsonw_str(w, "state", names_state(p->state));
 	jsonw_str(w, "reason", names_reason(p->reason));
 	process_kill_write_leftover(w, p);
-	jsonw_int(w, "survivors", p->survivors);
+	jsonw_int(w, "survivors", p->rare->survivors);
 	run_members_alive(w, usage);
 	req_ok(r);
 }
@@ -244,9 +244,9 @@ static int process_kill_check_alive(const struct proc *p, struct err *e)
 {
 	if (p->tree_alive)
 		return 0;
-	if (p->survivors) {
+	if (p->rare->survivors) {
 		err_set(e, ERR_KILL_FAILED, "%u processes of %s got SIGKILL and did not end",
-			p->survivors, p->id);
+			p->rare->survivors, p->id);
 		return err_hint(e, "They wait in the kernel, most likely for a device or a file "
 				   "server: nothing else can end them. Tell the user.");
 	}

@@ -29,7 +29,7 @@ static void process_list_write_entry(struct jsonw *w, struct proc *p, int *live_
 	jsonw_str(w, "working_directory", p->settings->cwd);
 	run_members_pid(w, p);
 	if (p->tree_alive && !usage->alive) /* not read now */
-		jsonw_int(w, "alive", p->phase == PROC_SETTLED ? p->leftover : 1);
+		jsonw_int(w, "alive", p->phase == PROC_SETTLED ? p->rare->leftover : 1);
 	else
 		run_members_alive(w, usage);
 	jsonw_end_object(w);

@@ -297,7 +297,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	}
 	t->seq = p->seq;
 	if (!t->has_clean)
-		t->clean = r->dialect->cleans && p->out.screen.cols;
+		t->clean = r->dialect->cleans && p->out.range->screen.cols;
 	/* With an offset the client has the bytes before it; without one it has none. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;

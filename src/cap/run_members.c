@@ -8,10 +8,11 @@
 
 void run_members_command(struct jsonw *w, const struct proc *p, size_t max)
 {
-	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, max);
+	const char *command = proc_command(p);
+	size_t len = strlen(command), shown = utf8_cut(command, len, max);
 
 	jsonw_open_str(w, "command");
-	jsonw_piece(w, p->command, shown);
+	jsonw_piece(w, command, shown);
 	if (shown < len)
 		jsonw_piece(w, "…", strlen("…"));
 	jsonw_close_str(w);
@@ -103,6 +104,6 @@ void run_members_tree(struct jsonw *w, const struct proc *p)
 	if (p->leftover_unknown)
 		jsonw_null(w, "leftover");
 	else
-		jsonw_int(w, "leftover", p->leftover);
-	jsonw_int(w, "survivors", p->survivors);
+		jsonw_int(w, "leftover", p->rare->leftover);
+	jsonw_int(w, "survivors", p->rare->survivors);
 }

@@ -52,7 +52,7 @@ static void run_result_write_output(struct jsonw *w, const struct proc *p,
 	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
 
 	v->out.final = v->err.final = final;
-	v->out.clean = v->cleans && p->out.screen.cols;
+	v->out.clean = v->cleans && p->out.range->screen.cols;
 	out_cut = output_write_tail(&p->out, w, "stdout_summary", &v->out);
 	err_cut = output_write_tail(&p->err, w, "stderr_summary", &v->err);
 	jsonw_int(w, "stdout_size", (int64_t)p->out.total);

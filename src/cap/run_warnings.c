@@ -62,20 +62,20 @@ static void run_warnings_add_unread(struct jsonw *w, const struct proc *p)
 
 static void run_warnings_add_leftover(struct jsonw *w, const struct proc *p)
 {
-	if (p->phase == PROC_SETTLED && p->tree_alive && p->leftover)
+	if (p->phase == PROC_SETTLED && p->tree_alive && p->rare->leftover)
 		run_warnings_add(w, "the command has ended, but %u process%s of it still run%s%s; "
 				    "process.kill ends %s, and so does the end of the session",
-				 p->leftover, p->leftover == 1 ? "" : "es",
-				 p->leftover == 1 ? "s" : "",
+				 p->rare->leftover, p->rare->leftover == 1 ? "" : "es",
+				 p->rare->leftover == 1 ? "s" : "",
 				 proc_output_open(p) ? " and can still write to its output" : "",
-				 p->leftover == 1 ? "it" : "them");
+				 p->rare->leftover == 1 ? "it" : "them");
 }
 
 static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
 {
-	if (p->survivors)
-		run_warnings_add(w, "%u process%s could not be killed", p->survivors,
-				 p->survivors == 1 ? "" : "es");
+	if (p->rare->survivors)
+		run_warnings_add(w, "%u process%s could not be killed", p->rare->survivors,
+				 p->rare->survivors == 1 ? "" : "es");
 	if (p->supervisor_lost)
 		run_warnings_add(w, "the shim of this run was killed from outside: how the "
 				    "command ended, or whether it ran at all, is unknown");

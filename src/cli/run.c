@@ -263,7 +263,7 @@ static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	if (events & PROC_EVENT_EMPTY) {
 		t->end = (struct cli_run_end){
-			p->survivors, p->state == PROC_STATE_TIMED_OUT, proc_duration_ms(p),
+			p->rare->survivors, p->state == PROC_STATE_TIMED_OUT, proc_duration_ms(p),
 			t->json || !p->rare->git_changes ? NULL : mem_strdup(p->rare->git_changes),
 		};
 		t->status = cli_run_status_of_run(p);

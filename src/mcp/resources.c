@@ -96,8 +96,9 @@ static int mcp_resources_read_cursor(const json_t *params, uint64_t *before)
 static void mcp_resources_write_entry(struct jsonw *w, const struct proc *p,
 				      const struct mcp_shape *shape)
 {
-	size_t len = strlen(p->command),
-	       shown = utf8_cut(p->command, len, RUN_MEMBERS_COMMAND_LIST_MAX);
+	const char *command = proc_command(p);
+	size_t len = strlen(command),
+	       shown = utf8_cut(command, len, RUN_MEMBERS_COMMAND_LIST_MAX);
 	char text[MCP_URI_MAX];
 
 	jsonw_object(w, NULL);
@@ -105,7 +106,7 @@ static void mcp_resources_write_entry(struct jsonw *w, const struct proc *p,
 	jsonw_str(w, "uri", text);
 	jsonw_str(w, "name", p->id);
 	if (shape->structured)
-		jsonw_strn(w, "title", p->command, shown);
+		jsonw_strn(w, "title", command, shown);
 	snprintf(text, sizeof(text), "Output of a command that is %s",
 		 p->phase == PROC_SETTLED ? names_state(p->state) : "running");
 	jsonw_str(w, "description", text);
@@ -183,7 +184,7 @@ static json_t *mcp_resources_tail_start(const struct output *o)
 {
 	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
 	char bytes[LINE_NEAR];
-	ssize_t got = start ? output_read(o, &at, bytes, o->screen.cols ? LINE_NEAR : 4) : 0;
+	ssize_t got = start ? output_read(o, &at, bytes, o->range->screen.cols ? LINE_NEAR : 4) : 0;
 	const char *newline = got > 4 ? memchr(bytes, '\n', (size_t)got) : NULL;
 
 	if (newline && at == start)

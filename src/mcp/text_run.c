@@ -155,12 +155,12 @@ static void text_run_take_part(struct part *part, const char *name, const struct
 			       const struct output_tail *tail, bool end_only)
 {
 	*part = (struct part){ .name = name, .o = o, .end_only = end_only };
-	if (!o->total || o->dropped)
+	if (!o->total || o->range->dropped)
 		return;
-	part->need = o->screen.cols ? MCP_TEXT_MAX : text_run_shown_size(o);
+	part->need = o->range->screen.cols ? MCP_TEXT_MAX : text_run_shown_size(o);
 	if (tail)
 		part->tail = *tail;
-	if (!end_only || o->screen.cols)
+	if (!end_only || o->range->screen.cols)
 		return;
 	part->start = output_tail_offset(o, tail->lines);
 	if (o->total - part->start > tail->max_bytes)
@@ -212,9 +212,9 @@ static void text_run_cut(struct part *part)
 	const struct output *o = part->o;
 
 	part->from = part->to = o->total;
-	if (o->dropped) {
+	if (o->range->dropped) {
 		part->from = 0;
-	} else if (o->screen.cols && o->total) {
+	} else if (o->range->screen.cols && o->total) {
 		part->from = 0;
 		text_run_draw(part);
 	} else if (part->start || part->need > part->budget) {
@@ -255,7 +255,7 @@ static bool text_run_is_shown(const struct part *part)
 {
 	const struct output *o = part->o;
 
-	return o->total && !o->dropped && (text_run_is_whole(part) || part->to < o->total);
+	return o->total && !o->range->dropped && (text_run_is_whole(part) || part->to < o->total);
 }
 
 /* ---- writing ---- */
@@ -284,7 +284,7 @@ static void text_run_add_size(struct text *t, const struct part *part)
 					  !text_run_begins_line(o, o->total)),
 				"line", "lines");
 	}
-	text_add(t, o->dropped		    ? ", no longer kept"
+	text_add(t, o->range->dropped		    ? ", no longer kept"
 		    : part->to == o->total  ? ", not shown"
 		    : text_run_lacks_end(o) ? ", start shown"
 		    : part->from	    ? ", both ends shown"
@@ -340,7 +340,7 @@ static void text_run_add_bytes(struct text *t, const struct output *o, uint64_t 
 
 static void text_run_add_head(struct text *t, const struct part *part)
 {
-	if (part->o->screen.cols)
+	if (part->o->range->screen.cols)
 		text_put(t, part->head_text.data, part->head_text.len);
 	else
 		text_run_add_bytes(t, part->o, 0, part->from);
@@ -348,7 +348,7 @@ static void text_run_add_head(struct text *t, const struct part *part)
 
 static void text_run_add_tail(struct text *t, const struct part *part)
 {
-	if (part->o->screen.cols)
+	if (part->o->range->screen.cols)
 		text_put(t, part->tail_text.data, part->tail_text.len);
 	else
 		text_run_add_bytes(t, part->o, part->to, part->o->total);

@@ -107,17 +107,19 @@ static bool output_spill(struct output *o)
 	if (output_spool_open(r->spool) < 0 || !output_spool_store(o, 0, o->small, len))
 		return false;
 	output_release(o);
-	o->spooled = true;
+	r->spooled = true;
 	return true;
 }
 
 static bool output_store(struct output *o, const char *bytes, size_t len)
 {
-	if (o->dropped)
+	const struct output_range *r = o->range;
+
+	if (r->dropped)
 		return false;
-	if (!o->spooled && output_keep_small(o, bytes, len))
+	if (!r->spooled && output_keep_small(o, bytes, len))
 		return true;
-	return (o->spooled || output_spill(o)) && output_spool_store(o, o->total, bytes, len);
+	return (r->spooled || output_spill(o)) && output_spool_store(o, o->total, bytes, len);
 }
 
 /*
@@ -148,7 +150,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	loff_t at = (loff_t)output_spool_position(o, o->total, &contiguous);
 	ssize_t n;
 
-	if (o->dropped || !o->spooled || o->unspliceable)
+	if (o->range->dropped || !o->range->spooled || o->range->unspliceable)
 		return output_fill_by_copy(o, pipe_fd, max);
 	do
 		n = splice(pipe_fd, NULL, o->range->spool->fd, &at,
@@ -158,7 +160,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	if (n > 0) {
 		o->total += (uint64_t)n;
 	} else if (n < 0 && errno != EAGAIN) {
-		o->unspliceable = errno == EINVAL; /* a terminal, see splice(2) */
+		o->range->unspliceable = errno == EINVAL; /* a terminal, see splice(2) */
 		return output_fill_by_copy(o, pipe_fd, max);
 	}
 	return n;
@@ -168,7 +170,7 @@ uint64_t output_kept(const struct output *o)
 {
 	const struct output_range *r = o->range;
 
-	if (o->dropped)
+	if (r->dropped)
 		return 0;
 	if (o->total <= r->head_max)
 		return o->total;
@@ -180,9 +182,9 @@ void output_freeze(struct output *o)
 	struct output_range *r = o->range;
 	uint64_t tail = o->total > r->head_max ? o->total - r->head_max : 0;
 
-	if (o->frozen || tail >= r->tail_max)
+	if (r->frozen || tail >= r->tail_max)
 		return;
-	o->frozen = true;
+	r->frozen = true;
 	tail = (tail + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	if (tail < FROZEN_TAIL_MIN)
 		tail = FROZEN_TAIL_MIN;
@@ -192,7 +194,7 @@ void output_freeze(struct output *o)
 
 void output_drop(struct output *o)
 {
-	o->dropped = o->spooled;
+	o->range->dropped = o->range->spooled;
 }
 
 bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to)
@@ -201,7 +203,7 @@ bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to)
 
 	*from = o->total < r->head_max ? o->total : r->head_max;
 	*to = o->total < r->head_max ? o->total : output_tail_start(o);
-	if (o->dropped) {
+	if (r->dropped) {
 		*from = 0;
 		*to = o->total;
 	}
@@ -219,11 +221,11 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 		if (*offset < from)
 			end = from;
 	}
-	if (*offset >= end || o->dropped || !len)
+	if (*offset >= end || o->range->dropped || !len)
 		return 0;
 	if (len > end - *offset)
 		len = (size_t)(end - *offset);
-	if (!o->spooled) { /* the hole, if any, begins where the small bytes end */
+	if (!o->range->spooled) { /* the hole, if any, begins where the small bytes end */
 		memcpy(bytes, o->small + *offset, len);
 		return (ssize_t)len;
 	}

@@ -38,7 +38,7 @@ struct spool {
 void spool_init(struct spool *s);
 void spool_close(struct spool *s);
 
-/* Which bytes of a stream are kept, and where. Apart from it, because short streams that lost
+/* How a stream is kept, and which bytes of it. Apart from it, because short streams that lost
  * nothing may share one when they are over. */
 struct output_range {
 	struct spool *spool;
@@ -46,17 +46,17 @@ struct output_range {
 	uint64_t head_max;
 	uint64_t tail_max; /* may shrink once, see output_freeze() */
 	uint64_t tail_from; /* bytes before it are not in the tail (they could not be stored) */
-};
-
-struct output {
-	struct output_range *range; /* the caller's */
-	uint64_t total;    /* bytes read from the command so far */
-	char *small;       /* all bytes before the hole, unless spooled; owned */
 	bool spooled;      /* all that is kept is in the spool */
 	bool frozen;
 	bool unspliceable; /* splice(2) cannot read what it is written to */
 	bool dropped;      /* the spool was evicted: nothing is kept */
 	struct screen_size screen; /* of the terminal that writes it; all 0: none does */
+};
+
+struct output {
+	struct output_range *range; /* the caller's */
+	uint64_t total;    /* bytes read from the command so far */
+	char *small;       /* all bytes before the hole, unless range->spooled; owned */
 };
 
 void output_init(struct output *o, struct output_range *range);

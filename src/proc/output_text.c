@@ -297,7 +297,7 @@ struct drawn {
 static size_t output_text_draw(struct term *term, const struct output *o, const struct drawn *d,
 			       size_t ahead)
 {
-	term_begin(term, o->screen, d->json + ahead);
+	term_begin(term, o->range->screen, d->json + ahead);
 	return term_draw(term, d->bytes, d->len, d->max + ahead, d->hold);
 }
 
@@ -378,7 +378,7 @@ static size_t output_text_draw_tail(struct term *term, const struct output *o, c
 	size_t at = 0;
 
 	for (;;) {
-		term_begin(term, o->screen, CLEAN_BYTES);
+		term_begin(term, o->range->screen, CLEAN_BYTES);
 		if (term_draw(term, bytes + at, len - at, len - at, 0) == len - at)
 			return at;
 		term_end(term);

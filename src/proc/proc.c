@@ -20,7 +20,7 @@
 
 static void proc_notify(struct proc *p, unsigned events)
 {
-	p->env->on_event(p->env->ctx, p, events);
+	proc_env(p)->on_event(proc_env(p)->ctx, p, events);
 }
 
 /* ---- the end ---- */
@@ -97,8 +97,8 @@ static void proc_note_end(struct proc *p)
 
 static void proc_stop_time_limits(struct proc *p)
 {
-	loop_timer_stop(p->env->loop, &p->live->timeout);
-	loop_timer_stop(p->env->loop, &p->live->silence);
+	loop_timer_stop(proc_env(p)->loop, &p->live->timeout);
+	loop_timer_stop(proc_env(p)->loop, &p->live->silence);
 }
 
 static void proc_settle(struct proc *p)
@@ -106,7 +106,7 @@ static void proc_settle(struct proc *p)
 	if (p->phase == PROC_SETTLED)
 		return;
 	proc_stop_time_limits(p);
-	loop_timer_stop(p->env->loop, &p->live->drain);
+	loop_timer_stop(proc_env(p)->loop, &p->live->drain);
 	proc_note_end(p);
 	if (p->rare->log_file && !log_file_finish(p->rare->log_file))
 		return; /* proc_on_log_file_over() settles */
@@ -235,7 +235,7 @@ static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 	p->live->signal_tried = report->value;
 	p->live->signal_error = report->error;
 	if (!p->exited && report->error)
-		loop_timer_stop(p->env->loop, &p->live->deadline);
+		loop_timer_stop(proc_env(p)->loop, &p->live->deadline);
 	else if (!p->exited)
 		proc_note_signal(p, report->value);
 	proc_notify(p, PROC_EVENT_SIGNALED);
@@ -247,7 +247,7 @@ static void proc_on_exited(struct proc *p, const struct shim_report *report)
 		proc_on_limit(p); /* limits_watch may not have fired yet */
 	p->exited = true;
 	p->wait_status = report->value;
-	p->leftover = report->live;
+	p->rare->leftover = report->live;
 	mem_cleanup_close(&p->live->terminal_fd);
 	proc_take_usage(p, report);
 	proc_note_end(p);
@@ -258,7 +258,7 @@ static void proc_on_exited(struct proc *p, const struct shim_report *report)
 	if (report->empty)
 		return; /* on_tree_empty() comes next and settles */
 	if (p->phase == PROC_DRAINING)
-		loop_timer_start(p->env->loop, &p->live->drain, p->env->drain_ms);
+		loop_timer_start(proc_env(p)->loop, &p->live->drain, proc_env(p)->drain_ms);
 	/* What the command wrote before its exit is in the pipes by now. */
 	if (proc_drain_pumps(p) && p->phase == PROC_DRAINING)
 		proc_settle(p);
@@ -289,12 +289,12 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 		break;
 	case SHIM_EMPTY:
 		proc_take_usage(p, report);
-		p->killed_rest = report->live;
+		p->rare->killed_rest = report->live;
 		p->leftover_unknown = p->usage_partial = report->uncounted;
 		if (p->phase == PROC_DRAINING)
-			p->leftover = 0;
-		else if (p->phase != PROC_SETTLED && report->live > p->leftover)
-			p->leftover = report->live;
+			p->rare->leftover = 0;
+		else if (p->phase != PROC_SETTLED && report->live > p->rare->leftover)
+			p->rare->leftover = report->live;
 		break;
 	}
 }
@@ -307,7 +307,7 @@ static void proc_on_listener(void *ctx, int fd)
 	if (p->rare->notify)
 		mem_cleanup_close(&fd);
 	else
-		p->rare->notify = seccomp_unotify_new(p->env->loop, fd);
+		p->rare->notify = seccomp_unotify_new(proc_env(p)->loop, fd);
 }
 
 void proc_take_terminal(struct proc *p, const struct proc_terminal *terminal, int ours, int theirs)
@@ -321,7 +321,7 @@ void proc_take_terminal(struct proc *p, const struct proc_terminal *terminal, in
 	}
 	if (live->feed.awaits)
 		feed_connect(&live->feed, fcntl(ours, F_DUPFD_CLOEXEC, 0));
-	pump_start(&live->out, p->env->loop, ours, -1, &p->out);
+	pump_start(&live->out, proc_env(p)->loop, ours, -1, &p->out);
 }
 
 /* The command's process has opened it. Its size may have been changed meanwhile. */
@@ -331,7 +331,7 @@ static void proc_on_terminal(void *ctx, int ours, int theirs)
 	const struct proc_terminal terminal = p->live->awaited;
 
 	p->live->awaited = (struct proc_terminal){ .take = NULL };
-	(void)pty_resize(ours, p->out.screen.cols, p->out.screen.rows);
+	(void)pty_resize(ours, p->rare->out.screen.cols, p->rare->out.screen.rows);
 	proc_take_terminal(p, &terminal, ours, theirs);
 }
 
@@ -343,17 +343,16 @@ static void proc_release_live(struct proc *p)
 	if (!live)
 		return;
 	proc_stop_time_limits(p);
-	loop_timer_stop(p->env->loop, &live->drain);
-	loop_timer_stop(p->env->loop, &live->deadline);
+	loop_timer_stop(proc_env(p)->loop, &live->drain);
+	loop_timer_stop(proc_env(p)->loop, &live->deadline);
 	pump_close(&live->out);
 	pump_close(&live->err);
 	feed_close(&live->feed);
 	mem_cleanup_close(&live->terminal_fd);
 	tree_release(&live->tree);
-	limits_watch_stop(&live->limits, p->env->loop);
+	limits_watch_stop(&live->limits, proc_env(p)->loop);
 	seccomp_unotify_stop(p->rare->notify);
 	confine_run_release(&live->confine);
-	free(live->path);
 	if (live->release_attached)
 		live->release_attached(live->attached);
 	free(live);
@@ -376,7 +375,7 @@ static bool proc_kill_ended_any(const struct proc *p)
 	bool command = p->live->kill_reason != PROC_REASON_RUNNING && p->exited &&
 		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
 
-	return command || p->killed_rest || p->survivors || p->leftover_unknown;
+	return command || p->rare->killed_rest || p->rare->survivors || p->leftover_unknown;
 }
 
 /* The shim died while it waited for a command, out of memory for one. */
@@ -386,7 +385,7 @@ static void proc_note_never_began(struct proc *p)
 	    !tree_never_began(&p->live->tree))
 		return;
 	p->never_began = true;
-	(void)pool_drop_idle(p->env->pool); /* the others may be dying too */
+	(void)pool_drop_idle(proc_env(p)->pool); /* the others may be dying too */
 	p->rare->failure = mem_zalloc(sizeof(*p->rare->failure));
 	err_set(p->rare->failure, ERR_SPAWN_FAILED,
 		"the shim that was to start the command was killed from outside; nothing ran");
@@ -397,7 +396,7 @@ static void proc_note_never_began(struct proc *p)
 /* The last step of a run, after it has settled. */
 static void proc_leave_tree(struct proc *p)
 {
-	if (!p->survivors)
+	if (!p->rare->survivors)
 		proc_release_live(p);
 	proc_notify(p, PROC_EVENT_EMPTY); /* may free p */
 }
@@ -417,13 +416,13 @@ static void proc_on_tree_empty(void *ctx)
 	mem_cleanup_close(&p->live->terminal_fd);
 	proc_drain_pumps(p);
 	p->tree_alive = false;
-	p->survivors = p->live->tree.survivors;
+	p->rare->survivors = p->live->tree.survivors;
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	proc_read_group(p);
 	proc_note_lost_shim(p);
-	p->usage.alive = p->survivors ? -1 : 0; /* nobody sees survivors die */
+	p->usage.alive = p->rare->survivors ? -1 : 0; /* nobody sees survivors die */
 	p->forced = p->forced && proc_kill_ended_any(p);
-	loop_timer_stop(p->env->loop, &p->live->deadline);
+	loop_timer_stop(proc_env(p)->loop, &p->live->deadline);
 	proc_settle(p);
 	if (p->phase == PROC_SETTLED)
 		proc_leave_tree(p);
@@ -445,7 +444,7 @@ static void proc_kill_group(void *ctx)
 
 	/* Read the usage once more, in case the shim does not report. Bounded, so that it delays no
 	 * kill. */
-	usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
+	(void)usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;
 	limits_ending(&p->rare->proof, p->live->confine.cgroup);
@@ -462,7 +461,7 @@ static void proc_on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct
 	};
 
 	p->live->confine.left_nothing = true;
-	pool_return(p->env->pool, &started, last);
+	pool_return(proc_env(p)->pool, &started, last);
 }
 
 static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
@@ -497,11 +496,15 @@ static void proc_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- watchers ---- */
 
-struct proc_live *proc_live_new(struct proc *p, const char *path)
+struct proc_live *proc_live_new(struct proc *p, const struct proc_spec *spec)
 {
-	struct proc_live *live = mem_zalloc(sizeof(*live));
+	size_t path = strlen(spec->path) + 1;
+	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
+	struct proc_live *live = mem_zalloc(sizeof(*live) + path + origin);
 
-	live->path = mem_strdup(path);
+	memcpy(live->path, spec->path, path);
+	if (origin)
+		live->origin = memcpy(live->path + path, spec->origin, origin);
 	live->out.on_data = live->err.on_data = proc_on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.arrivals = live->err.arrivals = &p->arrivals;
@@ -544,7 +547,8 @@ static bool proc_has_rare(const struct proc *p)
 	const struct proc_rare *r = p->rare;
 	uint64_t from, to;
 
-	return r->spool.fd >= 0 || r->stdin_unread || r->dropped_logs || r->notify ||
+	return r->spool.fd >= 0 || r->out.screen.cols || r->leftover || r->killed_rest ||
+	       r->survivors || r->stdin_unread || r->dropped_logs || r->notify ||
 	       r->log_file || r->failure || r->git_changes ||
 	       r->proof.struck != PROC_REASON_RUNNING || r->proof.oom_kills ||
 	       r->proof.tasks_refused || output_evicted(&p->out, &from, &to) ||
@@ -553,7 +557,7 @@ static bool proc_has_rare(const struct proc *p)
 
 void proc_shrink(struct proc *p)
 {
-	struct proc_rare *none = p->env->none;
+	struct proc_rare *none = proc_env(p)->none;
 
 	if (p->live || p->rare == none || proc_has_rare(p))
 		return;
@@ -571,7 +575,7 @@ void proc_free(struct proc *p)
 	arrivals_release(&p->arrivals);
 	output_release(&p->out);
 	output_release(&p->err);
-	if (p->rare != p->env->none)
+	if (p->rare != proc_env(p)->none)
 		proc_rare_free(p->rare);
 	if (!--p->settings->users)
 		free(p->settings);
@@ -580,9 +584,16 @@ void proc_free(struct proc *p)
 
 /* ---- the interface ---- */
 
-const char *proc_origin(const struct proc *p)
+const char *proc_command(const struct proc *p)
 {
-	return p->has_origin ? p->command + strlen(p->command) + 1 : NULL;
+	return p->id + strlen(p->id) + 1;
+}
+
+const char *proc_masked(const struct proc *p)
+{
+	const char *command = proc_command(p);
+
+	return p->has_masked ? command + strlen(command) + 1 : command;
 }
 
 int proc_exit_code(const struct proc *p)
@@ -624,12 +635,12 @@ static int proc_fail_input_full(const struct proc *p, size_t len, struct err *e)
 
 	err_set(e, ERR_LIMIT_REACHED, "%zu bytes already wait until %s reads its stdin, and with "
 		"%zu more they would exceed limits.stdin_bytes, %zu; nothing was taken", queued,
-		p->id, len, p->env->stdin_max);
+		p->id, len, proc_env(p)->stdin_max);
 	err_detail(e, "limit", json_string("limits.stdin_bytes"));
 	err_detail(e, "bytes_queued", json_integer((json_int_t)queued));
-	if (len > p->env->stdin_max) {
+	if (len > proc_env(p)->stdin_max) {
 		e->lasting = true;
-		return err_hint(e, "Send at most %zu bytes in one call.", p->env->stdin_max);
+		return err_hint(e, "Send at most %zu bytes in one call.", proc_env(p)->stdin_max);
 	}
 	return err_hint(e, "Wait until the command has read more, then send the rest.");
 }
@@ -647,7 +658,7 @@ int proc_check_input(const struct proc *p, size_t len, struct err *e)
 		return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended", p->id);
 	if (!feed_open(&p->live->feed))
 		return proc_fail_closed(p, e);
-	if (len && (queued > p->env->stdin_max || len > p->env->stdin_max - queued))
+	if (len && (queued > proc_env(p)->stdin_max || len > proc_env(p)->stdin_max - queued))
 		return proc_fail_input_full(p, len, e);
 	return 0;
 }
@@ -708,7 +719,7 @@ int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e)
 		err_invalid(e, "process_id", "%s has no terminal", p->id);
 		return err_hint(e, "Start the command with tty: true, and cols and rows.");
 	}
-	p->out.screen = (struct screen_size){ (uint16_t)cols, (uint16_t)rows };
+	p->rare->out.screen = (struct screen_size){ (uint16_t)cols, (uint16_t)rows };
 	if (pump_open(&p->live->out))
 		(void)pty_resize(p->live->out.io.fd, cols, rows); /* does not fail */
 	return 0;
@@ -747,11 +758,12 @@ const struct usage *proc_usage(struct proc *p)
 
 	if (!p->tree_alive)
 		return &p->usage;
-	usage_live(p->live->tree.shim_pid, &p->live->past, USAGE_TREE_MAX, &now);
+	p->live->resident_bytes = usage_live(p->live->tree.shim_pid, &p->live->past, USAGE_TREE_MAX,
+					     &now);
 	if (!now.alive && p->phase != PROC_SETTLED)
 		now.alive = 1; /* the command starts, or ends just now: it counts as running */
 	p->usage.alive = now.alive;
-	if (!p->exited || p->leftover)
+	if (!p->exited || p->rare->leftover)
 		p->usage = now;
 	limits_group_usage(p->live->confine.cgroup, &p->usage);
 	return &p->usage;
@@ -783,10 +795,10 @@ void proc_kill_tree(struct proc *p, enum proc_reason reason)
 		if (!p->exited && p->live->kill_reason == PROC_REASON_RUNNING)
 			p->live->kill_reason = reason;
 		proc_stop_time_limits(p);
-		loop_timer_stop(p->env->loop, &p->live->drain);
+		loop_timer_stop(proc_env(p)->loop, &p->live->drain);
 		p->phase = PROC_KILLING;
 	}
-	loop_timer_stop(p->env->loop, &p->live->deadline);
+	loop_timer_stop(proc_env(p)->loop, &p->live->deadline);
 	p->forced = true;
 	limits_ending(&p->rare->proof, p->live->confine.cgroup);
 	tree_kill(&p->live->tree);
@@ -803,7 +815,7 @@ int proc_signal(struct proc *p, int signal, struct err *e)
 /* Never postpones a deadline that is already set. */
 static void proc_set_deadline(struct proc *p, double ms)
 {
-	struct ev_loop *loop = p->env->loop;
+	struct ev_loop *loop = proc_env(p)->loop;
 	ev_timer *deadline = &p->live->deadline;
 
 	if (ms <= 0 || p->live->tree.killing)

@@ -67,7 +67,7 @@ enum proc_event {
 	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
 	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_tried, p->signal_error */
 	PROC_EVENT_SETTLED = 16, /* final state */
-	PROC_EVENT_EMPTY = 32,   /* no process is left, or p->survivors cannot be killed;
+	PROC_EVENT_EMPTY = 32,   /* no process is left, or rare->survivors cannot be killed;
 				  * the record may be gone after the hook */
 	PROC_EVENT_REMOVED = 64, /* of a finished run: its record goes after the hook */
 };
@@ -89,8 +89,9 @@ struct proc_terminal {
 
 /* What a run is made of. Everything is borrowed for the call. */
 struct proc_spec {
-	uint64_t seq;          /* set by the table */
-	struct proc *like;     /* ... too: a run that may have the same settings, or NULL */
+	uint64_t seq;          /* set by the table, as are the next two */
+	const char *id;
+	struct proc *like;     /* a run that may have the same settings, or NULL */
 	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
 	const char *masked;    /* the same without secrets, for logs; NULL: it has none */
 	const char *origin;    /* request id, for the record of the end */
@@ -129,6 +130,7 @@ struct proc_env {
 
 /* What a run was started with. Most runs have the same, so records share it; it does not change. */
 struct proc_settings {
+	const struct proc_env *env;
 	unsigned users; /* records */
 	struct confine_applied applied; /* layers that it runs in */
 	struct limits limits;
@@ -162,6 +164,7 @@ struct proc_live {
 	ev_timer timeout, silence, drain;
 	int64_t idle_timeout_ms;
 	int64_t output_mono_ms; /* of its last output; at first, of its start */
+	int64_t resident_bytes; /* of its tree, at the last reading */
 	struct quiet quiet;
 	struct lines_place counted[2]; /* the last of stdout, stderr from which a call searched */
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
@@ -169,13 +172,14 @@ struct proc_live {
 	uint32_t pool_kind;   /* likewise, for pool_return() */
 	void *attached;       /* proc_attach() */
 	void (*release_attached)(void *attached);
-	char *path; /* of the program, for the message when it cannot be executed */
 	enum proc_reason kill_reason; /* set before our SIGKILL; RUNNING: none was sent */
 	int signal_sent;              /* the last signal that reached the command; 0: none */
 	int64_t asked_until_ms;       /* an exit before this time counts as the effect of
 				       * signal_sent */
 	int signal_tried;             /* the last one whose outcome is known ... */
 	int signal_error;             /* ... its errno; 0: delivered, to the command or to others */
+	const char *origin;           /* proc_spec.origin, or NULL */
+	char path[]; /* of the program, for the message when it cannot be executed */
 };
 
 /* What few runs have anything of when they are over. */
@@ -183,6 +187,10 @@ struct proc_rare {
 	struct spool spool;
 	struct output_range out, err;
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
+	uint32_t leftover;            /* live processes beside the command when it settled, those
+				       * just killed included */
+	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
+	uint32_t survivors;           /* could not be killed */
 	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
 	uint32_t dropped_logs;        /* when it failed for the server's own memory limit: finished
 				       * runs that have lost their logs for that */
@@ -198,20 +206,24 @@ struct proc_rare {
 
 /* A thousand are kept: no hole between members. */
 struct proc {
-	const struct proc_env *env;
 	struct proc *older, *newer; /* the table's list */
 	uint64_t seq;
 	struct proc_settings *settings;
+	struct proc_live *live;       /* NULL once no process of it lives */
+	struct proc_rare *rare;       /* owned, or env->none, see proc_shrink() */
+
+	int64_t started_mono_us;      /* exact, for what is found out about this run or another */
+	int64_t ended_mono_ms;
+	int64_t started_wall_ms, ended_wall_ms;
+	struct usage usage;           /* of the last reading; final when the tree is empty */
+
+	struct output out, err;
+	struct arrivals arrivals;
 	int wait_status;              /* once it has exited */
-	uint32_t leftover;            /* live processes beside the command when it settled, those
-				       * just killed included */
-	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
-	uint32_t survivors;           /* could not be killed */
 	enum proc_phase phase : 8;
 	enum proc_state state : 8;
 	enum proc_reason reason : 8;
-	char id[IDS_TEXT_SIZE];
-	bool has_origin : 1;          /* see proc_origin() */
+	bool has_masked : 1;          /* see proc_masked() */
 	bool background : 1;
 	bool exited : 1;              /* wait_status is valid */
 	bool tree_alive : 1;          /* a process of it is, or may be, alive */
@@ -229,18 +241,7 @@ struct proc {
 				       * server's own memory limit */
 	bool spool_counted : 1;       /* its descriptor counts against spools_max */
 	bool stdin_refused : 1;       /* when it settled, see proc_stdin_refused() */
-	struct proc_rare *rare;       /* owned, or env->none, see proc_shrink() */
-
-	int64_t started_mono_us;      /* exact, for what is found out about this run or another */
-	int64_t ended_mono_ms;
-	int64_t started_wall_ms, ended_wall_ms;
-	struct usage usage;           /* of the last reading; final when the tree is empty */
-
-	struct output out, err;
-	struct arrivals arrivals;
-	struct proc_live *live;       /* NULL once no process of it lives */
-	const char *masked;           /* the command without secrets, for logs */
-	char command[];
+	char id[];                    /* the command follows, and its masked form if it has one */
 };
 
 /*
@@ -260,8 +261,11 @@ void proc_rare_init(struct proc_rare *r, uint64_t head_bytes, uint64_t tail_byte
  * place. */
 void proc_shrink(struct proc *p);
 
-/* proc_spec.origin, or NULL. */
-const char *proc_origin(const struct proc *p);
+/* The command, as shown. */
+const char *proc_command(const struct proc *p);
+
+/* The same without secrets, for logs. */
+const char *proc_masked(const struct proc *p);
 
 /* The exit code, or -1 unless the command exited by itself without our kill. */
 int proc_exit_code(const struct proc *p);

@@ -5,12 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct proc;
-struct proc_live;
-struct proc_terminal;
+#include "proc/proc.h"
+
+static inline const struct proc_env *proc_env(const struct proc *p)
+{
+	return p->settings->env;
+}
 
 /* Create the watchers of @p, which watch nothing yet; every callback leads to @p. */
-struct proc_live *proc_live_new(struct proc *p, const char *path);
+struct proc_live *proc_live_new(struct proc *p, const struct proc_spec *spec);
 
 /* Called when the log file of the run @ctx is written. */
 void proc_on_log_file_over(void *ctx);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -170,12 +171,14 @@ static int proc_start_open_stdio(struct spawn_request *request, struct err *e)
 
 /* ---- the record ---- */
 
-static struct proc_settings *proc_settings_new(const struct proc_spec *spec,
+static struct proc_settings *proc_settings_new(const struct proc_env *env,
+					       const struct proc_spec *spec,
 					       const struct confine_run *run)
 {
 	size_t cwd = strlen(spec->cwd) + 1;
 	struct proc_settings *s = mem_zalloc(sizeof(*s) + cwd);
 
+	s->env = env;
 	s->applied = run->applied;
 	limits_init(&s->limits, &spec->confine, run);
 	memcpy(s->cwd, spec->cwd, cwd);
@@ -190,10 +193,11 @@ static bool proc_settings_equal(const struct proc_settings *a, const struct proc
 }
 
 /* The settings of the new run, shared with spec->like if they are equal. */
-static struct proc_settings *proc_settings_get(const struct proc_spec *spec,
+static struct proc_settings *proc_settings_get(const struct proc_env *env,
+					       const struct proc_spec *spec,
 					       const struct confine_run *run)
 {
-	struct proc_settings *s = proc_settings_new(spec, run);
+	struct proc_settings *s = proc_settings_new(env, spec, run);
 
 	if (spec->like && proc_settings_equal(s, spec->like->settings)) {
 		free(s);
@@ -221,20 +225,17 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 				    const struct confine_run *run)
 {
 	bool differs = spec->masked && strcmp(spec->masked, spec->command);
-	size_t command = strlen(spec->command) + 1;
+	size_t id = strlen(spec->id) + 1, command = strlen(spec->command) + 1;
 	size_t masked = differs ? strlen(spec->masked) + 1 : 0;
-	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
 	/* One allocation per record: a thousand are kept. */
-	struct proc *p = mem_zalloc(sizeof(*p) + command + origin + masked);
-	char *rest = p->command + command;
+	struct proc *p = mem_zalloc(offsetof(struct proc, id) + id + command + masked);
 
-	p->env = env;
-	memcpy(p->command, spec->command, command);
-	p->has_origin = origin;
-	if (origin)
-		memcpy(rest, spec->origin, origin);
-	p->masked = masked ? memcpy(rest + origin, spec->masked, masked) : p->command;
-	p->settings = proc_settings_get(spec, run);
+	memcpy(p->id, spec->id, id);
+	memcpy(p->id + id, spec->command, command);
+	p->has_masked = differs;
+	if (differs)
+		memcpy(p->id + id + command, spec->masked, masked);
+	p->settings = proc_settings_get(env, spec, run);
 	p->rare = mem_zalloc(sizeof(*p->rare));
 	proc_rare_init(p->rare, env->head_bytes, env->tail_bytes);
 	p->seq = spec->seq;
@@ -244,7 +245,7 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 	output_init(&p->out, &p->rare->out);
 	output_init(&p->err, &p->rare->err);
 	p->tree_alive = true;
-	p->live = proc_live_new(p, spec->path);
+	p->live = proc_live_new(p, spec);
 	return p;
 }
 
@@ -269,9 +270,9 @@ static void proc_start_feed(struct proc *p, const struct proc_spec *spec, struct
 	p->live->stdin_mode = spec->stdin_mode;
 	feed->is_terminal = spec->terminal.start.cols;
 	if (feed->is_terminal)
-		feed_start_ahead(feed, p->env->loop);
+		feed_start_ahead(feed, proc_env(p)->loop);
 	else
-		feed_start(feed, p->env->loop, s->in_write);
+		feed_start(feed, proc_env(p)->loop, s->in_write);
 	s->in_write = -1;
 	if (feed->is_terminal)
 		proc_type(p, spec->stdin_bytes, spec->stdin_len, ends);
@@ -282,7 +283,7 @@ static void proc_start_feed(struct proc *p, const struct proc_spec *spec, struct
 static void proc_start_terminal(struct proc *p, const struct proc_spec *spec, struct start *s)
 {
 	p->live->out.is_terminal = true;
-	p->out.screen = (struct screen_size){ (uint16_t)spec->terminal.start.cols,
+	p->rare->out.screen = (struct screen_size){ (uint16_t)spec->terminal.start.cols,
 					      (uint16_t)spec->terminal.start.rows };
 	if (spec->stdin_mode != PROC_STDIN_NULL && !spec->terminal.take)
 		proc_start_feed(p, spec, s);
@@ -296,8 +297,8 @@ static void proc_start_terminal(struct proc *p, const struct proc_spec *spec, st
 static void proc_start_pipes(struct proc *p, const struct proc_spec *spec, struct start *s)
 {
 	if (s->out_read >= 0) { /* not shared with us */
-		pump_start(&p->live->out, p->env->loop, s->out_read, s->out_write, &p->out);
-		pump_start(&p->live->err, p->env->loop, s->err_read, s->err_write, &p->err);
+		pump_start(&p->live->out, proc_env(p)->loop, s->out_read, s->out_write, &p->out);
+		pump_start(&p->live->err, proc_env(p)->loop, s->err_read, s->err_write, &p->err);
 		s->out_read = s->out_write = s->err_read = s->err_write = -1;
 	}
 	if (s->in_write >= 0)
@@ -308,14 +309,15 @@ static void proc_start_pipes(struct proc *p, const struct proc_spec *spec, struc
 static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, struct start *s,
 				const struct spawn_result *spawned)
 {
-	struct ev_loop *loop = p->env->loop;
+	struct ev_loop *loop = proc_env(p)->loop;
 
 	p->live->past = spawned->past;
 	p->live->pool_kind = spawned->kind;
 	p->live->tree.is_init = p->settings->applied.layers & 1u << CONFINE_PID_NS;
 	p->live->tree.room = s->room;
 	s->room.count = 0;
-	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
+	tree_start(&p->live->tree, loop, proc_env(p)->reaper, spawned->shim_pid,
+		   spawned->control_fd);
 	if (spec->terminal.start.cols)
 		proc_start_terminal(p, spec, s);
 	else

@@ -66,7 +66,7 @@ static void proctab_forget(struct proctab *t, struct proc *p)
 /* A small stream is part of its record and costs no budget: the number of records bounds it. */
 static uint64_t proctab_spooled_bytes(const struct output *o)
 {
-	return o->spooled ? output_kept(o) : 0;
+	return o->range->spooled ? output_kept(o) : 0;
 }
 
 static void proctab_count_kept(struct proctab *t, struct proc *p)
@@ -277,18 +277,20 @@ static int proctab_check_room(const struct proctab *t, struct err *e)
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)
 {
 	struct proc_spec numbered = *spec;
+	char id[IDS_TEXT_SIZE];
 	struct proc *p;
 
 	if (proctab_check_room(t, e))
 		return NULL;
 	numbered.seq = t->last_seq + 1;
+	ids_format(id, numbered.seq, t->instance);
+	numbered.id = id;
 	numbered.like = t->newest;
 	p = proc_new(&t->env, &numbered, e);
 	if (!p)
 		return NULL;
 	if (!t->last_seq++)
 		proctab_read_limits(t);
-	ids_format(p->id, p->seq, t->instance);
 	p->older = t->newest;
 	*(t->newest ? &t->newest->newer : &t->oldest) = p;
 	t->newest = p;
@@ -381,7 +383,7 @@ static void proctab_add_usage(struct proctab_usage *u, struct proc *p, bool read
 	u->cpu_us += usage->cpu_ms * 1000 + (int64_t)live->past.cpu_us;
 	u->io_read_bytes += usage->io_read_bytes + (int64_t)live->past.io_read_bytes;
 	u->io_write_bytes += usage->io_write_bytes + (int64_t)live->past.io_write_bytes;
-	u->memory_bytes += usage->memory_bytes;
+	u->memory_bytes += live->resident_bytes;
 	if (read && live->tree.shim_pid)
 		u->cpu_us += (int64_t)procfs_own_us(live->tree.shim_pid);
 }
@@ -422,8 +424,8 @@ static bool proc_has_survivors(const struct proctab *t, const struct proc *p)
 {
 	const struct tree *tree = p->live ? &p->live->tree : NULL;
 
-	if (!p->survivors || !tree)
-		return p->survivors;
+	if (!p->rare->survivors || !tree)
+		return p->rare->survivors;
 	return tree->shim_pid || (!tree->is_init && reaper_has_orphans(t->env.reaper));
 }
 
@@ -433,7 +435,7 @@ static int proctab_count_alive(const struct proctab *t, struct proc *p)
 	int alive = p->tree_alive ? proc_usage(p)->alive : 0;
 
 	if (!p->tree_alive)
-		return proc_has_survivors(t, p) ? (int)p->survivors : 0;
+		return proc_has_survivors(t, p) ? (int)p->rare->survivors : 0;
 	return alive < 1 ? 1 : alive;
 }
 

@@ -12,7 +12,8 @@ static struct procfs_process usage_tree[USAGE_TREE_MAX];
 static int usage_count; /* in it, the shim included; 0: none, -1: they could not be listed */
 
 /* Not the shim's own time and memory, only the time of the processes that it reaped. */
-static int64_t usage_add(const struct procfs_process *process, bool is_shim, struct usage *u)
+static int64_t usage_add(const struct procfs_process *process, bool is_shim, struct usage *u,
+			 int64_t *resident)
 {
 	const struct procfs_stat *stat = &process->stat;
 	uint64_t r, w;
@@ -24,27 +25,28 @@ static int64_t usage_add(const struct procfs_process *process, bool is_shim, str
 	if (is_shim)
 		return (int64_t)stat->child_ticks;
 	u->alive += procfs_lives(stat);
-	u->memory_bytes += (int64_t)stat->rss_bytes;
+	*resident += (int64_t)stat->rss_bytes;
 	return (int64_t)stat->cpu_ticks;
 }
 
-void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u)
+int64_t usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u)
 {
 	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK), ticks = 0;
-	int64_t peak = u->memory_peak_bytes;
+	int64_t peak = u->memory_peak_bytes, resident = 0;
 
 	if (shim_pid <= 0) {
 		u->alive = -1;
-		return;
+		return 0;
 	}
 	usage_count = procfs_tree(shim_pid, usage_tree, max);
 	*u = (struct usage){ .alive = usage_count < 0 ? -1 : 0 };
 	for (int i = 0; i < usage_count; i++)
-		ticks += usage_add(&usage_tree[i], !i, u);
+		ticks += usage_add(&usage_tree[i], !i, u, &resident);
 	u->cpu_ms = usage_since(ticks * tick_ms, (int64_t)past->cpu_us / 1000);
 	u->io_read_bytes = usage_since(u->io_read_bytes, (int64_t)past->io_read_bytes);
 	u->io_write_bytes = usage_since(u->io_write_bytes, (int64_t)past->io_write_bytes);
-	u->memory_peak_bytes = u->memory_bytes > peak ? u->memory_bytes : peak;
+	u->memory_peak_bytes = resident > peak ? resident : peak;
+	return resident;
 }
 
 int usage_processes(pid_t shim_pid, const struct procfs_process **processes)

@@ -20,7 +20,6 @@ struct usage {
 	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen */
 	int64_t io_read_bytes;     /* storage, not page cache (proc(5), /proc/PID/io) */
 	int64_t io_write_bytes;
-	int64_t memory_bytes;      /* resident now, of the live tree */
 	int alive;                 /* processes of the tree; -1: they could not be listed */
 };
 
@@ -29,9 +28,9 @@ struct usage {
 /*
  * Add up the tree below @shim_pid (0: it is gone, and only `alive` changes) into @u, less the usage
  * of earlier commands of the shim (@past). memory_peak_bytes never decreases. Reads at most @max
- * processes (up to USAGE_TREE_MAX).
+ * processes (up to USAGE_TREE_MAX). Returns the bytes that the tree has resident now.
  */
-void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u);
+int64_t usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u);
 
 /* The processes below @shim_pid that the last usage_live() has read, so that a look at them need
  * not list them again. Returns how many, or -1: they could not be listed, or those of another shim

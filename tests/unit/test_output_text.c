@@ -572,7 +572,7 @@ static void test_output_text_clean_pages_are_the_whole(void **state)
 		for (uint64_t i = unit_random(&seed) % 30; i < 31; i++)
 			add_block(&seed, &raw, &want, !live);
 		stream_of(&s, live ? "" : raw.data, live ? 0 : raw.len);
-		s.out.screen = (struct screen_size){ 80, 24 };
+		s.out.range->screen = (struct screen_size){ 80, 24 };
 		for (size_t at = 0, part; live && at < raw.len; at += part) {
 			part = 1 + unit_random(&seed) % 9;
 			part = part < raw.len - at ? part : raw.len - at;
@@ -603,7 +603,7 @@ static void expect_clean_tail(const char *text, uint64_t count, size_t max, cons
 	tail.clean = true;
 	buf_init(&got, 1000);
 	stream_of(&s, text, strlen(text));
-	s.out.screen = (struct screen_size){ 80, 24 };
+	s.out.range->screen = (struct screen_size){ 80, 24 };
 	assert_int_equal(output_clean_tail(&s.out, &tail, &got), offset);
 	assert_string_equal(got.data ? got.data : "", want);
 	buf_release(&got);

@@ -161,7 +161,7 @@ static void test_proctab_one_run(void **state)
 	assert_string_equal(bytes, "hello\n");
 	assert_int_equal(p->err.total, 5);
 	assert_int_equal(p->rare->spool.fd, -1); /* small streams hold no descriptor */
-	assert_ptr_equal(p->rare, p->env->none);
+	assert_ptr_equal(p->rare, p->settings->env->none);
 	assert_false(proc_output_open(p));
 	assert_int_equal(proctab_trees(table), 0);
 }
@@ -293,7 +293,7 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	assert_true(children_wait(&all, is_settled, &seq));
 	p = proctab_get(table, seq);
 	assert_int_equal(p->state, PROC_STATE_COMPLETED);
-	assert_int_equal(p->leftover, 1);
+	assert_int_equal(p->rare->leftover, 1);
 	assert_int_equal(proc_usage(p)->alive, 1);
 	assert_int_equal(proctab_trees(table), 1);
 	assert_null(shell("true", &e));
@@ -494,7 +494,7 @@ static void test_proctab_deadline_belongs_to_the_tree(void **state)
 	assert_int_equal(p->state, PROC_STATE_RUNNING);
 	assert_true(proc_is_ending(p));
 	/* The shell, and its sleep, which comes and goes between two looks. */
-	assert_in_range(p->leftover, 1, 2);
+	assert_in_range(p->rare->leftover, 1, 2);
 	assert_in_range(proc_usage(p)->alive, 1, 2);
 	p = wait_empty(seq);
 	assert_false(proc_is_ending(p));
@@ -551,7 +551,7 @@ static void test_proctab_forced_only_if_sigkill_ended_a_process(void **state)
 	assert_true(children_wait(&all, is_exited, &seq));
 	proc_kill_tree(proctab_get(table, seq), PROC_REASON_KILLED_BY_REQUEST);
 	p = wait_empty(seq);
-	assert_int_equal(p->forced, p->killed_rest > 0);
+	assert_int_equal(p->forced, p->rare->killed_rest > 0);
 	assert_int_equal(p->state, PROC_STATE_KILLED);
 }
 
@@ -665,7 +665,7 @@ static void test_proctab_budget_freezes_writers(void **state)
 	seq = run_to_the_end(WRITE_KIB(6000));
 	p = proctab_get(table, seq);
 	assert_int_equal(p->out.total, 6000 * KIB);
-	assert_true(p->out.frozen);
+	assert_true(p->out.range->frozen);
 	assert_true(output_kept(&p->out) < 1700 * KIB); /* one turn of the loop above the budget */
 	assert_true(output_evicted(&p->out, &from, &to));
 	assert_int_equal(from, 4 * KIB);
