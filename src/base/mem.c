@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-_Noreturn static void out_of_memory(void)
+void mem_exhausted(void)
 {
 	log_error("out of memory for its own bookkeeping; giving up");
 	abort();
@@ -18,7 +18,7 @@ void *mem_zalloc(size_t size)
 	void *p = calloc(1, size ? size : 1);
 
 	if (!p)
-		out_of_memory();
+		mem_exhausted();
 	return p;
 }
 
@@ -27,7 +27,7 @@ void *mem_realloc(void *old, size_t size)
 	void *p = realloc(old, size ? size : 1);
 
 	if (!p)
-		out_of_memory();
+		mem_exhausted();
 	return p;
 }
 

@@ -16,6 +16,9 @@ char *mem_strdup(const char *text);         /* NULL stays NULL */
 char *mem_strndup(const char *bytes, size_t len); /* adds the NUL */
 void mem_list_free(char **list); /* a NULL-terminated heap array of heap strings, or NULL */
 
+/* Say that memory has run out, and abort. */
+_Noreturn void mem_exhausted(void);
+
 /* Print where and what, and abort. For states that only a bug in procpen can reach. */
 _Noreturn void mem_bug(const char *file, int line, const char *what);
 #define BUG_IF(cond) do { if (cond) mem_bug(__FILE__, __LINE__, #cond); } while (0)

@@ -43,6 +43,25 @@ void output_release(struct output *o)
 	o->small = NULL;
 }
 
+size_t output_heap_bytes(const struct output *o)
+{
+	const struct output_range *r = o->range;
+
+	if (!o->small)
+		return 0;
+	return (size_t)(o->total < r->head_max ? o->total : r->head_max); /* then comes the hole */
+}
+
+void output_move(struct output *o, char *place)
+{
+	size_t len = output_heap_bytes(o);
+
+	if (len)
+		memcpy(place, o->small, len);
+	free(o->small);
+	o->small = place;
+}
+
 /* The position of byte @offset in the spool; *@contiguous: bytes up to the next break there. */
 static uint64_t output_spool_position(const struct output *o, uint64_t offset, uint64_t *contiguous)
 {

@@ -62,6 +62,12 @@ struct output {
 void output_init(struct output *o, struct output_range *range);
 void output_release(struct output *o); /* the range and the spool are the caller's */
 
+/* Bytes of the stream in the heap. */
+size_t output_heap_bytes(const struct output *o);
+
+/* Move these to @place, which holds them from now on: no output_release(), and no byte more. */
+void output_move(struct output *o, char *place);
+
 /*
  * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns the bytes moved, 0 at
  * end of file, or -1 with errno, EAGAIN if the pipe is empty. Counts bytes that the store cannot

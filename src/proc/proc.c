@@ -15,6 +15,7 @@
 #include "proc/names.h"
 #include "proc/proc_life.h"
 
+#define PACKED_MAX 1024 /* bytes of a record: what is left of a page is lost */
 #define LAST_LOOK 64 /* processes */
 #define UNREAD_MS 50 /* for the loop to read what is in a pipe */
 
@@ -355,7 +356,9 @@ static void proc_release_live(struct proc *p)
 	confine_run_release(&live->confine);
 	if (live->release_attached)
 		live->release_attached(live->attached);
-	free(live);
+	free(live->path);
+	free(live->origin);
+	slab_free(live);
 	p->live = NULL;
 }
 
@@ -498,13 +501,10 @@ static void proc_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 
 struct proc_live *proc_live_new(struct proc *p, const struct proc_spec *spec)
 {
-	size_t path = strlen(spec->path) + 1;
-	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
-	struct proc_live *live = mem_zalloc(sizeof(*live) + path + origin);
+	struct proc_live *live = slab_zalloc(proc_env(p)->live, sizeof(*live));
 
-	memcpy(live->path, spec->path, path);
-	if (origin)
-		live->origin = memcpy(live->path + path, spec->origin, origin);
+	live->path = mem_strdup(spec->path);
+	live->origin = mem_strdup(spec->origin);
 	live->out.on_data = live->err.on_data = proc_on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.arrivals = live->err.arrivals = &p->arrivals;
@@ -555,31 +555,71 @@ static bool proc_has_rare(const struct proc *p)
 	       output_evicted(&p->err, &from, &to);
 }
 
-void proc_shrink(struct proc *p)
+static void proc_drop_rare(struct proc *p)
 {
 	struct proc_rare *none = proc_env(p)->none;
 
-	if (p->live || p->rare == none || proc_has_rare(p))
-		return;
 	proc_rare_free(p->rare);
 	p->rare = none;
 	p->out.range = &none->out;
 	p->err.range = &none->err;
 }
 
+/* Beside what comes and goes with each run, a record would keep memory around it from other use.
+ * A log file has pointers into it. */
+static struct proc *proc_pack(struct proc *p)
+{
+	const char *last = proc_masked(p);
+	size_t head = (size_t)(last + strlen(last) + 1 - (const char *)p);
+	size_t out = output_heap_bytes(&p->out), err = output_heap_bytes(&p->err);
+	struct proc *packed;
+	char *place;
+
+	if (p->rare->log_file || head + out + err > PACKED_MAX)
+		return p;
+	place = slab_zalloc(proc_env(p)->over, head + out + err);
+	packed = memcpy(place, p, head);
+	free(p);
+	output_move(&packed->out, place + head);
+	output_move(&packed->err, place + head + out);
+	packed->packed = true;
+	return packed;
+}
+
+struct proc *proc_shrink(struct proc *p)
+{
+	if (p->live || p->packed)
+		return p;
+	if (!proc_has_rare(p))
+		proc_drop_rare(p);
+	return proc_pack(p);
+}
+
+static void proc_free_record(struct proc *p)
+{
+	if (p->packed) {
+		slab_free(p);
+		return;
+	}
+	output_release(&p->out);
+	output_release(&p->err);
+	free(p);
+}
+
 void proc_free(struct proc *p)
 {
+	struct proc_settings *settings;
+
 	if (!p)
 		return;
 	proc_release_live(p);
 	arrivals_release(&p->arrivals);
-	output_release(&p->out);
-	output_release(&p->err);
 	if (p->rare != proc_env(p)->none)
 		proc_rare_free(p->rare);
-	if (!--p->settings->users)
-		free(p->settings);
-	free(p);
+	settings = p->settings;
+	proc_free_record(p);
+	if (!--settings->users)
+		free(settings);
 }
 
 /* ---- the interface ---- */

@@ -32,6 +32,7 @@
 
 #include "base/err.h"
 #include "base/ids.h"
+#include "base/slab.h"
 #include "os/loop.h"
 #include "os/pty.h"
 #include "os/reaper.h"
@@ -122,6 +123,7 @@ struct proc_env {
 	struct pool *pool;             /* NULL: every shim is started when it is needed */
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
 	struct proc_rare *none;        /* of a run that has nothing of it; never changes */
+	struct slab *live, *over;      /* for struct proc_live; for records of runs that are over */
 	size_t stdin_max; /* bytes that may wait for one command */
 	int drain_ms;
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
@@ -178,8 +180,8 @@ struct proc_live {
 				       * signal_sent */
 	int signal_tried;             /* the last one whose outcome is known ... */
 	int signal_error;             /* ... its errno; 0: delivered, to the command or to others */
-	const char *origin;           /* proc_spec.origin, or NULL */
-	char path[]; /* of the program, for the message when it cannot be executed */
+	char *origin;                 /* proc_spec.origin, or NULL */
+	char *path; /* of the program, for the message when it cannot be executed */
 };
 
 /* What few runs have anything of when they are over. */
@@ -241,6 +243,7 @@ struct proc {
 				       * server's own memory limit */
 	bool spool_counted : 1;       /* its descriptor counts against spools_max */
 	bool stdin_refused : 1;       /* when it settled, see proc_stdin_refused() */
+	bool packed : 1;              /* it lies in env->over, the output behind its texts */
 	char id[];                    /* the command follows, and its masked form if it has one */
 };
 
@@ -257,9 +260,9 @@ void proc_free(struct proc *p);
 /* Make @r empty, of a run that keeps so many bytes of each stream. */
 void proc_rare_init(struct proc_rare *r, uint64_t head_bytes, uint64_t tail_bytes);
 
-/* If nothing of @p is alive, and it has nothing of it, give back p->rare: env->none takes its
- * place. */
-void proc_shrink(struct proc *p);
+/* If nothing of @p is alive, make it small: env->none takes the place of a p->rare that has
+ * nothing, and a short record moves to env->over with its output. Returns where it is. */
+struct proc *proc_shrink(struct proc *p);
 
 /* The command, as shown. */
 const char *proc_command(const struct proc *p);

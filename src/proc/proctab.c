@@ -17,6 +17,7 @@
 struct proctab {
 	struct proc_env env;
 	struct proc_rare none; /* of env */
+	struct slab live, over; /* likewise */
 	struct proctab_options options;
 	const char *instance;
 	uint64_t last_seq, last_log;
@@ -154,6 +155,21 @@ static void proctab_check_memory(struct proctab *t, struct proc *p)
 		proctab_drop_oldest(t);
 }
 
+/* @p is over. It may move. */
+static void proctab_shrink(struct proctab *t, struct proc *p)
+{
+	struct proc **slot = &t->index[p->seq % INDEX_SLOTS];
+	bool in_slot = *slot == p, spools_from = t->spools_from == p;
+
+	p = proc_shrink(p);
+	*(p->newer ? &p->newer->older : &t->newest) = p;
+	*(p->older ? &p->older->newer : &t->oldest) = p;
+	if (in_slot)
+		*slot = p;
+	if (spools_from)
+		t->spools_from = p;
+}
+
 static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 {
 	struct proctab *t = ctx;
@@ -171,9 +187,9 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 		proctab_remove(t, p);
 	else if (events & (PROC_EVENT_EMPTY | PROC_EVENT_OUTPUT) && proc_is_finished(p))
 		proctab_limit_spools(t, p);
-	if (events & PROC_EVENT_EMPTY) {
-		proc_shrink(p);
-		proctab_retire_records(t); /* may free p: EMPTY is the last event of a run */
+	if (events & PROC_EVENT_EMPTY) { /* the last event of a run: p is elsewhere or gone */
+		proctab_shrink(t, p);
+		proctab_retire_records(t);
 	}
 }
 
@@ -192,6 +208,8 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.head_bytes = options->head_bytes,
 		.tail_bytes = options->tail_bytes,
 		.none = &t->none,
+		.live = &t->live,
+		.over = &t->over,
 		.stdin_max = options->stdin_max,
 		.drain_ms = options->drain_ms,
 		.on_event = proctab_on_event,
@@ -209,6 +227,8 @@ void proctab_free(struct proctab *t)
 	while (t->oldest)
 		proctab_remove(t, t->oldest);
 	pool_free(t->env.pool);
+	slab_release(&t->live);
+	slab_release(&t->over);
 	free(t);
 }
 

@@ -166,6 +166,42 @@ static void test_proctab_one_run(void **state)
 	assert_int_equal(proctab_trees(table), 0);
 }
 
+/* Whether a record moves when the run is over or not, it holds the same. */
+static void test_proctab_keeps_what_it_packs(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 300, 3000 };
+	char script[128], bytes[4096];
+	struct err e = ERR_INIT;
+	uint64_t offset, first;
+
+	(void)state;
+	open_table(10, 4, 4 * KIB, 64 * KIB, 1024 * KIB);
+	for (int round = 0; round < 3; round++) {
+		first = 4 * (uint64_t)round + 1;
+		for (size_t i = 0; i < 4; i++) {
+			snprintf(script, sizeof(script), "head -c %zu /dev/zero >&2; echo %zu",
+				 sizes[i], i);
+			assert_int_equal(run_to_the_end(script), first + i);
+		}
+		for (size_t i = 0; i < 4; i++) {
+			struct proc *p = proctab_get(table, first + i);
+
+			assert_int_equal(p->packed, sizes[i] < 3000);
+			assert_ptr_equal(proctab_find(table, p->id, &e), p);
+			assert_string_equal(proc_command(p), "/bin/sh");
+			assert_string_equal(proc_masked(p), "/bin/sh");
+			offset = 0;
+			assert_int_equal(output_read(&p->out, &offset, bytes, 15), 2);
+			assert_int_equal(bytes[0], '0' + (int)i);
+			offset = 0;
+			assert_int_equal(output_read(&p->err, &offset, bytes, sizeof(bytes)),
+					 sizes[i]);
+			for (size_t k = 0; k < sizes[i]; k++)
+				assert_int_equal(bytes[k], 0);
+		}
+	}
+}
+
 /* Its output goes where ours goes, and its end waits for no pipe. */
 static void test_proctab_run_shares_our_descriptors(void **state)
 {
@@ -189,6 +225,7 @@ static void test_proctab_run_shares_our_descriptors(void **state)
 	assert_non_null(p);
 	assert_false(proc_output_open(p));
 	assert_true(children_wait(&all, is_empty, &seq));
+	p = proctab_get(table, seq);
 	assert_int_equal(proc_exit_code(p), 3);
 	assert_int_equal(p->out.total, 0);
 	assert_int_equal(read(fds[0], bytes, sizeof(bytes)), 6);
@@ -799,6 +836,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_proctab_one_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_keeps_what_it_packs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_run_shares_our_descriptors, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_failed_start_leaves_no_record, setup,
