@@ -15,6 +15,8 @@
 
 #include "base/mem.h"
 
+#define LISTED_BYTES 2048 /* of a directory, read at once */
+
 /* Defined here, because the build's headers may be older than the running kernel
  * (linux/landlock.h, landlock(7)). */
 #define FS_EXECUTE (1ULL << 0)
@@ -148,8 +150,8 @@ static unsigned char landlock_entry_type(int at, const struct dirent *entry)
 								    : IFTODT(st.st_mode);
 }
 
-/* Permit @rights below what readdir(3) calls @entry, in the directory @at. For each shim: with as
- * few system calls as it takes. */
+/* Permit @rights below what getdents64(2) calls @entry, in the directory @at. For each shim: with
+ * as few system calls as it takes. */
 static int landlock_allow_entry(int ruleset, int at, const struct dirent *entry, uint64_t rights)
 {
 	const unsigned char type = landlock_entry_type(at, entry);
@@ -170,22 +172,26 @@ static int landlock_allow_entry(int ruleset, int at, const struct dirent *entry,
 /*
  * Permit @rights below each directory and to each file in / except /dev: a rule for / would allow
  * to open every device. A mount that comes later at one of these names is not covered, because
- * Landlock judges by what is mounted now (landlock(7)).
+ * Landlock judges by what is mounted now (landlock(7)). opendir(3) would take 32 KiB of the heap
+ * for each shim, and malloc would keep it.
  */
 static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 {
-	DIR *root = opendir("/");
-	struct dirent *entry;
-	int result = 0;
+	static _Alignas(struct dirent) char entries[LISTED_BYTES];
+	AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long listed = 1;
 
-	if (!root)
-		return -1;
-	while (!result && (entry = readdir(root)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-		    strcmp(entry->d_name, "dev"))
-			result = landlock_allow_entry(ruleset, dirfd(root), entry, rights);
-	closedir(root);
-	return result;
+	while (root >= 0 && (listed = syscall(SYS_getdents64, root, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < listed;) {
+			const struct dirent *entry = (const void *)(entries + at);
+
+			at += entry->d_reclen;
+			if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+			    strcmp(entry->d_name, "dev") &&
+			    landlock_allow_entry(ruleset, root, entry, rights))
+				return -1;
+		}
+	return root < 0 || listed < 0 ? -1 : 0;
 }
 
 static int landlock_add_devices(int ruleset, int abi)
