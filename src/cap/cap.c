@@ -46,7 +46,7 @@ bool cap_may_ask(const struct cap *c, const struct cap_row *row)
 
 static struct cap_call *cap_call_new(struct cap *c, struct req *r)
 {
-	struct cap_call *call = mem_zalloc(sizeof(*call));
+	struct cap_call *call = req_zalloc(r, sizeof(*call));
 
 	r->call = call;
 	call->c = c;

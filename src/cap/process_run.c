@@ -78,7 +78,7 @@ static void process_run_task_free(void *task)
 	free(t->log_name);
 	log_file_free(t->log_file);
 	users_release(&t->user);
-	free(t);
+	slab_free(t);
 }
 
 struct run_bound {
@@ -133,7 +133,7 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 static struct run_task *process_run_task_new(struct req *r)
 {
 	const json_t *params = r->params;
-	struct run_task *t = mem_zalloc(sizeof(*t));
+	struct run_task *t = req_zalloc(r, sizeof(*t));
 
 	t->c = r->call->c;
 	t->handle = r->handle;

@@ -22,6 +22,7 @@
 
 struct reqtab {
 	struct ev_loop *loop;
+	struct slab slab; /* requests, and what lives as long */
 	struct outq *out;
 	int count;
 	int waiting_max, held[REQ_SLOTS];
@@ -252,7 +253,7 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 		json_decref(root);
 		return NULL;
 	}
-	r = mem_zalloc(sizeof(*r));
+	r = slab_zalloc(&t->slab, sizeof(*r));
 	r->tab = t;
 	r->handle = ++t->last_handle;
 	r->dialect = d;
@@ -268,6 +269,11 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	return r;
 }
 
+void *req_zalloc(struct req *r, size_t size)
+{
+	return slab_zalloc(&r->tab->slab, size);
+}
+
 /* Remove the request from the table and free what it owns. */
 static void req_end(struct req *r)
 {
@@ -281,10 +287,11 @@ static void req_end(struct req *r)
 		r->task_free(r->task);
 	json_decref(r->root);
 	free(r->extra);
-	free(r->call);
+	if (r->call)
+		slab_free(r->call);
 	free(r->key);
 	free(r->id);
-	free(r);
+	slab_free(r);
 }
 
 bool req_fits(const struct req_batch *b, size_t len)
@@ -459,6 +466,7 @@ void reqtab_free(struct reqtab *t)
 		if (batch)
 			batch_add(batch, NULL, 0);
 	}
+	slab_release(&t->slab);
 	result_release(&t->result);
 	buf_release(&t->line);
 	free(t);

@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/result.h"
+#include "base/slab.h"
 #include "os/loop.h"
 #include "rpc/outq.h"
 
@@ -120,7 +121,7 @@ struct req {
 	const struct cap_row *row; /* the capability called */
 	char *id;                  /* raw JSON token; never NULL (notifications make no request) */
 	char *key;                 /* its canonical spelling */
-	json_t *root;              /* the whole message, owned */
+	json_t *root;              /* the message, owned; once it is routed, only `params` of it */
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
 	size_t share;              /* this request may use 1/share of the reply caps (batches) */
@@ -130,7 +131,7 @@ struct req {
 	bool overdue;              /* past its time after the end of the input: being ended */
 	uint64_t run;              /* struct proc.seq of the run it started or waits for; or 0 */
 	void *extra;               /* state of the dialect, freed with free(); or NULL */
-	struct cap_call *call;     /* state of the gate, freed with free(); or NULL */
+	struct cap_call *call;     /* state of the gate, from req_zalloc(); or NULL */
 	void *task;                /* state of the handler */
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
@@ -167,6 +168,9 @@ void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), voi
  */
 struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
 		    json_t *root, struct req_batch *batch, struct err *e);
+
+/* Zeroed memory for what lives as long as @r, for slab_free(); at most SLAB_MAX bytes. */
+void *req_zalloc(struct req *r, size_t size);
 
 /*
  * Give @r a slot, because it will stay open, unless @slot is none or it holds one already.

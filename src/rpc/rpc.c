@@ -262,6 +262,14 @@ static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct 
 	err_release(e);
 }
 
+/* All that a request reads later. Many may wait, and the rest takes as much memory. */
+static void rpc_keep_params(json_t *root)
+{
+	json_object_del(root, "jsonrpc");
+	json_object_del(root, "id");
+	json_object_del(root, "method");
+}
+
 /* Handle one message; adds exactly one answer, or none, to @batch, now or later. */
 static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
 		       struct req_batch *batch)
@@ -283,6 +291,7 @@ static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t l
 		return;
 	case KIND_CALL:
 		rpc->route(rpc->ctx, &m);
+		rpc_keep_params(root);
 		break;
 	case KIND_ANSWER:
 		m.id = NULL;
