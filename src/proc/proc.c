@@ -291,7 +291,8 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 	case SHIM_EMPTY:
 		proc_take_usage(p, report);
 		p->rare->killed_rest = report->live;
-		p->leftover_unknown = p->usage_partial = report->uncounted;
+		p->usage_partial = report->uncounted;
+		p->leftover_unknown = report->uncounted || p->live->group_killed;
 		if (p->phase == PROC_DRAINING)
 			p->rare->leftover = 0;
 		else if (p->phase != PROC_SETTLED && report->live > p->rare->leftover)
@@ -451,8 +452,11 @@ static void proc_kill_group(void *ctx)
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;
 	limits_ending(&p->rare->proof, p->live->confine.cgroup);
-	if (p->live->confine.cgroup)
-		(void)cgroup_kill(p->live->confine.cgroup);
+	if (!p->live->confine.cgroup)
+		return;
+	/* It kills all at one moment: dying parents may collect what the shim has not noted. */
+	p->live->group_killed = true;
+	(void)cgroup_kill(p->live->confine.cgroup);
 }
 
 static void proc_on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim_report *last)

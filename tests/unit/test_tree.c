@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include "children.h"
@@ -133,17 +134,44 @@ static void test_tree_kill_takes_every_escapee(void **state)
 	struct run r;
 
 	(void)state;
-	run_start(&r, ESCAPEES "sleep 300");
+	run_start(&r, ESCAPEES "echo $$; wait");
 	read_escapees(&r, pids);
+	assert_true(children_number(r.started.output) > 1); /* their shells have ended */
 	tree_kill(&r.tree);
 	run_finish(&r);
 	for (int i = 0; i < 3; i++)
 		assert_true(children_gone(&pids[i])); /* when it says empty, not later */
 	assert_true(WIFSIGNALED(r.exited.value));
 	assert_int_equal(WTERMSIG(r.exited.value), SIGKILL);
-	/* On a busy machine all of the tree is killed before its parents have died, and each of the
-	 * two that wait may still collect a child that has. */
-	assert_true(r.empty.live >= 1);
+	assert_int_equal(r.empty.live, 3);
+	assert_false(r.empty.uncounted);
+}
+
+#define SPINNERS 32
+
+/* A parent that gets no processor is killed with all below it. Before it dies it may still collect
+ * a child, and the kernel collects those of a parent that ignores SIGCHLD. */
+static void test_tree_kill_counts_what_others_collect(void **state)
+{
+	const struct sched_param none = { .sched_priority = 0 };
+	cpu_set_t one;
+	struct run r;
+	pid_t pid;
+
+	(void)state;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	run_start(&r, "exec bash -c \"trap '' CHLD; for i in {1..32}; do "
+		      "while :; do :; done & echo \\$!; done; echo \\$\\$; wait\"");
+	for (int i = 0; i <= SPINNERS; i++) {
+		pid = children_number(r.started.output);
+		assert_int_equal(sched_setaffinity(pid, sizeof(one), &one), 0);
+	}
+	assert_int_equal(sched_setscheduler(pid, SCHED_IDLE, &none), 0); /* their parent */
+	tree_kill(&r.tree);
+	run_finish(&r);
+	assert_int_equal(r.empty.live, SPINNERS);
+	assert_false(r.empty.uncounted);
 }
 
 /* Processes that ignore every signal that can be ignored, and fork while they are killed. */
@@ -537,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_tree_ends_by_itself),
 		cmocka_unit_test(test_tree_failed_start),
 		cmocka_unit_test(test_tree_kill_takes_every_escapee),
+		cmocka_unit_test(test_tree_kill_counts_what_others_collect),
 		cmocka_unit_test(test_tree_kill_of_stubborn_ones),
 		cmocka_unit_test(test_tree_leftovers_outlive_the_command_until_killed),
 		cmocka_unit_test(test_tree_shim_killed),

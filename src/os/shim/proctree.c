@@ -68,20 +68,20 @@ int proctree_children(const int **pids)
 	return proctree_add_own_children(0);
 }
 
-static bool proctree_count_process(void *ctx, const char *name)
+static bool proctree_append_other(void *ctx, const char *name)
 {
-	uint32_t *count = ctx;
+	int *count = ctx, pid = (int)procread_number(&name);
 
-	*count += name[0] >= '1' && name[0] <= '9';
-	return *count <= OTHERS_MAX;
+	return pid == self_pid || (proctree_append(ctx, pid) && *count < OTHERS_MAX);
 }
 
-uint32_t proctree_others(void)
+int proctree_others(const int **pids)
 {
-	uint32_t count = 0;
+	int count = 0;
 
-	procread_processes(proctree_count_process, &count);
-	return count ? count - 1 : 0;
+	*pids = tree;
+	procread_processes(proctree_append_other, &count);
+	return count;
 }
 
 int proctree_list(const int **pids)
@@ -93,6 +93,18 @@ int proctree_list(const int **pids)
 	for (int i = 0; i < count; i++)
 		count = proctree_add_children_of(tree[i], count);
 	return count;
+}
+
+static bool proctree_stop_at_first(void *ctx, int pid)
+{
+	(void)ctx;
+	(void)pid;
+	return false;
+}
+
+int proctree_sees_below(int pid)
+{
+	return children_fd >= 0 && !procread_children(pid, proctree_stop_at_first, NULL);
 }
 
 int proctree_is_live(int pid)

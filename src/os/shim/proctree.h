@@ -18,9 +18,12 @@ int proctree_children(const int **pids);
 /* All descendants, breadth first; *@pids is valid until the next call. Returns how many. */
 int proctree_list(const int **pids);
 
-/* For an init of a PID namespace with its own /proc: the other processes in it, zombies included;
- * stops counting after 128. */
-uint32_t proctree_others(void);
+/* For an init of a PID namespace with its own /proc: the other processes in it, zombies included,
+ * at most 128; *@pids is valid until the next call. Returns how many. */
+int proctree_others(const int **pids);
+
+/* Can the children of @pid, which exists, be listed? */
+int proctree_sees_below(int pid);
 
 /* Does @pid exist, and is it not a zombie? */
 int proctree_is_live(int pid);

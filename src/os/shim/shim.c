@@ -53,6 +53,7 @@
 #include "os/shim/sys.h"
 #include "os/shim/rusage.h"
 #include "os/shim/limit.h"
+#include "os/shim/tally.h"
 
 #define REAP_MAX 64       /* children reaped in one turn */
 #define REAP_TURNS 32     /* turns without a pause, during a kill */
@@ -61,6 +62,7 @@
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
 #define KILL_DEEP_PASSES 16 /* every so many passes, also kill below children that do not die */
+#define KILL_LISTS 8 /* a tree that grows for longer than so many cannot be counted */
 #define GROUPS_MAX 256 /* process groups signalled as one; in further ones each process */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
@@ -79,9 +81,7 @@ static int announced;
 static int over; /* the tree is empty, and the shim waits for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered */
-static uint32_t killed; /* processes other than the command that died of a signal in a kill ... */
-static uint32_t unseen; /* ... and those not reaped yet, some of which we may never reap */
-static int uncounted;   /* too many died to reap them one by one */
+static int kernel_reaps; /* too many died to reap them one by one */
 static int forks_fd = -1; /* pids.max of the run's control group: "0" ends all forks */
 
 _Noreturn static void shim_exit(int status)
@@ -163,10 +163,9 @@ static void shim_report_exit(int wait_status, int empty, int reusable)
 
 _Noreturn static void report_empty_and_leave(void)
 {
-	struct shim_report report = {
-		.event = SHIM_EMPTY, .live = killed + unseen, .uncounted = (uint32_t)uncounted,
-	};
+	struct shim_report report = { .event = SHIM_EMPTY };
 
+	tally_report(&report);
 	shim_add_usage(&report);
 	shim_send_report(&report);
 	shim_exit(0);
@@ -177,13 +176,6 @@ _Noreturn static void report_empty_and_leave(void)
 static int shim_has_children(void)
 {
 	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
-}
-
-/* Count only deaths by signal: a child that exited may have been another parent's zombie. */
-static void shim_count_killed(long pid, int wait_status)
-{
-	unseen -= unseen > 0;
-	killed += pid != command_pid && (wait_status & 0x7f);
 }
 
 /*
@@ -205,7 +197,7 @@ static long shim_collect(int *status)
 		if ((*status & 0xff) != 0x7f) {
 			rusage_add(&usage);
 			if (killing)
-				shim_count_killed(pid, *status);
+				tally_collected((int)pid, *status & 0x7f, pid != command_pid);
 			return pid;
 		}
 		signal = *status >> 8 & 0xff;
@@ -228,7 +220,7 @@ static void shim_command_exited(int exit_status)
 	do
 		pid = shim_collect(&wait_status);
 	while (pid > 0 && ++count < REAP_MAX);
-	empty = pid == -ECHILD && !killed && !unseen && !uncounted; /* else SHIM_EMPTY counts */
+	empty = pid == -ECHILD && tally_is_none(); /* else SHIM_EMPTY counts */
 	stays = empty && plan.flags & SHIM_REUSABLE;
 	shim_report_exit(exit_status, empty, stays);
 	over = stays && !server_gone;
@@ -264,8 +256,7 @@ static int shim_reap(void)
 
 static int shim_command_is_alone(void)
 {
-	unseen = proctree_others();
-	return unseen == 1 && command_pid;
+	return tally_note_namespace(command_pid);
 }
 
 /*
@@ -285,8 +276,7 @@ static int shim_kill_alone(void)
 
 /*
  * After this no process of the run can escape by forking: the init of a PID namespace kills all
- * of it at one moment, and in a control group fork(2) fails (cgroups(7), pids.max). Count first:
- * children of a killed parent that ignores SIGCHLD may be reaped by the kernel, not by us.
+ * of it at one moment, and in a control group fork(2) fails (cgroups(7), pids.max).
  */
 static void shim_stop_forks(void)
 {
@@ -319,7 +309,8 @@ static void shim_let_kernel_reap(void)
 	const struct { void (*handler)(int); unsigned long flags; void *restorer; uint64_t mask; }
 		ignore = { .handler = SIG_IGN };
 
-	uncounted = 1;
+	kernel_reaps = 1;
+	tally_lose();
 	sys4(__NR_rt_sigaction, SIGCHLD, &ignore, 0, sizeof(ignore.mask));
 	while (shim_reap() == REAP_MAX)
 		;
@@ -342,30 +333,49 @@ static void shim_kill_children(void)
 	} while (shim_reap() > 0);
 }
 
-/* Kill the descendants of a child that does not die because it hangs in the kernel. An init also
- * reaches what a list of /proc may have missed. Elsewhere a listed pid can be reused only if its
- * parent reaped it and the whole pid space was used up within microseconds: accepted. */
-static void shim_kill_descendants(void)
+/* Kill all that can be listed below us. A listed pid can be reused only if its parent reaped it and
+ * the whole pid space was used up within microseconds: accepted. Returns how many are new. */
+static int shim_kill_listed(void)
 {
 	const int *tree;
-	int count;
+	int count = proctree_list(&tree), found = 0;
+
+	for (int i = 0; i < count; i++) {
+		found += tally_note(tree[i]);
+		sys2(__NR_kill, tree[i], SIGKILL);
+	}
+	return found;
+}
+
+/*
+ * Kill the descendants of a child that does not die because it hangs in the kernel, or waits for a
+ * processor. An init also reaches what a list of /proc may have missed. Elsewhere list until
+ * nothing is new, so that all is noted before the signal to the command's group, which is there in
+ * case /proc cannot be read.
+ */
+static void shim_kill_descendants(void)
+{
+	int lists = 0;
 
 	if (plan.flags & SHIM_PID_NS) {
 		sys2(__NR_kill, -1, SIGKILL);
 		return;
 	}
-	count = proctree_list(&tree);
-	for (int i = 0; i < count; i++)
-		sys2(__NR_kill, tree[i], SIGKILL);
-	if (command_pid && !uncounted) /* in case /proc cannot be read */
+	while (shim_kill_listed())
+		if (++lists == KILL_LISTS)
+			tally_lose();
+	if (command_pid && !kernel_reaps) {
+		if (!proctree_sees_below(command_pid))
+			tally_lose();
 		sys2(__NR_kill, -command_pid, SIGKILL);
+	}
 }
 
 /* How long to wait after a pass. All of a PID namespace has its SIGKILL, and each death wakes us,
  * unless the kernel reaps: so we need not look often, which would take time from the dying. */
 static int shim_pause_ms(int pass)
 {
-	if (plan.flags & SHIM_PID_NS && !uncounted)
+	if (plan.flags & SHIM_PID_NS && !kernel_reaps)
 		return pass < 4 ? KILL_PASS_MS << pass : KILL_SLOW_MS;
 	return pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS;
 }
