@@ -208,7 +208,7 @@ static void context_build_sandbox(struct context *ctx)
 	ctx->git_config = git_config_new(ctx->scope);
 	ctx->confine = sandbox_new(&ctx->config, &(struct sandbox_inputs){
 		.scope = ctx->scope, .state_dir = ctx->state_dir, .instance = ctx->instance,
-		.reaper = ctx->reaper, .own = &ctx->own, .nofile = ctx->nofile,
+		.reaper = ctx->reaper, .loop = ctx->loop, .own = &ctx->own, .nofile = ctx->nofile,
 	});
 }
 

@@ -273,6 +273,7 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
 		.nofile = in->nofile,
 		.reaper = in->reaper,
+		.loop = in->loop,
 		.own = in->own,
 	};
 	struct confine *c;

@@ -13,6 +13,7 @@ struct sandbox_inputs {
 	const struct scope *scope;
 	const char *state_dir, *instance;
 	struct reaper *reaper;
+	struct ev_loop *loop;
 	struct cgroup_own *own; /* opened with the first preparation; must outlive the sandbox */
 	struct rlimit nofile; /* the descriptor limits that commands get */
 };

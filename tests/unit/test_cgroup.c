@@ -728,6 +728,39 @@ static void test_cgroup_busy_group_is_removed_later(void **state)
 	assert_null(all->retired);
 }
 
+/* With a loop nothing is removed while runs end, and all of it soon after, in portions. */
+static void test_cgroup_freed_ones_are_removed_when_quiet(void **state)
+{
+	const struct cgroup_limits limits = { .count = 0 };
+	struct cgroups *mine, *before;
+	char names[20][CGROUP_NAME_SIZE];
+	struct cgroup *groups[20];
+	struct ev_loop *loop;
+
+	(void)state;
+	need(CGROUP_KILL);
+	loop = loop_new();
+	before = all;
+	all = mine = of_this_program("quiet");
+	assert_true(prepared() & CGROUP_KILL);
+	cgroups_remove_later(all, loop);
+	for (int i = 0; i < 20; i++) {
+		groups[i] = make(&limits);
+		strcpy(names[i], groups[i]->name);
+	}
+	for (int i = 0; i < 20; i++)
+		cgroup_free(groups[i]);
+	for (int i = 0; i < 20; i++)
+		assert_true(is_there(names[i]));
+	ev_run(loop, 0); /* returns when its timer waits for nothing more */
+	for (int i = 0; i < 20; i++)
+		assert_false(is_there(names[i]));
+	assert_null(all->retired);
+	cgroups_free(mine);
+	all = before;
+	loop_free(loop);
+}
+
 /* Removes a group whose lock is free; keeps one of a live server, even an empty one. */
 static void test_cgroup_cleans_after_the_dead(void **state)
 {
@@ -916,6 +949,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_kill_and_remove_below),
 		cmocka_unit_test(test_cgroup_clone_into),
 		cmocka_unit_test(test_cgroup_busy_group_is_removed_later),
+		cmocka_unit_test(test_cgroup_freed_ones_are_removed_when_quiet),
 		cmocka_unit_test(test_cgroup_cleans_after_the_dead),
 		cmocka_unit_test(test_cgroup_given_back),
 		cmocka_unit_test(test_cgroup_idle_one_removed),

@@ -12,6 +12,8 @@
 #include "os/cgroup/group.h"
 #include "os/cgroup/probe.h"
 
+#define QUIET_MS 20 /* without the end of a run, before groups are removed */
+#define SWEEP_MS 1  /* between two portions of these */
 #define AGAIN_MS 30000 /* between two probes that a shortage has made fail */
 
 static struct cgroups *cgroup_all_new_at(const char *instance, const struct cgroup_fs *fs)
@@ -32,6 +34,23 @@ static struct cgroups *cgroup_all_new_at(const char *instance, const struct cgro
 struct cgroups *cgroups_new(const char *instance)
 {
 	return cgroup_all_new_at(instance, &cgroup_fs_kernel);
+}
+
+/* In portions: a thousand runs may have ended, and requests come first. */
+static void cgroup_all_on_quiet(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct cgroups *all = w->data;
+
+	(void)revents;
+	if (cgroup_group_sweep(all, false) && all->retired)
+		loop_timer_start(loop, w, SWEEP_MS);
+}
+
+void cgroups_remove_later(struct cgroups *all, struct ev_loop *loop)
+{
+	all->loop = loop;
+	ev_timer_init(&all->quiet, cgroup_all_on_quiet, 0., 0.);
+	all->quiet.data = all;
 }
 
 static unsigned cgroup_bits_of_roles(unsigned roles)
@@ -208,6 +227,11 @@ void cgroup_free(struct cgroup *g)
 
 	if (!all)
 		return;
+	if (all->loop) {
+		cgroup_group_retire_later(g);
+		loop_timer_start(all->loop, &all->quiet, QUIET_MS);
+		return;
+	}
 	cgroup_group_sweep(all, false);
 	cgroup_group_retire(g);
 }
@@ -236,6 +260,8 @@ void cgroups_free(struct cgroups *all)
 {
 	if (!all)
 		return;
+	if (all->loop)
+		loop_timer_stop(all->loop, &all->quiet);
 	cgroups_drop_idle(all);
 	cgroup_group_sweep(all, true);
 	cgroup_v2_leave(&all->delegation);

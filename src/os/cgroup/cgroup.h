@@ -33,6 +33,7 @@
 #include "base/err.h"
 #include "os/cgroup/types.h"
 
+struct ev_loop;
 struct cgroups; /* what this machine offers; one per server */
 struct cgroup;  /* one run's group */
 
@@ -41,6 +42,10 @@ struct cgroup;  /* one run's group */
 /* @instance names our groups ("procpen-<instance>-<seq>", with "-<attempt>" where that is taken).
  * Touches nothing. */
 struct cgroups *cgroups_new(const char *instance);
+
+/* From now on remove groups that are freed a moment later, when no run ends meanwhile: then many
+ * runs that end at once need not wait for that. @loop must outlive @all. */
+void cgroups_remove_later(struct cgroups *all, struct ev_loop *loop);
 
 /* Remove the empty groups and move the server out of its leaf. Free every group first. */
 void cgroups_free(struct cgroups *all);
@@ -114,7 +119,7 @@ int cgroup_forks_fd(struct cgroup *g);
 int cgroup_kill(struct cgroup *g);
 
 /* Free and remove @g; NULL is ignored. If it is not empty yet, a later cgroup_new(), cgroup_free()
- * or cgroups_free() removes it. */
+ * or cgroups_free() removes it; after cgroups_remove_later() so it is with each. */
 void cgroup_free(struct cgroup *g);
 
 /*

@@ -201,9 +201,10 @@ static bool group_remove_dirs(struct cgroup *g)
 	return done;
 }
 
-void cgroup_group_sweep(struct cgroups *all, bool last)
+bool cgroup_group_sweep(struct cgroups *all, bool last)
 {
 	struct cgroup **at = &all->retired, *kept = NULL, **kept_end = &kept;
+	bool removed = false;
 
 	for (int i = 0; *at && (i < RETIRED_MAX || last); i++) {
 		struct cgroup *g = *at;
@@ -212,6 +213,7 @@ void cgroup_group_sweep(struct cgroups *all, bool last)
 		g->next = NULL;
 		if (group_remove_dirs(g) || last) {
 			free(g);
+			removed = true;
 			continue;
 		}
 		*kept_end = g;
@@ -220,6 +222,17 @@ void cgroup_group_sweep(struct cgroups *all, bool last)
 	while (*at) /* append the rest: the next sweep starts with groups not tried now */
 		at = &(*at)->next;
 	*at = kept;
+	return removed;
+}
+
+void cgroup_group_retire_later(struct cgroup *g)
+{
+	int saved = errno;
+
+	group_close_fds(g);
+	g->next = g->all->retired;
+	g->all->retired = g;
+	errno = saved;
 }
 
 void cgroup_group_retire(struct cgroup *g)

@@ -14,6 +14,7 @@
 #include "os/cgroup/ops.h"
 #include "os/cgroup/types.h"
 #include "os/cgroup/v2.h"
+#include "os/loop.h"
 
 #define CGROUP_NAME_SIZE 96
 
@@ -34,6 +35,8 @@ struct cgroups {
 	struct cgroup *retired; /* freed while they still held processes */
 	struct cgroup *idle;    /* kept for another run with the same limits */
 	int idle_count;
+	struct ev_loop *loop; /* NULL: groups are removed when they are freed */
+	ev_timer quiet;       /* since the last one was freed */
 };
 
 struct cgroup {
@@ -71,8 +74,12 @@ bool cgroup_group_keep_idle(struct cgroup *g);
 /* Remove and free @g, or move it to all->retired while it holds processes. Preserves errno. */
 void cgroup_group_retire(struct cgroup *g);
 
-/* Retry the removal of some retired groups; @last: of all, and free them even if it fails. */
-void cgroup_group_sweep(struct cgroups *all, bool last);
+/* Move @g to all->retired, to be removed by a sweep. Preserves errno. */
+void cgroup_group_retire_later(struct cgroup *g);
+
+/* Try to remove some retired groups; @last: all, and free them even if it fails. Returns whether
+ * one was removed. */
+bool cgroup_group_sweep(struct cgroups *all, bool last);
 
 /* The directory in which the group has @role, or -1. */
 int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role);

@@ -46,6 +46,8 @@ struct confine *confine_new(const struct confine_options *options)
 	c->privileged = c->uid == 0;
 	c->ruleset = c->spare_ruleset = -1;
 	c->cgroups = cgroups_new(options->instance);
+	if (options->loop)
+		cgroups_remove_later(c->cgroups, options->loop);
 	if (options->temporary)
 		c->tmpdir = tmpdir_new(options->temporary, options->instance, options->reaper);
 	if (options->users_temporary)

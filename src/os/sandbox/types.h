@@ -33,16 +33,18 @@ enum confine_layer {
 enum confine_profile { CONFINE_DEFAULT, CONFINE_STRICT, CONFINE_NONE };
 
 struct reaper;
+struct ev_loop;
 
 #define CONFINE_PORTS_MAX 64
 
-/* The operator's settings; confine_new() copies everything but @reaper. */
+/* The operator's settings; confine_new() copies everything but @reaper and @loop. */
 struct confine_options {
 	const char *instance; /* names control groups and the temporary directory */
 	const char *temporary; /* parent of the private temporary directory; NULL: none */
 	const char *users_temporary; /* the same for runs as another user; NULL: there are none */
 	struct cgroup_own *own; /* opened by confine_prepare(), borrowed; may be NULL */
 	struct reaper *reaper; /* watches the cleaner of temporary files (tmpdir.h); may be NULL */
+	struct ev_loop *loop;  /* cgroups_remove_later(); NULL: at once */
 	enum confine_profile profile;
 	bool network;         /* false: off for every run */
 	uint16_t ports[CONFINE_PORTS_MAX]; /* if any: the only network is TCP to these */
