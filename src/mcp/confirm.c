@@ -218,11 +218,13 @@ static void mcp_confirm_digest_json(const char *prefix, const json_t *value,
 	buf_release(&bytes);
 }
 
-/* The client may repeat its parameters in another order. */
+/* The client may repeat its parameters, and variables, in another order. The form shows the
+ * variables as the object that they are, which the digest sorts; their names are a list besides. */
 static void mcp_confirm_digest_notice(const struct buf *json, unsigned char out[HMAC_SIZE])
 {
 	json_t *notice = mcp_confirm_read_notice(json);
 
+	json_object_del(notice, "environment_names");
 	mcp_confirm_digest_json("shown", notice, out);
 	json_decref(notice);
 }
