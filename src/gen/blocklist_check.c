@@ -43,8 +43,9 @@ static void gen_blocklist_check_strings(const struct gen_at *at, const json_t *r
 	if (list && !json_is_array(list))
 		gen_fail(at, "\"%s\" must be a list of strings", name);
 	json_array_foreach(list, i, text)
-		if (!json_is_string(text))
-			gen_fail(at, "\"%s\" must be a list of strings", name);
+		if (!json_string_length(text))
+			gen_fail(at, "\"%s\" must be a list of strings that are not empty",
+				 name);
 }
 
 static void gen_blocklist_check_boolean(const struct gen_at *at, const json_t *row,

@@ -21,8 +21,8 @@ static void gen_check_strings(const struct gen_at *at, const json_t *list)
 	if (!json_is_array(list) || !json_array_size(list))
 		gen_fail(at, "must be an array that is not empty");
 	json_array_foreach(list, i, value)
-		if (!json_is_string(value))
-			gen_fail(at, "element %zu must be a string", i);
+		if (!json_string_length(value))
+			gen_fail(at, "element %zu must be a string that is not empty", i);
 }
 
 static void gen_check_unique_name(const struct gen_at *at, const json_t *rows, size_t i)

@@ -89,8 +89,11 @@ void gen_check_printable(const struct gen_at *at, const json_t *value)
 	for (; text && *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			gen_fail(at, "a text has the control character %#x", *text);
-	json_array_foreach(value, i, member)
+	json_array_foreach(value, i, member) {
+		if (json_is_string(member) && !json_string_length(member))
+			gen_fail(at, "element %zu is an empty text", i);
 		gen_check_printable(at, member);
+	}
 	json_object_foreach((json_t *)(uintptr_t)value, name, member) {
 		struct gen_at below = gen_below(at, name);
 

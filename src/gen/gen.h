@@ -104,7 +104,8 @@ void gen_docs_option_bounds(struct buf *out, const json_t *row);
 /* End the run if a shell would not take @name as the word that it is. */
 void gen_check_word(const struct gen_at *at, const char *name);
 
-/* End the run if a string in @value has control characters. */
+/* End the run if a string in @value has control characters, or a list there has one that is empty:
+ * in base/strtab.h that would end the list. */
 void gen_check_printable(const struct gen_at *at, const json_t *value);
 
 /* check.c, blocklist_check.c, packs.c, cli.c: refuse what is not supported or does not fit
