@@ -329,6 +329,11 @@ def test_formats_that_are_not_edited():
     os.mkdir(other)
     check("Paste" in home.refused(home.files(), "goose", "--write", "--workspace", other),
           "another entry in YAML")
+    home.put(".config/goose/config.yaml", written.rstrip())
+    home.ok("goose", "--write")
+    for more in ("0", "\n    available_tools: []\n"):
+        home.put(".config/goose/config.yaml", written.rstrip() + more)
+        check("Paste" in home.refused(home.files(), "goose", "--write"), "a longer YAML entry")
     home.put(".config/goose/config.yaml", "# " + written)
     check("Paste" in home.refused(home.files(), "goose", "--write"), "a YAML entry in a comment")
 

@@ -5,6 +5,8 @@
 #include "cli/setup/json.h"
 #include "cli/setup/toml.h"
 
+#define MEMBER_INDENT "    " /* of an entry in YAML */
+
 static enum setup_merged setup_merge_refuse_format(const struct setup_host *host,
 						   const char *format, struct err *e)
 {
@@ -14,16 +16,25 @@ static enum setup_merged setup_merge_refuse_format(const struct setup_host *host
 	return SETUP_REFUSED;
 }
 
+/* Are the lines of @snippet in the file, and no member of the entry more? */
+static bool setup_merge_has_lines(const struct setup_entry *entry, const struct buf *snippet)
+{
+	size_t len = snippet->len - 1;
+	const char *found = memmem(entry->text, entry->len, snippet->data, len);
+	const char *rest = found ? found + len : NULL;
+
+	return found && (found == entry->text || found[-1] == '\n') &&
+	       (rest == entry->text + entry->len ||
+		(*rest == '\n' && strncmp(rest + 1, MEMBER_INDENT, strlen(MEMBER_INDENT))));
+}
+
 /* A file that holds the snippet as it is, such as one that was written here, needs nothing. */
 static enum setup_merged setup_merge_yaml(const struct setup_entry *entry, struct buf *out,
 					  struct err *e)
 {
-	const char *found;
-
 	if (setup_host_snippet(entry->host, entry->command, out, e))
 		return SETUP_REFUSED;
-	found = memmem(entry->text, entry->len, out->data, out->len);
-	if (found && (found == entry->text || found[-1] == '\n'))
+	if (setup_merge_has_lines(entry, out))
 		return SETUP_THERE;
 	return setup_merge_refuse_format(entry->host, "a YAML file", e);
 }
