@@ -265,9 +265,11 @@ static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct 
 /* All that a request reads later. Many may wait, and the rest takes as much memory. */
 static void rpc_keep_params(json_t *root)
 {
-	json_object_del(root, "jsonrpc");
-	json_object_del(root, "id");
-	json_object_del(root, "method");
+	json_t *params = json_incref(json_object_get(root, "params"));
+
+	json_object_clear(root);
+	if (params)
+		json_object_set_new(root, "params", params);
 }
 
 /* Handle one message; adds exactly one answer, or none, to @batch, now or later. */

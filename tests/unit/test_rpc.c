@@ -223,6 +223,20 @@ static void test_rpc_same_id_in_flight(void **state)
 			    V "\"id\":\"1\",\"result\":{}}");
 }
 
+/* Its members may be many, and requests wait. */
+static void test_rpc_only_params_of_a_waiting_message_stay(void **state)
+{
+	struct fixture *f = *state;
+	struct req *r;
+
+	say(f, V "\"more\":[1],\"id\":1,\"method\":\"wait\",\"params\":{\"a\":2},\"most\":{}}");
+	say(f, V "\"id\":2,\"method\":\"wait\",\"more\":3}");
+	r = reqtab_first(f->reqs);
+	assert_int_equal(json_object_size(r->root), 1);
+	assert_int_equal(json_object_size(json_object_get(r->root, "params")), 1);
+	assert_int_equal(json_object_size(r->next->root), 0);
+}
+
 static void test_rpc_byte_order_mark_is_tolerated(void **state)
 {
 	struct fixture *f = *state;
@@ -338,6 +352,7 @@ int main(void)
 		TEST(test_rpc_invalid_messages),
 		TEST(test_rpc_notifications_and_answers_are_never_answered),
 		TEST(test_rpc_same_id_in_flight),
+		TEST(test_rpc_only_params_of_a_waiting_message_stay),
 		TEST(test_rpc_byte_order_mark_is_tolerated),
 		TEST(test_rpc_batch_is_answered_by_one_array),
 		TEST(test_rpc_batch_elements_are_checked_one_by_one),
