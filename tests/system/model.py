@@ -90,7 +90,7 @@ class Run:
         return state in self.states or (self.killed and state == "killed")
 
     def may_be_over(self):
-        return self.over or self.killed or self.exit_code is not None
+        return self.over or self.killed or bool(self.states)
 
     def feed(self, data):
         """It echoes @data, unless the call is refused."""
