@@ -214,6 +214,32 @@ def test_sigkill_during_starts():
         equal(server.survivors(), [], "survivors, round %d" % i)
 
 
+IGNORES_ITS_CHILDREN = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(200):
+    if not os.fork():
+        time.sleep(300)
+        os._exit(0)
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print("ready", flush=True)
+time.sleep(300)
+"""
+
+
+@suite.test()
+def test_more_than_can_be_looked_at():
+    """Who is killed beside a parent that ignores SIGCHLD is collected by the kernel; the shim looks at
+    so many and no more. An answer that has a number has the right one."""
+    server = Server()
+    run = server.run("python3", ["-c", IGNORES_ITS_CHILDREN], background=True)
+    eventually(lambda: ready(server, run), WAIT, "no children")
+    answer = server.call("process.kill", {"process_id": run["process_id"], "signal": "SIGKILL"})
+    check(answer["leftover"] in (None, 200), "leftover: %s" % answer["leftover"])
+    equal((answer["killed"], answer["survivors"]), (True, 0), "killed, survivors")
+    server.stop()
+
+
 @suite.test()
 def test_runner_is_caught():
     """A chain that forks, starts a new session and leaves its parent, as fast as it can."""

@@ -8,7 +8,6 @@
 
 #include "os/shim/sys.h"
 
-#define OTHERS_MAX 128 /* listing more takes longer than a kill may wait */
 #define TREE_MAX 8192 /* processes listed in one pass; the next pass sees the rest */
 #define WALK_PASSES 50 /* over a tree that grows during a walk */
 #define WALK_QUIET 3 /* passes that find nothing new: a list of children may skip one whose siblings
@@ -72,7 +71,7 @@ static bool proctree_append_other(void *ctx, const char *name)
 {
 	int *count = ctx, pid = (int)procread_number(&name);
 
-	return pid == self_pid || (proctree_append(ctx, pid) && *count < OTHERS_MAX);
+	return pid == self_pid || (proctree_append(ctx, pid) && *count < PROCTREE_OTHERS_MAX);
 }
 
 int proctree_others(const int **pids)

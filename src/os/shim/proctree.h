@@ -18,8 +18,10 @@ int proctree_children(const int **pids);
 /* All descendants, breadth first; *@pids is valid until the next call. Returns how many. */
 int proctree_list(const int **pids);
 
+#define PROCTREE_OTHERS_MAX 1024 /* listing more takes longer than a kill may wait */
+
 /* For an init of a PID namespace with its own /proc: the other processes in it, zombies included,
- * at most 128; *@pids is valid until the next call. Returns how many. */
+ * at most PROCTREE_OTHERS_MAX; *@pids is valid until the next call. Returns how many. */
 int proctree_others(const int **pids);
 
 /* Can the children of @pid, which exists, be listed? */

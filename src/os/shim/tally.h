@@ -19,8 +19,9 @@
 /* Note @pid, if it lives and was not noted yet. Returns whether it is new. */
 bool tally_note(int pid);
 
-/* Note all other processes of a PID namespace whose init we are, in place of those noted before; of
- * more than 128 only so many. Returns whether @pid is the only one, which is taken to be alive. */
+/* Note all other processes of a PID namespace whose init we are, in place of those noted before.
+ * Beyond the first 128 it only counts them: if fewer are collected than that, the tally is lost.
+ * Returns whether @pid is the only one, which is taken to be alive. */
 bool tally_note_namespace(int pid);
 
 /* We have collected @pid. @by_signal: it died of one; @counts: it is not the command. */
