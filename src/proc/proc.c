@@ -292,7 +292,7 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 		proc_take_usage(p, report);
 		p->rare->killed_rest = report->live;
 		p->usage_partial = report->uncounted;
-		p->leftover_unknown = report->uncounted || p->live->group_killed;
+		p->leftover_unknown |= report->uncounted;
 		if (p->phase == PROC_DRAINING)
 			p->rare->leftover = 0;
 		else if (p->phase != PROC_SETTLED && report->live > p->rare->leftover)
@@ -454,9 +454,10 @@ static void proc_kill_group(void *ctx)
 	limits_ending(&p->rare->proof, p->live->confine.cgroup);
 	if (!p->live->confine.cgroup)
 		return;
-	/* It kills all at one moment: dying parents may collect what the shim has not noted. */
-	p->live->group_killed = true;
 	(void)cgroup_kill(p->live->confine.cgroup);
+	/* The shim finds them dead before it reads that it is a kill, and dying parents have
+	 * collected some: whatever it reports is no count. */
+	p->leftover_unknown = true;
 }
 
 static void proc_on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim_report *last)

@@ -157,7 +157,6 @@ struct proc_live {
 	int terminal_fd; /* the command's terminal, open until the command is over, because one
 			  * that no process has open looks hung up; -1: none */
 	char last_typed; /* byte there; 0: none yet */
-	bool group_killed; /* we killed its control group, because the shim was late */
 	struct tree tree;
 	pid_t reported; /* pid of the command as the shim sees it; 0 before its start and after its
 			 * end */

@@ -327,6 +327,25 @@ def test_group_without_its_shim():
 
 
 @suite.test()
+def test_late_shim_of_a_killed_group():
+    """The shim gets no processor: the server kills the group, and what the shim finds then is no
+    count."""
+    storm = Storm("group")
+    run = storm.server.hostile("escape", "stay", "child", "setsid", background=True)
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], WAIT, "not ready")
+    with Freezer() as freezer:
+        freezer.write("cgroup.procs", str(shim_of(run["pid"])))
+        freezer.write("freezer.state", "FROZEN")
+        id = storm.server.request("process.kill", dict(run_id(run), signal="SIGKILL"))
+        eventually(lambda: not is_alive(run["pid"]), WAIT, "the group was not killed")
+        freezer.write("freezer.state", "THAWED")
+        answer = storm.server.result(id)
+        storm.server.stop()  # the shim may wait for another command
+    equal((answer["killed"], answer["leftover"], answer["survivors"]), (True, None, 0), "answer")
+    storm.gone("process.kill")
+
+
+@suite.test()
 def test_what_cannot_be_killed_is_told():
     """A process that does not die: stderr, the record and the exit status say so."""
     for args in ((), PLAIN):
