@@ -2,8 +2,20 @@
 
 #include <stdlib.h>
 
+#include "cap/judge.h"
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
+
+/* The first verdict builds the blocklist's tables and has its code mapped, if not read. */
+static void run_ahead_judge(struct cap *c, const json_t *none)
+{
+	static const char *const no_args[] = { NULL };
+	const struct blocklist_input in = { .command = "true", .args = no_args };
+	struct blocklist_verdict verdict;
+	struct ruling ruling;
+
+	judge_command(c, TIER_NOTIFY, none, &in, NULL, &verdict, &ruling);
+}
 
 void run_ahead(struct cap *c)
 {
@@ -14,10 +26,12 @@ void run_ahead(struct cap *c)
 	const struct cap_row *run = cap_find(c, "process.run");
 	json_t *none = json_object();
 
-	if (run && cap_tier(c, run) != TIER_DENY &&
-	    !run_limits_read(c->config, none, &rlimits, &usual, &e) &&
-	    !run_user_read(c->config, NULL, &user, &usual, &e))
-		proctab_make_ready(c->procs, &usual);
+	if (run && cap_tier(c, run) != TIER_DENY) {
+		if (!run_limits_read(c->config, none, &rlimits, &usual, &e) &&
+		    !run_user_read(c->config, NULL, &user, &usual, &e))
+			proctab_make_ready(c->procs, &usual);
+		run_ahead_judge(c, none);
+	}
 	free(rlimits);
 	users_release(&user);
 	json_decref(none);
