@@ -1,5 +1,6 @@
 #include "base/slab.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct slab_page {
 	struct slab *slab; /* that has it open; or NULL */
 	uint32_t blocks;   /* that are not freed */
 	uint32_t used;     /* bytes, this head included */
+	bool of_malloc;    /* no page of its own was to be had */
 	char bytes[];
 };
 
@@ -49,22 +51,34 @@ static size_t slab_page_size(void)
 
 static struct slab_page *spare; /* of all slabs: in a burst pages come as fast as they go */
 
+/* In a shortage malloc may still have what others have freed. */
+static struct slab_page *slab_borrow_page(void)
+{
+	struct slab_page *page = aligned_alloc(slab_page_size(), slab_page_size());
+
+	if (!page)
+		mem_exhausted();
+	*page = (struct slab_page){ .of_malloc = true };
+	return page;
+}
+
 static struct slab_page *slab_new_page(void)
 {
 	struct slab_page *page = spare;
 
 	spare = NULL;
-	if (!page)
-		page = mmap(NULL, slab_page_size(), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		mem_exhausted();
-	return page;
+	if (page)
+		return page;
+	page = mmap(NULL, slab_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
+	return page == MAP_FAILED ? slab_borrow_page() : page;
 }
 
 static void slab_drop_page(struct slab_page *page)
 {
-	if (spare)
+	if (page->of_malloc)
+		free(page);
+	else if (spare)
 		munmap(page, slab_page_size());
 	else
 		spare = page;

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/slab.h"
@@ -101,11 +104,45 @@ static void test_slab_gives_pages_back(void **state)
 	slab_release(&first);
 }
 
+/* Where the kernel has no page to give, malloc may have one that was freed. */
+static void test_slab_borrows_in_a_shortage(void **state)
+{
+	struct slab s = { 0 };
+	unsigned char *blocks[8], *heap;
+	struct rlimit before, none;
+	void *page;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* the blocks are malloc's */
+#endif
+	heap = malloc(100000);
+	memset(heap, 0xff, 100000);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	none = (struct rlimit){ 1, before.rlim_max };
+	free(heap);
+	setrlimit(RLIMIT_AS, &none);
+	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t i = 0; i < 8; i++) {
+		blocks[i] = slab_zalloc(&s, SLAB_MAX);
+		assert_zeroed(blocks[i], SLAB_MAX);
+		memset(blocks[i], (int)i + 1, SLAB_MAX);
+	}
+	setrlimit(RLIMIT_AS, &before);
+	assert_ptr_equal(page, MAP_FAILED);
+	slab_release(&s);
+	for (size_t i = 0; i < 8; i++) {
+		assert_holds(blocks[i], SLAB_MAX, (unsigned char)(i + 1));
+		slab_free(blocks[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slab_blocks_are_apart),
 		cmocka_unit_test(test_slab_gives_pages_back),
+		cmocka_unit_test(test_slab_borrows_in_a_shortage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
