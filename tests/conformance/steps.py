@@ -74,7 +74,8 @@ STEPS = (
     step("kill", "process_kill", {"process_id": "background server"},
          r"ended by SIGTERM in TIME \[p\S+\]\Z"),
     step("a prompt", "process_run", {"command": "rm -iv app", "tty": True, "background": True},
-         r"started in background(, no output yet)? \[p\S+\]; process_logs \{"),
+         r"started in background(, no output yet)?"
+         r"( \[p\S+\]; process_logs|, waits for input \[p\S+\]; process_input) \{"),
     step("wait for a prompt", "process_monitor",
          {"process_id": "a prompt", "until": "pattern", "pattern": r"\? $", "wait_ms": 45000},
          r"running for TIME(, waits for input)? \[p\S+\]: rm -iv app\n",
