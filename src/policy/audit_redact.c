@@ -145,8 +145,6 @@ static const struct secret_option {
 	{ ANY_PROGRAM, "", "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
 };
 
-#define ANY_PROGRAM_FIRST (COUNT_OF(secret_options) - 2) /* the rows of ANY_PROGRAM are the last */
-
 /* The simple command that is being read. A word may be a program or only its name, as git in
  * "mysql -u git -pX" is: so a row that one word has begun stays. */
 struct redact_command {
@@ -645,9 +643,11 @@ static const struct secret_option *audit_redact_find_option(const struct redact 
 {
 	const struct redact_command *c = &r->command;
 
-	for (size_t i = c->begun ? 0 : ANY_PROGRAM_FIRST; i < COUNT_OF(secret_options); i++) {
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
 		const struct secret_option *row = &secret_options[i];
 
+		if (!c->begun && *row->program) /* of nearly all commands nearly all rows */
+			continue;
 		if (!audit_redact_fits(c, row) || (row->places & SECRET_LATE) != late)
 			continue;
 		*value = audit_redact_option_value(r, row);
