@@ -644,9 +644,11 @@ static void cap_enter(struct cap *c, struct req *r)
 		cap_go_on(call);
 }
 
+/* The timer also runs out on one that cap_let_go() let in and that still waits for its run. */
 static void cap_on_held(void *ctx, struct req *r)
 {
-	cap_enter(ctx, r);
+	if (!r->call)
+		cap_enter(ctx, r);
 }
 
 /* Does @r wait for a workspace? */

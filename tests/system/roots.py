@@ -178,6 +178,34 @@ def test_calls_wait_for_the_roots():
 
 
 @suite.test()
+def test_call_that_waited_enters_once():
+    """Also one that takes longer than the client had to answer."""
+    server = Host()
+    server.handshake(roots={})
+    question = server.question()
+    run = server.request("tools/call", {"name": "process_run", "arguments": {
+        "command": "echo x >>runs; sleep 3", "yield_ms": 0}})
+    server.call("config.get", {"keys": []})  # so the server has read it
+    server.send({"jsonrpc": "2.0", "id": question, "result": {"roots": [{"uri": uri(server.workspace)}]}})
+    check("exit 0" in server.result(run)["content"][0]["text"], "the answer")
+    with open(os.path.join(server.workspace, "runs")) as f:
+        equal(f.read(), "x\n", "the runs")
+    equal(server.call("process.list", {})["total"], 1, "the list")
+    server.stop()
+    server = Host("--set", "tier.process.run=confirm")
+    server.handshake(roots={}, elicitation={})
+    question = server.question()
+    server.request("tools/call", {"name": "process_run", "arguments": {"command": "true"}})
+    server.call("config.get", {"keys": []})
+    server.send({"jsonrpc": "2.0", "id": question, "result": {"roots": [{"uri": uri(server.workspace)}]}})
+    equal(server.receive()["method"], "elicitation/create", "the question to the human")
+    time.sleep(3)
+    server.ping()
+    equal([n["method"] for n in server.notes if n["method"] == "elicitation/create"], [], "asked again")
+    server.stop()
+
+
+@suite.test()
 def test_first_root_that_can_be_the_workspace():
     server = Host("--allow-dir", "/usr/share")
     place = os.path.join(server.base, "my prøject 100%")
