@@ -44,6 +44,7 @@ struct reaper {
 	ev_timer timer;
 	struct reaper_entry *slots[REAPER_SLOTS];
 	struct sweep *sweeps;
+	struct sweep *swept; /* finished, not yet called back */
 	bool spare_privileged;
 	bool childless; /* the last waitpid() returned ECHILD: the server has no child */
 };
@@ -165,11 +166,12 @@ static int reaper_kill_orphans(struct reaper *r)
 	return orphans;
 }
 
-/* Take finished sweeps off the list before the first callback, which may start another sweep. */
+/* Take finished sweeps off the list before the first callback, which may start another sweep, or
+ * cancel one that is finished too. */
 static void reaper_finish_sweeps(struct reaper *r, int left)
 {
 	int64_t now = clock_mono_ms();
-	struct sweep **at = &r->sweeps, *done = NULL;
+	struct sweep **at = &r->sweeps;
 
 	while (*at) {
 		struct sweep *s = *at;
@@ -179,13 +181,13 @@ static void reaper_finish_sweeps(struct reaper *r, int left)
 			continue;
 		}
 		*at = s->next;
-		s->next = done;
-		done = s;
+		s->next = r->swept;
+		r->swept = s;
 	}
-	while (done) {
-		struct sweep *s = done;
+	while (r->swept) {
+		struct sweep *s = r->swept;
 
-		done = s->next;
+		r->swept = s->next;
 		s->fn(s->ctx, left < 0 ? 1 : left);
 		free(s);
 	}
@@ -238,6 +240,21 @@ struct reaper *reaper_new(struct ev_loop *loop)
 	return r;
 }
 
+/* Those with @ctx; NULL: all. */
+static void reaper_free_sweeps(struct sweep **at, const void *ctx)
+{
+	while (*at) {
+		struct sweep *s = *at;
+
+		if (ctx && s->ctx != ctx) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		free(s);
+	}
+}
+
 void reaper_free(struct reaper *r)
 {
 	if (!r)
@@ -252,12 +269,8 @@ void reaper_free(struct reaper *r)
 			free(r->slots[i]);
 			r->slots[i] = next;
 		}
-	while (r->sweeps) {
-		struct sweep *next = r->sweeps->next;
-
-		free(r->sweeps);
-		r->sweeps = next;
-	}
+	reaper_free_sweeps(&r->sweeps, NULL);
+	reaper_free_sweeps(&r->swept, NULL);
 	free(r);
 }
 
@@ -301,16 +314,6 @@ void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *c
 
 void reaper_sweep_cancel(struct reaper *r, const void *ctx)
 {
-	struct sweep **at = &r->sweeps;
-
-	while (*at) {
-		struct sweep *s = *at;
-
-		if (s->ctx != ctx) {
-			at = &s->next;
-			continue;
-		}
-		*at = s->next;
-		free(s);
-	}
+	reaper_free_sweeps(&r->sweeps, ctx);
+	reaper_free_sweeps(&r->swept, ctx);
 }

@@ -210,6 +210,35 @@ static void test_reaper_sweep_from_its_callback(void **state)
 	assert_int_equal(s.left, 0);
 }
 
+/* The end of a sweep may free what another one is for, also where both end at once. */
+struct canceller {
+	struct seen seen;
+	struct seen *other;
+};
+
+static void sweep_cancel_other(void *ctx, int left)
+{
+	struct canceller *c = ctx;
+
+	c->seen.calls++;
+	c->seen.left = left;
+	reaper_sweep_cancel(all.reaper, c->other);
+}
+
+static void test_reaper_sweep_cancelled_at_its_end(void **state)
+{
+	struct seen other = { .left = 99 };
+	struct canceller first = { .other = &other }, last = { .other = &other };
+
+	(void)state;
+	reaper_sweep(all.reaper, 1000, sweep_cancel_other, &first);
+	reaper_sweep(all.reaper, 1000, on_swept, &other);
+	reaper_sweep(all.reaper, 1000, sweep_cancel_other, &last);
+	assert_true(children_wait(&all, was_called, &first.seen));
+	assert_true(children_wait(&all, was_called, &last.seen));
+	assert_int_equal(other.calls, 0);
+}
+
 /* From here on processes without no_new_privs are somebody else's. Keep this the last sweep. */
 static void test_reaper_spares_privileged(void **state)
 {
@@ -264,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_reaper_sweep),
 		cmocka_unit_test(test_reaper_sweep_deadline),
 		cmocka_unit_test(test_reaper_sweep_from_its_callback),
+		cmocka_unit_test(test_reaper_sweep_cancelled_at_its_end),
 		cmocka_unit_test(test_reaper_spares_privileged),
 		cmocka_unit_test(test_reaper_does_not_hold_the_loop),
 	};
