@@ -598,7 +598,7 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 {
 	struct audit_line line;
 
-	if (!a->started && !a->reads_due_ms)
+	if (!a->started && !a->reads_due_ms && !a->late && !a->lost)
 		return 0;
 	if (audit_catch_up(a, true, e))
 		return -1;

@@ -334,6 +334,32 @@ static void test_audit_late_ends_at_the_stop(void **state)
 }
 
 /* Reads are one line, with the end of the server at the latest. */
+/* Nor is it forgotten where nothing could be written before. */
+static void test_audit_late_end_is_all_there_is(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_event end = { .event = "end", .process_id = "p1" };
+	const struct audit_stop stop = { 0 };
+	struct err e = ERR_INIT;
+	struct rlimit old, none;
+	char *text;
+	int lines;
+
+	audit_serves(f->audit);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	none = (struct rlimit){ 0, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(audit_write(f->audit, &end, &e), -1);
+	err_release(&e);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(audit_stopped(f->audit, &stop, &e), 0);
+	assert_lines(f->audit, 3);
+	text = read_chain(f->audit, &lines);
+	assert_non_null(strstr(text, "\"process_id\":\"p1\""));
+	free(text);
+}
+
 static void test_audit_reads(void **state)
 {
 	static const char *const kinds[] = { "process.list", "process.logs" };
@@ -1099,6 +1125,7 @@ int main(void)
 		TEST(test_audit_directory_removed),
 		TEST(test_audit_late_ends),
 		TEST(test_audit_late_ends_at_the_stop),
+		TEST(test_audit_late_end_is_all_there_is),
 		TEST(test_audit_reads),
 		TEST(test_audit_chain),
 		TEST(test_audit_request_ids),
