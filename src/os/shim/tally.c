@@ -48,7 +48,7 @@ bool tally_note_namespace(int pid)
 	}
 	unnoted = count > ALIVE_MAX ? count - noted_count : 0;
 	lost |= count == PROCTREE_OTHERS_MAX;
-	return noted_count == 1 && noted[0] == pid;
+	return noted_count == 1 && noted[0] == pid && !unnoted && !lost;
 }
 
 /* Only deaths by signal count: one that exited was a zombie before, or has ended itself. */
