@@ -102,6 +102,8 @@ static int proc_start_plan_terminal(struct start *s, const struct proc_spec *spe
 	if (spec->stdin_mode != PROC_STDIN_NULL)
 		plan->flags |= SHIM_TYPED_STDIN;
 	s->out_write = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (s->out_write < 0)
+		return -1;
 	s->err_write = fcntl(s->out_write, F_DUPFD_CLOEXEC, 0);
 	return s->err_write < 0 ? -1 : 0;
 }

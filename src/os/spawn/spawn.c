@@ -157,6 +157,8 @@ static int spawn_reserve_slots(void)
 	static int ready;
 	AUTO_CLOSE int null = ready <= SPAWN_SLOTS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
 
+	if (null < 0 && ready <= SPAWN_SLOTS)
+		return -1;
 	for (; ready <= SPAWN_SLOTS; ready++) {
 		spawn_slots[ready] = fcntl(null, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
 		if (spawn_slots[ready] < 0)
