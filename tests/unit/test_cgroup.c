@@ -728,13 +728,18 @@ static void test_cgroup_busy_group_is_removed_later(void **state)
 	assert_null(all->retired);
 }
 
-/* With a loop nothing is removed while runs end, and all of it soon after, in portions. */
+#define FREED 24
+#define BUSY 10 /* more than one portion */
+
+/* With a loop nothing is removed while runs end, and all that nobody lives in soon after, in
+ * portions, also behind groups that are still busy. */
 static void test_cgroup_freed_ones_are_removed_when_quiet(void **state)
 {
 	const struct cgroup_limits limits = { .count = 0 };
 	struct cgroups *mine, *before;
-	char names[20][CGROUP_NAME_SIZE];
-	struct cgroup *groups[20];
+	char names[FREED][CGROUP_NAME_SIZE];
+	struct cgroup *groups[FREED];
+	pid_t pids[FREED] = { 0 };
 	struct ev_loop *loop;
 
 	(void)state;
@@ -744,16 +749,28 @@ static void test_cgroup_freed_ones_are_removed_when_quiet(void **state)
 	all = mine = of_this_program("quiet");
 	assert_true(prepared() & CGROUP_KILL);
 	cgroups_remove_later(all, loop);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < FREED; i++) {
 		groups[i] = make(&limits);
 		strcpy(names[i], groups[i]->name);
 	}
-	for (int i = 0; i < 20; i++)
+	for (int i = FREED - BUSY; i < FREED; i++) { /* freed last, so tried first */
+		pids[i] = start_in(groups[i], wait_for_ever);
+		assert_true(wait_count(groups[i], 1));
+	}
+	for (int i = 0; i < FREED; i++)
 		cgroup_free(groups[i]);
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < FREED; i++)
 		assert_true(is_there(names[i]));
 	ev_run(loop, 0); /* returns when its timer waits for nothing more */
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < FREED; i++)
+		assert_int_equal(is_there(names[i]), pids[i] != 0);
+	for (int i = FREED - BUSY; i < FREED; i++) {
+		kill(pids[i], SIGKILL);
+		assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+	cgroup_free(make(&limits));
+	ev_run(loop, 0);
+	for (int i = 0; i < FREED; i++)
 		assert_false(is_there(names[i]));
 	assert_null(all->retired);
 	cgroups_free(mine);

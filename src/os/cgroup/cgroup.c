@@ -42,7 +42,7 @@ static void cgroup_all_on_quiet(struct ev_loop *loop, ev_timer *w, int revents)
 	struct cgroups *all = w->data;
 
 	(void)revents;
-	if (cgroup_group_sweep(all, false) && all->retired)
+	if (cgroup_group_sweep(all, false))
 		loop_timer_start(loop, w, SWEEP_MS);
 }
 

@@ -216,13 +216,14 @@ bool cgroup_group_sweep(struct cgroups *all, bool last)
 			removed = true;
 			continue;
 		}
+		g->tried = true;
 		*kept_end = g;
 		kept_end = &g->next;
 	}
 	while (*at) /* append the rest: the next sweep starts with groups not tried now */
 		at = &(*at)->next;
 	*at = kept;
-	return removed;
+	return all->retired && (removed || !all->retired->tried);
 }
 
 void cgroup_group_retire_later(struct cgroup *g)

@@ -49,6 +49,7 @@ struct cgroup {
 	int oom_fd, oom_source;
 	int forks_fd; /* pids.max, for a kill; -1: not opened yet */
 	bool killed;
+	bool tried; /* to remove, by a sweep that found it busy */
 	int64_t tasks;   /* limit; 0: none */
 	int events_fd; /* of a group that was idle: pids.events; else -1 */
 	int64_t refused_before; /* its count when the group was taken for the current run */
@@ -78,7 +79,7 @@ void cgroup_group_retire(struct cgroup *g);
 void cgroup_group_retire_later(struct cgroup *g);
 
 /* Try to remove some retired groups; @last: all, and free them even if it fails. Returns whether
- * one was removed. */
+ * another call may remove more: one was removed now, or one was never tried. */
 bool cgroup_group_sweep(struct cgroups *all, bool last);
 
 /* The directory in which the group has @role, or -1. */
