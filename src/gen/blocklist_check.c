@@ -187,7 +187,6 @@ static const struct section {
 		  { "targets", NULL },
 		  { "operands", NULL },
 		  { "guess", NULL },
-		  { "operandless", NULL },
 		  { "always", gen_blocklist_check_boolean },
 	  } },
 };

@@ -20,7 +20,7 @@ struct watch {
 	char *token;              /* raw JSON */
 	const struct mcp_shape *shape;
 	uint64_t sent;            /* value of the last report */
-	uint64_t out_seen, err_seen;
+	uint64_t out_seen;
 	bool started;             /* a report was sent: the value must grow from then on */
 	bool due;                 /* some output is not reported */
 	int64_t next_ms;          /* not before */
@@ -98,10 +98,8 @@ static void mcp_progress_report_run(struct mcp_progress *p, struct watch *w, con
 	if (w->started ? value <= w->sent : !value)
 		return;
 	len = mcp_progress_newest_line(newer, text);
-	if (mcp_progress_report(p, w, value, -1, text, len)) {
+	if (mcp_progress_report(p, w, value, -1, text, len))
 		w->out_seen = run->out.total;
-		w->err_seen = run->err.total;
-	}
 }
 
 static const struct proc *mcp_progress_run_of(const struct mcp_progress *p, const struct watch *w)

@@ -137,7 +137,6 @@ struct shell_memory {
 	uint16_t *name_slots;
 	unsigned name_slot_count;
 	const struct shell_memory *outer;
-	const struct shell_script *outer_script;
 	uint32_t outer_version;
 	bool outer_exported_only;
 	const char *shell_path;

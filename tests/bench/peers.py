@@ -103,9 +103,6 @@ class Lines:
                 answers[message["id"]] = message
         return [answers[one]["result"] for one in ids]
 
-    def close_stdin(self):
-        self.child.stdin.close()
-
     def end(self):
         if self.child.poll() is None:
             self.child.kill()
