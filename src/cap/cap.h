@@ -17,6 +17,7 @@
  *              the call before answers it, without the steps below
  *   queue      a start waits here while starts are slow (cap/starts.h)
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
+ *   postpone   a long text waits here while it is judged in turns
  *   judge      for a capability that judges with what came before;   CommandBlocked
  *              behind the question where a human is asked, and
  *              before it as a trial

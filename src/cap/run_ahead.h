@@ -11,7 +11,7 @@
 #include "cap/cap.h"
 
 /* Prepare for a run that asks for nothing but a command, in a server that has its workspace. Does
- * nothing if process.run is denied, or after the first run. */
+ * nothing if process.run is denied; makes no sandbox after the first run. */
 void run_ahead(struct cap *c);
 
 #endif

@@ -9,7 +9,7 @@
  * none.
  *
  * A full file is followed by another. With the first end of a run, or the end of the server, after
- * a file was begun, old files are removed and the newest others are named (policy/audit_dir.h).
+ * a file was begun, old files are removed and the newest others are named (policy/audit_prune.h).
  *
  * The attempt is written before anything starts. If that fails, the gate decides
  * whether the call goes on (cap/cap.c). An end that cannot be written is kept and written

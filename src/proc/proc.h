@@ -66,7 +66,7 @@ enum proc_event {
 	PROC_EVENT_STARTED = 1,  /* the command is executing */
 	PROC_EVENT_FAILED = 2,   /* it never did: rare->failure; the record goes after the hook */
 	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
-	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_tried, p->signal_error */
+	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: live->signal_tried, signal_error */
 	PROC_EVENT_SETTLED = 16, /* final state */
 	PROC_EVENT_EMPTY = 32,   /* no process is left, or rare->survivors cannot be killed;
 				  * the record may be gone after the hook */
@@ -191,7 +191,7 @@ struct proc_rare {
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
 	uint32_t leftover;            /* live processes beside the command when it settled, those
 				       * just killed included */
-	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
+	uint32_t killed_rest;         /* how many processes a SIGKILL for the tree ended */
 	uint32_t survivors;           /* could not be killed */
 	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
 	uint32_t dropped_logs;        /* when it failed for the server's own memory limit: finished

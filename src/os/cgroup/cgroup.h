@@ -119,7 +119,7 @@ int cgroup_forks_fd(struct cgroup *g);
 int cgroup_kill(struct cgroup *g);
 
 /* Free and remove @g; NULL is ignored. If it is not empty yet, a later cgroup_new(), cgroup_free()
- * or cgroups_free() removes it; after cgroups_remove_later() so it is with each. */
+ * or cgroups_free() removes it; after cgroups_remove_later() each is removed soon, or by these. */
 void cgroup_free(struct cgroup *g);
 
 /*

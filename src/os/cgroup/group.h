@@ -32,7 +32,7 @@ struct cgroups {
 	unsigned roles;                    /* those that passed the probe */
 	struct cgroup_delegation delegation;
 	char reason[1024];
-	struct cgroup *retired; /* freed while they still held processes */
+	struct cgroup *retired; /* freed, and still there */
 	struct cgroup *idle;    /* kept for another run with the same limits */
 	int idle_count;
 	struct ev_loop *loop; /* NULL: groups are removed when they are freed */
