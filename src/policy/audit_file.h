@@ -9,8 +9,8 @@
  * truncated. Refuses a directory that another user can change, a file that exists already, and to
  * go on with a file that another process has removed or changed.
  *
- * A server's file has a reserve: blocks allocated behind its last line (fallocate(2); ext4, xfs,
- * btrfs and tmpfs can). With it a full disk does not at once keep commands from starting, so that
+ * A server's file has a reserve: blocks allocated behind its last line (fallocate(2); ext4, xfs
+ * and tmpfs can). With it a full disk does not at once keep commands from starting, so that
  * one of them can free space.
  */
 #ifndef PROCPEN_POLICY_AUDIT_FILE_H

@@ -34,7 +34,7 @@ static int audit_share_open_lock(struct audit_file *f, struct err *e)
 			 LOCK_MODE);
 	if (f->lock < 0)
 		return audit_file_fail(f, f->dir, errno, "cannot open " LOCK_NAME " in", e);
-	(void)fchmod(f->lock, LOCK_MODE); /* older versions made it 0600 */
+	(void)fchmod(f->lock, LOCK_MODE); /* a command may have changed it */
 	return 0;
 }
 

@@ -283,12 +283,12 @@ def test_the_wait_for_the_lock_ends():
 
 
 @of_one_day
-def test_an_older_lock_is_closed():
-    """What older versions made could be opened by each command, and so locked."""
+def test_a_lock_that_others_can_open_is_closed():
+    """Without a mount namespace a command can change the mode of its user's files."""
     place = Place()
     equal(place.run()[0], 0, "status")
     os.chmod(place.path("run.lock"), 0o600)
-    equal(place.run()[0], 0, "status with the older file")
+    equal(place.run()[0], 0, "status with an open lock")
     equal(stat.S_IMODE(os.stat(place.path("run.lock")).st_mode), 0o200, "mode")
 
 

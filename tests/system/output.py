@@ -4,9 +4,10 @@ import base64
 import collections
 import os
 import random
+import re
 import time
 
-from client import (STRESS, WAIT, Server, check, equal, eventually, server_path,
+from client import (ROOT, STRESS, WAIT, Server, check, equal, eventually, server_path,
                     status_kib)
 from suite import Suite
 
@@ -65,6 +66,30 @@ def test_pages_give_every_byte_once():
         if offset + limit < len(want) and 2 * lines > len(page):
             page = page[:lines]
         equal(answer["stdout"].encode(), page, "offset %d limit %d" % (offset, limit))
+    server.stop()
+
+
+@suite.test()
+def test_the_table_of_the_documentation():
+    """Each page of the example under "Reading output" is what procpen answers."""
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8").split("## Reading output\n")[1]
+    head, tail, command, size = re.search(r"`(log\.head_bytes=\w+)` and\s+`(log\.tail_bytes=\w+)`,\s+after\s+"
+                                          r"`(.+?)`\s+\(([\d,]+) bytes\)", text).groups()
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (?:starts at (\d+): )?`(\d+)` … `(\d+)` "
+                      r"\| (\d+) \| (\w+) \|$", text, re.M)
+    equal(len(rows), 3, "rows")
+    evicted = [int(n) for n in re.search(r"`stdout_evicted` is\s+`\[(\d+), (\d+)\]`", text).groups()]
+    server = Server("--set", head, "--set", tail)
+    run = server.run(command)
+    equal(run["stdout_size"], int(size.replace(",", "")), "size")
+    for offset, limit, start, first, last, following, truncated in rows:
+        page = server.logs(run["process_id"], stream="stdout", offset=int(offset), limit=int(limit))
+        numbers = page["stdout"].split()
+        equal((numbers[0], numbers[-1]), (first, last), "numbers at " + offset)
+        equal(page["stdout_next_offset"], int(following), "next offset at " + offset)
+        equal(int(following) - len(page["stdout"]), int(start or offset), "start at " + offset)
+        equal(page["truncated"], truncated == "true", "truncated at " + offset)
+        equal(page["stdout_evicted"], evicted, "evicted at " + offset)
     server.stop()
 
 
