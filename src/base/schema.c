@@ -399,16 +399,27 @@ static void schema_hint_all(const struct schema *s, struct err *e)
 	buf_release(&list);
 }
 
-/* A value for the unknown name may have been in another unit: `timeout` is in seconds, `wait_ms` is
- * not. An alias names its own unit. */
+/* Does @name end in @unit: tail_lines, wait_ms? */
+static bool schema_ends_in(const char *name, const char *unit)
+{
+	const char *last = strrchr(name, '_');
+
+	return last && (!strcmp(last + 1, unit) ||
+			(!strcmp(last + 1, "ms") && !strcmp(unit, "milliseconds")));
+}
+
+/* A value for the unknown name may have been in another unit: `timeout` is in seconds. An alias
+ * names its own unit. */
 static void schema_hint_nearest(const struct schema *s, const char *nearest, struct err *e)
 {
 	const struct schema_field *f = s->fields;
+	bool tell_unit;
 
 	while (*f->name && strcmp(f->name, nearest))
 		f++;
-	err_hint(e, "Call again with %s%s%s%s in its place.", nearest,
-		 *f->unit ? ", in " : "", f->unit, *f->unit ? "," : "");
+	tell_unit = *f->unit && !schema_ends_in(nearest, f->unit);
+	err_hint(e, "Use %s instead%s%s.", nearest, tell_unit ? ", in " : "",
+		 tell_unit ? f->unit : "");
 }
 
 static int schema_bad_name(const struct schema *s, const char *name, struct err *e)

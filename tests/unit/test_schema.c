@@ -216,13 +216,14 @@ static void test_schema_names(void **state)
 	(void)state;
 	assert_refused("{\"texd\":\"a\"}", "unknown parameter \"texd\"; did you mean \"text\"?");
 	assert_string_equal(json_string_value(json_object_get(error.details, "nearest")), "text");
-	assert_string_equal(error.hint, "Call again with text in its place.");
+	assert_string_equal(error.hint, "Use text instead.");
 	assert_refused("{\"timeoutms\":1}", "unknown parameter \"timeoutms\"; did you mean "
 					    "\"timeout_ms\"?");
-	assert_string_equal(error.hint, "Call again with timeout_ms in its place.");
+	assert_string_equal(error.hint, "Use timeout_ms instead.");
 	assert_refused("{\"timeou\":1}", "unknown parameter \"timeou\"; did you mean \"timeout\"?");
-	assert_string_equal(error.hint,
-			    "Call again with timeout, in seconds, in its place.");
+	assert_string_equal(error.hint, "Use timeout instead, in seconds.");
+	assert_refused("{\"wait_mx\":1}", "unknown parameter \"wait_mx\"; did you mean \"wait_ms\"?");
+	assert_string_equal(error.hint, "Use wait_ms instead.");
 	assert_refused("{\"text\":\"a\",\"zzzzzzzz\":1}", "unknown parameter \"zzzzzzzz\"");
 	assert_null(json_object_get(error.details, "nearest"));
 	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
