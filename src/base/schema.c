@@ -409,7 +409,8 @@ static bool schema_ends_in(const char *name, const char *unit)
 }
 
 /* A value for the unknown name may have been in another unit: `timeout` is in seconds. An alias
- * names its own unit. */
+ * names its own unit. Without units the field's hint says what it takes: KILL is a signal, true for
+ * `force` is none. */
 static void schema_hint_nearest(const struct schema *s, const char *nearest, struct err *e)
 {
 	const struct schema_field *f = s->fields;
@@ -418,8 +419,9 @@ static void schema_hint_nearest(const struct schema *s, const char *nearest, str
 	while (*f->name && strcmp(f->name, nearest))
 		f++;
 	tell_unit = *f->unit && !schema_ends_in(nearest, f->unit);
-	err_hint(e, "Use %s instead%s%s.", nearest, tell_unit ? ", in " : "",
-		 tell_unit ? f->unit : "");
+	err_hint(e, "Use %s instead%s%s.%s%s", nearest, tell_unit ? ", in " : "",
+		 tell_unit ? f->unit : "", *f->unit || !*f->hint ? "" : " ",
+		 *f->unit ? "" : f->hint);
 }
 
 static int schema_bad_name(const struct schema *s, const char *name, struct err *e)

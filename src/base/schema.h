@@ -10,7 +10,7 @@
  *               count characters);
  *   x-unit      the unit of a number, named in errors;
  *   x-synonyms  names that other tools use: never accepted, but suggested first;
- *   x-hint      what to do about a bad value.
+ *   x-hint      what it takes, for who gave a bad value or another name.
  * A string that holds a NUL is refused.
  */
 #ifndef PROCPEN_BASE_SCHEMA_H
@@ -40,7 +40,7 @@ struct schema_field {
 				      * "\"all\""; or "" */
 	char enums[48];              /* "red\0green\0", or "" */
 	char synonyms[128];          /* likewise */
-	char hint[144];              /* of a bad value; or "" */
+	char hint[144];              /* x-hint; or "" */
 	double alias_scale;          /* value = aliased value * scale; 0 means 1 */
 	unsigned type;               /* enum schema_type, or several of them */
 	bool required;
