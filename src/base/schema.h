@@ -11,6 +11,7 @@
  *   x-unit      the unit of a number, named in errors;
  *   x-synonyms  names that other tools use: never accepted, but suggested first;
  *   x-hint      what it takes, for who gave a bad value or another name.
+ *   x-plain     a parameter of the plain dialect alone, which its capability refuses elsewhere.
  * A string that holds a NUL is refused.
  */
 #ifndef PROCPEN_BASE_SCHEMA_H
@@ -44,6 +45,7 @@ struct schema_field {
 	double alias_scale;          /* value = aliased value * scale; 0 means 1 */
 	unsigned type;               /* enum schema_type, or several of them */
 	bool required;
+	bool plain;                  /* x-plain */
 	bool has_min, has_max, min_exclusive;
 	double min, max;             /* of numbers */
 	size_t min_bytes, max_bytes; /* of strings; max 0: no bound of its own */
@@ -56,6 +58,7 @@ struct schema_field {
 
 struct schema {
 	const struct schema_field *fields; /* ended by one without a name */
+	bool mcp; /* for MCP: name no parameter of the plain dialect to the client */
 };
 
 /*

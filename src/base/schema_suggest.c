@@ -141,8 +141,9 @@ static const char *schema_suggest_find_near(const struct schema *s, const char *
 	count = 0;
 	for (const struct schema_field *f = s->fields; *f->name; f++) {
 		const char *const both[] = { f->name, f->alias };
+		bool hidden = s->mcp && f->plain;
 
-		for (size_t i = 0; i < COUNT_OF(both) && *both[i]; i++) {
+		for (size_t i = 0; i < COUNT_OF(both) && *both[i] && !hidden; i++) {
 			struct folded candidate;
 
 			schema_suggest_fold(both[i], &candidate);
@@ -161,6 +162,8 @@ static const char *schema_suggest_find_same(const struct schema *s, const struct
 
 	for (int synonyms = 0; synonyms < 2; synonyms++)
 		for (const struct schema_field *f = s->fields; *f->name && !found; f++) {
+			if (s->mcp && f->plain)
+				continue;
 			found = schema_suggest_match(name, f, synonyms, stems);
 			if (found && (synonyms || stems))
 				found = schema_suggest_with_unit(f, name);
@@ -174,7 +177,7 @@ static const struct schema_field *schema_suggest_find_other(const struct schema 
 {
 	for (int synonyms = 0; name->unit && synonyms < 2; synonyms++)
 		for (const struct schema_field *f = s->fields; *f->name; f++)
-			if (schema_suggest_is_alike(f, name->unit) &&
+			if (!(s->mcp && f->plain) && schema_suggest_is_alike(f, name->unit) &&
 			    schema_suggest_match(name, f, synonyms, true))
 				return f;
 	return NULL;

@@ -161,6 +161,16 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 	err_release(&e);
 }
 
+/* In MCP the server sends no requests server.ping. */
+static int agent_session_prepare(struct cap_call *call, struct err *e)
+{
+	if (!json_object_get(call->r->params, "ping") || call->r->dialect->events)
+		return 0;
+	err_invalid(e, "ping",
+		    "ping is for plain JSON-RPC, where it asks for requests server.ping");
+	return err_hint(e, "Leave it out.");
+}
+
 /* Note whether the client answers server.ping, if it says so. */
 static void agent_session_take_ping(struct cap_call *call)
 {
@@ -197,5 +207,6 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 }
 
 const struct cap_ops cap_agent_session = {
+	.prepare = agent_session_prepare,
 	.start = agent_session_start,
 };

@@ -621,9 +621,11 @@ static int cap_check_workspace(const struct cap *c, const struct cap_row *row, s
 
 static int cap_check_params(const struct req *r, struct err *e)
 {
+	const struct schema input = { .fields = r->row->input->fields, .mcp = !r->dialect->events };
+
 	if (r->dialect->from_operator)
 		return 0;
-	if (schema_check(r->row->input, r->params, e))
+	if (schema_check(&input, r->params, e))
 		return -1;
 	if (!(r->row->flags & CAP_STARTS))
 		schema_fill_defaults(r->row->input, r->params);

@@ -243,6 +243,8 @@ static void gen_caps_field_members(struct buf *out, const json_t *field)
 	if (json_object_get(field, "x-alias-scale"))
 		buf_addf(out, "\t\t.alias_scale = %.17g,\n",
 			 json_number_value(json_object_get(field, "x-alias-scale")));
+	if (json_object_get(field, "x-plain"))
+		buf_adds(out, "\t\t.plain = true,\n");
 	gen_caps_bounds(out, field);
 	gen_caps_size_bounds(out, field);
 	if (json_object_get(field, "x-error")) {
@@ -286,8 +288,8 @@ static void gen_caps_input_table(struct buf *out, const json_t *cap, const char 
 			gen_caps_field_members(out, gen_caps_items(field));
 			buf_adds(out, "\t},\n");
 		}
-	buf_addf(out, "};\n\nstatic const struct schema %s_input = { %s_fields };\n\n", c_name,
-		 c_name);
+	buf_addf(out, "};\n\nstatic const struct schema %s_input = { .fields = %s_fields };\n\n",
+		 c_name, c_name);
 }
 
 static void gen_caps_row_flags(struct buf *out, const json_t *cap)

@@ -28,7 +28,7 @@ static const struct schema_field fields[] = {
 	[WORD_ROW] = { .type = SCHEMA_STRING, .max_bytes = 8 },
 	[WHOLE_ROW] = { .type = SCHEMA_INTEGER },
 };
-static const struct schema schema = { fields };
+static const struct schema schema = { .fields = fields };
 
 /* What is left of @text after the check, compact and sorted; or its error. */
 static struct err error;
