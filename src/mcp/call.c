@@ -271,7 +271,22 @@ static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 	cap_call(m->cap, r);
 }
 
-static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *message, const char *name)
+/* All that can be called: tools/list may leave some out. */
+static void mcp_call_hint_tools(struct err *e)
+{
+	struct buf list;
+
+	buf_init(&list, sizeof(e->hint) - 1);
+	for (const struct cap_row *row = cap_rows; row->name; row++)
+		if (!(row->flags & CAP_PLAIN))
+			buf_addf(&list, "%s%s", list.len ? ", " : "Tools: ", row->tool_name);
+	err_hint(e, "%s.", list.data);
+	buf_release(&list);
+}
+
+/* There is no tool @name. @plain: the method that it names, or NULL. */
+static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *message, const char *name,
+				 const struct cap_row *plain)
 {
 	const struct cap_row *nearest = mcp_tools_nearest(name);
 	const char *why = cap_why_none(name);
@@ -280,9 +295,13 @@ static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *messag
 	if (why || (nearest && nearest->flags & CAP_PLAIN))
 		nearest = NULL;
 	err_set(&e, ERR_INVALID_PARAMS, "unknown tool `%.100s`%s%s%s", name,
-		nearest ? "; did you mean `" : why ? why : "",
-		nearest ? nearest->tool_name : "", nearest ? "`?" : "");
-	err_hint(&e, "tools/list shows all tools.");
+		plain ? ": " : nearest ? "; did you mean `" : why ? why : "",
+		plain ? plain->name : nearest ? nearest->tool_name : "",
+		plain ? " is a method of plain JSON-RPC" : nearest ? "`?" : "");
+	if (plain && !strcmp(plain->name, "process.follow"))
+		err_hint(&e, "process_logs with wait_ms waits for output.");
+	else
+		mcp_call_hint_tools(&e);
 	rpc_refuse(m->reqs, message, &e);
 }
 
@@ -302,7 +321,7 @@ void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	}
 	row = mcp_text(message->params, "name") ? cap_find(m->cap, name) : NULL;
 	if (!row || row->flags & CAP_PLAIN) {
-		mcp_call_refuse_tool(m, message, name);
+		mcp_call_refuse_tool(m, message, name, row);
 		return;
 	}
 	arguments = arguments ? json_incref(arguments) : json_object();
