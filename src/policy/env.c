@@ -335,10 +335,8 @@ static int env_fail_absent(const char *program, const char *path, struct err *e)
 	}
 	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH", program);
 	err_detail_text(e, "path", path);
-	return err_hint(e,
-			"PATH searched: %.*s%s. Check the spelling with `which`, or give the full "
-			"path.",
-			SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
+	return err_hint(e, "PATH searched: %.*s%s %s", SHOWN_MAX, path,
+			strlen(path) > SHOWN_MAX ? "..." : ".", err_rows[e->type].hint);
 }
 
 /* "dir/program"; an empty directory is the working directory. */
