@@ -1,5 +1,7 @@
 #include "cap/run_result.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "cap/denied_calls.h"
 #include "cap/run_limits.h"
@@ -11,6 +13,27 @@
 static bool run_result_is_given(const struct req *r, const char *name)
 {
 	return json_object_get(r->params, name);
+}
+
+#define ONLY_TIGHTEN ", and a request can only tighten"
+
+/* What was asked for by name and would loosen. Neither parameter has a default in its schema, so no
+ * host fills these in. */
+static void run_result_read_ignored(struct run_result_options *v, const struct req *r)
+{
+	const struct config *config = r->call->c->config;
+	bool strict = !strcmp(config_choice(config, CONFIG_SANDBOX_PROFILE), "strict");
+	const char *profile = json_get_str(r->params, "profile", "");
+
+	v->profile_ignored = strict && !strcmp(profile, "default");
+	if (!json_get_bool(r->params, "network", false))
+		return;
+	if (strict)
+		v->network_ignored = "here sandbox.profile is strict" ONLY_TIGHTEN;
+	else if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
+		v->network_ignored = "here sandbox.network is false" ONLY_TIGHTEN;
+	else if (!strcmp(profile, "strict"))
+		v->network_ignored = "profile: strict has no network";
 }
 
 void run_result_options_read(struct run_result_options *v, const struct req *r)
@@ -31,6 +54,7 @@ void run_result_options_read(struct run_result_options *v, const struct req *r)
 	v->by_default = !run_result_is_given(r, "stdout_lines") &&
 			!run_result_is_given(r, "stderr_lines") &&
 			!run_result_is_given(r, "max_output_bytes");
+	run_result_read_ignored(v, r);
 }
 
 static void run_result_write_layer(void *ctx, const char *layer)

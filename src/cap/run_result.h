@@ -24,6 +24,8 @@ struct run_result_options {
 	bool timeout_is_most; /* ... which this run has */
 	bool background_ends; /* a run in the background has a bound, too */
 	bool max_runtime_ignored; /* a foreground run that was given one */
+	const char *network_ignored; /* why network: true has no effect; NULL: nobody asked */
+	bool profile_ignored; /* profile: default has none, because the operator has strict */
 	bool keyed;         /* the request has an idempotency_key ... */
 	bool replayed;      /* ... and is not the first one with it */
 	unsigned same_failures; /* in a row, this one included; 0: it is no failure */

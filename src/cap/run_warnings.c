@@ -51,6 +51,11 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 	if (v->max_runtime_ignored)
 		run_warnings_add(w, "max_runtime was ignored: it is for a background run; timeout "
 				    "bounds this one");
+	if (v->profile_ignored)
+		run_warnings_add(w, "profile: default was ignored: here sandbox.profile is strict, "
+				    "and a request can only tighten");
+	if (v->network_ignored)
+		run_warnings_add(w, "network: true was ignored: %s", v->network_ignored);
 }
 
 static void run_warnings_add_unread(struct jsonw *w, const struct proc *p)
