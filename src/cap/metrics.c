@@ -1,5 +1,6 @@
 #include "cap/metrics.h"
 
+#include <math.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -67,13 +68,13 @@ static struct metrics_sample metrics_take(struct cap *c, struct proctab_usage *u
 	return s;
 }
 
-/* Processor time since the last sample; 100 is one core. */
+/* Processor time since the last sample; 100 is one core. More digits than one tell nothing. */
 static double metrics_percent(const struct metrics *m, const struct metrics_sample *now)
 {
 	int64_t since = m->last.mono_ms ? m->last.mono_ms : m->start_ms;
 	int64_t ms = now->mono_ms - since;
 
-	return (double)(now->cpu_us - m->last.cpu_us) / 10.0 / (double)(ms > 0 ? ms : 1);
+	return round((double)(now->cpu_us - m->last.cpu_us) / (double)(ms > 0 ? ms : 1)) / 10.0;
 }
 
 static void metrics_write_memory(struct jsonw *w, const struct proctab_usage *usage)

@@ -51,7 +51,8 @@ static bool answer_is_flat(json_t *value)
 	size_t i;
 
 	json_object_foreach(value, name, below)
-		if (json_is_object(below) || json_is_array(below))
+		if (json_is_object(below) || json_is_array(below) ||
+		    (json_is_string(below) && strpbrk(json_string_value(below), " \n")))
 			return false;
 	json_array_foreach(value, i, below)
 		if (json_is_object(below) || json_is_array(below) ||
@@ -68,7 +69,7 @@ static void answer_print_scalar(json_t *value)
 		answer_print_text(json_string_value(value), json_string_length(value));
 		return;
 	}
-	text = json_dumps(value, JSON_ENCODE_ANY);
+	text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 	fputs(text ? text : "", stdout);
 	free(text);
 }

@@ -1,6 +1,5 @@
 #include "mcp/text_members.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "mcp/tool_names.h"
@@ -40,23 +39,13 @@ static bool text_members_is_container(const struct outline_value *v)
 	return v->kind == OUTLINE_ARRAY || v->kind == OUTLINE_OBJECT;
 }
 
-/* A measured share: more digits tell nothing. */
-static bool text_members_is_percentage(const struct outline_value *v)
-{
-	size_t len = v->key ? strlen(v->key) : 0, end = strlen("percent");
-
-	return v->kind == OUTLINE_OTHER && len >= end && !strcmp(v->key + len - end, "percent");
-}
-
 /* A value is data, but for one that is the name of a capability. */
 static void text_members_add_value(struct text *t, const struct outline_value *v)
 {
 	size_t kept;
 	const char *text = text_bytes(t, v, &kept);
 
-	if (text_members_is_percentage(v))
-		text_add(t, "%.1f", strtod(t->a->result->json.data + v->json, NULL));
-	else if (v->kind != OUTLINE_TEXT)
+	if (v->kind != OUTLINE_TEXT)
 		text_add_json(t, v, VALUE_MAX);
 	else if (mcp_tool_names_is_one(text, kept))
 		text_put_named(t, text, kept);
@@ -93,29 +82,49 @@ static void text_members_add_pair(struct text *t, const struct outline_value *v,
 		text_members_add_zero(t, v);
 }
 
+static bool text_members_is_sentence(const struct text *t, const struct outline_value *v)
+{
+	size_t kept;
+	const char *text = text_bytes(t, v, &kept);
+
+	return memchr(text, ' ', kept);
+}
+
+/* Is a member or an element of @of a sentence? */
+static bool text_members_has_sentence(const struct text *t, const struct outline_value *of)
+{
+	const struct outline_value *v = NULL;
+
+	while ((v = outline_next(&t->a->result->outline, of, v)))
+		if (text_members_is_sentence(t, v))
+			return true;
+	return false;
+}
+
 /* "name: cpu_limit 2, memory_limit 1000": the members of the object @of, except containers; without
- * a name in an array. Returns whether there are any. */
+ * a name in an array. Sentences get a line each. Returns whether there are any. */
 static bool text_members_add_pairs(struct text *t, const char *prefix,
 				   const struct outline_value *of)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = NULL;
+	bool lines = of->key && text_members_has_sentence(t, of), any = false;
 	const char *glue = "";
 
 	while ((v = outline_next(o, of, v))) {
-		size_t kept;
-		const char *text = text_bytes(t, v, &kept);
-		bool is_sentence = memchr(text, ' ', kept);
+		bool is_sentence = text_members_is_sentence(t, v);
 
 		if (text_members_is_container(v) || !text_members_has_content(t, v))
 			continue;
-		if (!*glue && of->key)
-			text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", of->key);
-		text_add(t, "%s", glue);
+		if (!any && of->key)
+			text_add(t, "%s%s%s:%s", prefix, *prefix ? "." : "", of->key,
+				 lines ? "" : " ");
+		text_add(t, "%s", lines ? "\n- " : glue);
 		text_members_add_pair(t, v, !of->key, is_sentence);
 		glue = is_sentence ? "; " : ", ";
+		any = true;
 	}
-	return *glue;
+	return any;
 }
 
 /* Is it about a capability that MCP has no tool for? */

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 
@@ -66,6 +67,18 @@ def test_methods():
     status, out, err = place.call("proces.run")
     equal((status, out), (1, ""), "an unknown method: status, stdout")
     check("process.run" in err, "no nearest name in %r" % err)
+
+
+@suite.test()
+def test_figures_and_reasons_are_readable():
+    """A rounded figure, and each reason on a line of its own; as a method and as a tool."""
+    place = Place()
+    for name, line in (("server.metrics", r"\n +net_rx_bytes: the kernel "),
+                       ("server_metrics", r"\n- net_rx_bytes: the kernel ")):
+        status, out, err = place.call(name)
+        equal((status, err), (0, ""), name)
+        check(re.match(r"cpu_percent: [0-9]+(\.[0-9])?\n", out), out)
+        check(re.search(r"\nunknown:\n", out) and re.search(line, out), out)
 
 
 @suite.test()

@@ -740,10 +740,10 @@ static void test_mcp_text_of_members(void **state)
 	      "(limits.background_seconds), limits.requests 9, server.lease_ms 0 (no lease), "
 	      "log.head_bytes 0, n 0\n");
 	check("server.metrics",
-	      "{\"cpu_percent\":5.39516325288988,\"unknown\":{\"memory_limit_bytes\":\"no group "
+	      "{\"cpu_percent\":5.4,\"unknown\":{\"memory_limit_bytes\":\"no group "
 	      "limits it\",\"net_rx_bytes\":\"not for runs\"},\"counters\":{\"cpu_limit\":0.255}}",
-	      "cpu_percent: 5.4\nunknown: memory_limit_bytes: no group limits it; net_rx_bytes: "
-	      "not for runs\ncounters: cpu_limit 0.255\n");
+	      "cpu_percent: 5.4\nunknown:\n- memory_limit_bytes: no group limits it\n"
+	      "- net_rx_bytes: not for runs\ncounters: cpu_limit 0.255\n");
 	check("agent.session", "{\"out\":\"one\\ntwo\",\"code\":0}", "code: 0\n--- out\none\ntwo\n");
 }
 
