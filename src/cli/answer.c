@@ -92,6 +92,8 @@ static void answer_print_flat(json_t *value)
 		fputs(i ? ", " : "", stdout);
 		answer_print_scalar(below);
 	}
+	if (json_is_array(value) && !json_array_size(value))
+		fputs("(none)", stdout);
 	if (!json_is_object(value) && !json_is_array(value))
 		answer_print_scalar(value);
 	putchar('\n');
@@ -134,13 +136,14 @@ static void answer_print_value(json_t *value, int indent)
 	}
 }
 
+/* An empty list says something in a member of the result, as the value of an option does. */
 static void answer_print_members(json_t *object, int indent)
 {
 	const char *name;
 	json_t *value;
 
 	json_object_foreach(object, name, value) {
-		if (answer_is_empty(value))
+		if (answer_is_empty(value) && !(json_is_array(value) && indent == INDENT))
 			continue;
 		printf("%*s%s:", indent, "", name);
 		answer_print_value(value, indent);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "mcp/text_logs.h"
 #include "mcp/text_members.h"
+#include "mcp/text_options.h"
 #include "mcp/text_run.h"
 #include "mcp/text_tools.h"
 
@@ -19,7 +20,7 @@ static const struct {
 	{ "process.monitor", text_monitor, false }, { "process.list", text_list, false },
 	{ "process.kill", text_kill, false },   { "process.delete", text_delete, false },
 	{ "process.wait", text_wait, false },   { "process.input", text_input, false },
-	{ "is_blocked", text_is_blocked, false },
+	{ "is_blocked", text_is_blocked, false }, { "config.get", text_options, false },
 };
 
 void mcp_text_write(struct jsonw *w, const struct mcp_answer *a, size_t max)

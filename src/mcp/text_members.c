@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "mcp/text_options.h"
 #include "mcp/tool_names.h"
 
 #define LINE_BYTES 240 /* longer strings come under a heading */
@@ -53,22 +54,6 @@ static void text_members_add_value(struct text *t, const struct outline_value *v
 		text_put(t, text, kept);
 }
 
-/* " (no limit)": what 0 means for the option that @v is the value of. */
-static void text_members_add_zero(struct text *t, const struct outline_value *v)
-{
-	const char *means = NULL;
-	size_t len;
-
-	for (size_t i = 0; i < CONFIG_COUNT && !means; i++)
-		if (!strcmp(config_rows[i].name, v->key))
-			means = strstr(strtab_get(config_rows[i].text), " 0: ");
-	if (!means)
-		return;
-	means += strlen(" 0: ");
-	len = strcspn(means, ";");
-	text_add(t, " (%.*s)", (int)(len - (means[len - 1] == '.')), means);
-}
-
 /* "key value", or "key: a sentence"; the name of an element needs no key. */
 static void text_members_add_pair(struct text *t, const struct outline_value *v, bool of_element,
 				  bool is_sentence)
@@ -79,7 +64,7 @@ static void text_members_add_pair(struct text *t, const struct outline_value *v,
 	}
 	text_members_add_value(t, v);
 	if (v->kind == OUTLINE_INT && !v->number)
-		text_members_add_zero(t, v);
+		text_options_add_zero(t, v->key, " (", ")");
 }
 
 static bool text_members_is_sentence(const struct text *t, const struct outline_value *v)

@@ -82,6 +82,15 @@ def test_figures_and_reasons_are_readable():
 
 
 @suite.test()
+def test_an_empty_list_is_a_value():
+    place = Place()
+    status, out, err = place.call("--set", "sandbox.readonly=", "config.get",
+                                  '{"keys":["sandbox.readonly","sandbox.network"]}')
+    equal((status, err), (0, ""), "status, stderr")
+    check("sandbox.readonly:\n  value: (none)\n  default: .git/hooks\n  origin: --set\n" in out, out)
+
+
+@suite.test()
 def test_a_tool_prints_what_its_model_reads():
     place = Place()
     status, out, err = place.call("process_run", '{"command":"echo hi; exit 3"}')

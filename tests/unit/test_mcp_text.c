@@ -747,6 +747,22 @@ static void test_mcp_text_of_members(void **state)
 	check("agent.session", "{\"out\":\"one\\ntwo\",\"code\":0}", "code: 0\n--- out\none\ntwo\n");
 }
 
+/* Options that do not fit are counted. */
+static void test_mcp_text_of_options(void **state)
+{
+	struct mcp_answer a = { .row = cap_find(&rows, "config.get") };
+	char *text = text_of(a, "{\"long\":{\"value\":[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"],"
+				"\"default\":[],\"origin\":\"--set\",\"bounds\":null},"
+				"\"short\":{\"value\":[443],\"default\":true,\"origin\":\"default\","
+				"\"bounds\":{\"minimum\":1}}}", 680);
+
+	(void)state;
+	assert_string_equal(text, "short = 443 (default true)\n"
+				  "[... 1 more left out: name fewer in keys ...]");
+	free(text);
+	check("config.get", "{}", "no options");
+}
+
 /* However little room there is, nothing is written past it by much, and nothing breaks. */
 static void test_mcp_text_with_no_room(void **state)
 {
@@ -796,6 +812,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_kills),
 		cmocka_unit_test(test_mcp_text_of_verdicts),
 		cmocka_unit_test(test_mcp_text_of_members),
+		cmocka_unit_test(test_mcp_text_of_options),
 		cmocka_unit_test(test_mcp_text_with_no_room),
 	};
 
