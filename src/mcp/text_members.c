@@ -40,6 +40,16 @@ static bool text_members_is_container(const struct outline_value *v)
 	return v->kind == OUTLINE_ARRAY || v->kind == OUTLINE_OBJECT;
 }
 
+/* Where the literal patterns of the blocklist count: in what would be run, or anywhere. */
+static void text_members_add_blocklist(struct text *t, const struct outline_value *v)
+{
+	size_t kept;
+	const char *text = text_bytes(t, v, &kept);
+	bool anywhere = kept == strlen("anywhere") && !memcmp(text, "anywhere", kept);
+
+	text_add(t, "blocklist applies to commands%s", anywhere ? " and data" : "");
+}
+
 /* A value is data, but for one that is the name of a capability. */
 static void text_members_add_value(struct text *t, const struct outline_value *v)
 {
@@ -58,13 +68,15 @@ static void text_members_add_value(struct text *t, const struct outline_value *v
 static void text_members_add_pair(struct text *t, const struct outline_value *v, bool of_element,
 				  bool is_sentence)
 {
+	if (!strcmp(v->key, "blocklist")) {
+		text_members_add_blocklist(t, v);
+		return;
+	}
 	if (!of_element || strcmp(v->key, "name") != 0) {
 		text_put_named(t, v->key, strlen(v->key));
 		text_add(t, is_sentence ? ": " : " ");
 	}
 	text_members_add_value(t, v);
-	if (v->kind == OUTLINE_INT && !v->number)
-		text_options_add_zero(t, v->key, " (", ")");
 }
 
 static bool text_members_is_sentence(const struct text *t, const struct outline_value *v)
@@ -75,13 +87,14 @@ static bool text_members_is_sentence(const struct text *t, const struct outline_
 	return memchr(text, ' ', kept);
 }
 
-/* Is a member or an element of @of a sentence? */
+/* Is a member or an element of @of a sentence, or a member of such an element? */
 static bool text_members_has_sentence(const struct text *t, const struct outline_value *of)
 {
 	const struct outline_value *v = NULL;
 
 	while ((v = outline_next(&t->a->result->outline, of, v)))
-		if (text_members_is_sentence(t, v))
+		if (text_members_is_sentence(t, v) ||
+		    (v->kind == OUTLINE_OBJECT && !v->key && text_members_has_sentence(t, v)))
 			return true;
 	return false;
 }
@@ -124,11 +137,12 @@ static bool text_members_is_out_of_reach(const struct text *t, const struct outl
 	return mcp_tool_names_is_plain(name, kept);
 }
 
-/* The elements that fit, and how many are left out. */
+/* The elements that fit, and how many are left out. Sentences get a line each: "; " is in some. */
 static void text_members_add_elements(struct text *t, const struct outline_value *array)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = NULL;
+	const char *glue = text_members_has_sentence(t, array) ? "\n- " : "; ";
 	size_t shown = 0, left_out = 0, size = 0;
 
 	while ((v = outline_next(o, array, v))) {
@@ -139,14 +153,14 @@ static void text_members_add_elements(struct text *t, const struct outline_value
 			left_out++;
 			continue;
 		}
-		text_add(t, shown++ ? "; " : "");
+		text_add(t, "%s", shown++ || *glue == '\n' ? glue : " ");
 		if (v->kind == OUTLINE_OBJECT)
 			text_members_add_pairs(t, "", v);
 		else
 			text_members_add_value(t, v);
 	}
 	if (left_out)
-		text_add(t, "; [... %zu more left out: ask for fewer ...]", left_out);
+		text_add(t, "%s[... %zu more left out: ask for fewer ...]", glue, left_out);
 	text_add(t, "\n");
 }
 
@@ -159,6 +173,10 @@ static void text_members_add_member(struct text *t, const char *prefix,
 
 	if (!text_members_has_content(t, v) || t->left < TEXT_MARK_BYTES)
 		return;
+	if (v->kind == OUTLINE_OBJECT && !*prefix && !strcmp(v->key, "limits")) {
+		text_options_changed(t, v);
+		return;
+	}
 	if (v->kind == OUTLINE_OBJECT) {
 		if (text_members_add_pairs(t, prefix, v))
 			text_add(t, "\n");
@@ -167,10 +185,11 @@ static void text_members_add_member(struct text *t, const char *prefix,
 				text_members_add_member(t, v->key, below);
 		return;
 	}
-	text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", v->key);
+	text_add(t, "%s%s%s:", prefix, *prefix ? "." : "", v->key);
 	if (v->kind == OUTLINE_ARRAY) {
 		text_members_add_elements(t, v);
 	} else {
+		text_add(t, " ");
 		text_members_add_value(t, v);
 		text_add(t, "\n");
 	}

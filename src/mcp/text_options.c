@@ -8,14 +8,16 @@
 #define VALUE_MAX 1000 /* bytes shown of a value that is no list */
 #define LINE_BYTES 300 /* of most lines */
 
-void text_options_add_zero(struct text *t, const char *key, const char *before, const char *after)
+/* What 0 means for the option @key, between @before and @after: "no limit"; or nothing. */
+static void text_options_add_zero(struct text *t, const char *key, const char *before,
+				  const char *after)
 {
+	int option = config_find(key);
 	const char *means = NULL;
 	size_t len;
 
-	for (size_t i = 0; i < CONFIG_COUNT && !means; i++)
-		if (!strcmp(config_rows[i].name, key))
-			means = strstr(strtab_get(config_rows[i].text), " 0: ");
+	if (option >= 0)
+		means = strstr(strtab_get(config_rows[option].text), " 0: ");
 	if (!means)
 		return;
 	means += strlen(" 0: ");
@@ -139,4 +141,28 @@ void text_options(struct text *t)
 		text_add(t, "[... %zu more left out: name fewer in keys ...]", left_out);
 	else if (!t->midline && !o->count)
 		text_add(t, "no options");
+}
+
+void text_options_changed(struct text *t, const struct outline_value *of)
+{
+	const struct outline_value *v = NULL;
+	const char *glue = ": ";
+	struct config defaults;
+
+	config_init(&defaults);
+	text_add(t, "%s", of->key);
+	while ((v = outline_next(&t->a->result->outline, of, v))) {
+		int option = config_find(v->key);
+
+		if (option >= 0 && v->number == config_int(&defaults, (enum config_key)option))
+			continue;
+		text_add(t, "%s%s ", glue, v->key);
+		text_options_add_value(t, v, "");
+		if (!v->number)
+			text_options_add_zero(t, v->key, " (", ")");
+		glue = ", ";
+	}
+	config_release(&defaults);
+	text_add(t, *glue == ':' ? ": at their defaults; config_get has all\n"
+				 : "; config_get has all\n");
 }

@@ -9,7 +9,7 @@
 /* A line for each option: "sandbox.network = false (default true), set by --set". */
 void text_options(struct text *t);
 
-/* What 0 means for the option @key, between @before and @after: "no limit"; or nothing. */
-void text_options_add_zero(struct text *t, const char *key, const char *before, const char *after);
+/* A line of those members of the object @of, numeric options, that are not at their default. */
+void text_options_changed(struct text *t, const struct outline_value *of);
 
 #endif

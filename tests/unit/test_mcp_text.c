@@ -724,7 +724,7 @@ static void test_mcp_text_of_members(void **state)
 	      "\"workspace\":\"/w/my process.list\","
 	      "\"o\":{\"n\":1,\"l\":[\"x\",\"y z\"],\"m\":{\"p\":null,\"q\":2}},\"last\":-1.5}",
 	      "capabilities: process_run, tier notify\nworkspace: /w/my process.list\no: n 1\n"
-	      "o.l: x; y z\no.m: q 2\n"
+	      "o.l:\n- x\n- y z\no.m: q 2\n"
 	      "last: -1.5\n");
 	check("agent.session",
 	      "{\"packs\":[{\"name\":\"git\",\"decision\":\"deny\",\"rules\":9},{\"name\":\"db\"}]}",
@@ -735,10 +735,19 @@ static void test_mcp_text_of_members(void **state)
 	      "capabilities: process_run; process_kill\n");
 	check("agent.session",
 	      "{\"limits\":{\"limits.cpu_percent\":0,\"process.background_seconds\":0,"
-	      "\"limits.requests\":9,\"server.lease_ms\":0,\"log.head_bytes\":0,\"n\":0}}",
-	      "limits: limits.cpu_percent 0 (no limit), process.background_seconds 0 "
-	      "(limits.background_seconds), limits.requests 9, server.lease_ms 0 (no lease), "
-	      "log.head_bytes 0, n 0\n");
+	      "\"limits.requests\":9,\"limits.tasks_per_run\":0,\"log.head_bytes\":0}}",
+	      "limits: limits.requests 9, limits.tasks_per_run 0 (no limit), log.head_bytes 0; "
+	      "config_get has all\n");
+	check("agent.session",
+	      "{\"limits\":{\"limits.requests\":256},\"allowances\":{\"limits\":{\"n\":0}}}",
+	      "limits: at their defaults; config_get has all\nallowances.limits: n 0\n");
+	check("agent.session",
+	      "{\"policy\":{\"blocklist\":\"command\",\"rules\":0},\"gaps\":[\"a: b; c\",\"d\"],"
+	      "\"missing\":[{\"layer\":\"x\",\"reason\":\"so it is\"},{\"layer\":\"y\"}]}",
+	      "policy: blocklist applies to commands, rules 0\ngaps:\n- a: b; c\n- d\n"
+	      "missing:\n- layer x, reason: so it is\n- layer y\n");
+	check("agent.session", "{\"policy\":{\"blocklist\":\"anywhere\"}}",
+	      "policy: blocklist applies to commands and data\n");
 	check("server.metrics",
 	      "{\"cpu_percent\":5.4,\"unknown\":{\"memory_limit_bytes\":\"no group "
 	      "limits it\",\"net_rx_bytes\":\"not for runs\"},\"counters\":{\"cpu_limit\":0.255}}",
