@@ -100,7 +100,8 @@ static void mcp_confirm_write_allow(struct jsonw *w, bool only_once)
 	jsonw_object(w, "allow");
 	jsonw_str(w, "type", "boolean");
 	jsonw_str(w, "title", only_once ? "Allow this once" : "Allow this");
-	jsonw_str(w, "description", "Only this call, exactly as it is shown.");
+	jsonw_str(w, "description", only_once ? "Only this call, exactly as it is shown."
+					      : "The call exactly as it is shown.");
 	jsonw_bool(w, "default", false);
 	jsonw_end_object(w);
 }
