@@ -158,6 +158,27 @@ void gen_literal(struct buf *out, const char *text, int tabs)
 	buf_addc(out, '"');
 }
 
+void gen_name_methods(const struct gen *g, const char *text, struct buf *out)
+{
+	char tool[GEN_PATH_MAX];
+
+	while (*text) {
+		const char *name = NULL;
+
+		for (int i = 0; i < g->cap_count && !name; i++) {
+			name = gen_member(g->caps[i], "name");
+			gen_c_name(name, tool);
+			if (strncmp(text, tool, strlen(tool)))
+				name = NULL;
+		}
+		if (name)
+			buf_adds(out, name);
+		else
+			buf_addc(out, *text);
+		text += name ? strlen(name) : 1;
+	}
+}
+
 void gen_needs_room(struct buf *out, const char *type, const char *member, size_t len)
 {
 	buf_addf(out, "_Static_assert(sizeof(((%s *)0)->%s) > %zu, \"%s of %s\");\n", type, member,

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CAPABILITIES_MAX (1u << 20)
+
 static const char *gen_docs_member(const json_t *object, const char *name)
 {
 	return json_string_value(json_object_get(object, name));
@@ -259,6 +261,17 @@ static void gen_docs_actions(struct buf *out, const json_t *actions)
 		buf_addf(out, "%s `%s`", i ? "," : "", gen_docs_member(action, "name"));
 }
 
+static void gen_docs_capabilities(const struct gen *g, struct buf *out)
+{
+	struct buf text;
+
+	buf_init(&text, CAPABILITIES_MAX);
+	for (int c = 0; c < g->cap_count; c++)
+		gen_docs_capability(&text, g->caps[c]);
+	gen_name_methods(g, text.data, out);
+	buf_release(&text);
+}
+
 void gen_reference(const struct gen *g, struct buf *out)
 {
 	json_t *row;
@@ -266,8 +279,7 @@ void gen_reference(const struct gen *g, struct buf *out)
 
 	buf_adds(out, "# Reference\n\nGenerated from `schema/` (`make docs`); do not edit. "
 		 "More on the protocol: [protocol.md](protocol.md).\n\n## Capabilities\n\n");
-	for (int c = 0; c < g->cap_count; c++)
-		gen_docs_capability(out, g->caps[c]);
+	gen_docs_capabilities(g, out);
 	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint | actions |\n"
 		 "|---|---|---|---|---|---|\n");
 	json_array_foreach(g->errors, i, row) {

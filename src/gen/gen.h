@@ -68,6 +68,10 @@ void gen_c_name(const char *name, char out[GEN_PATH_MAX]);
 void gen_snake_upper(const char *camel, char out[GEN_PATH_MAX]);
 void gen_upper(const char *name, char out[GEN_PATH_MAX]);
 
+/* Add @text with the names of capabilities in place of the names of their tools: schema/ is written
+ * for models, which know these. */
+void gen_name_methods(const struct gen *g, const char *text, struct buf *out);
+
 /* @text as a C string literal; a long one takes several lines, indented by @tabs. */
 void gen_literal(struct buf *out, const char *text, int tabs);
 

@@ -150,29 +150,13 @@ static json_t *gen_openrpc_errors(const struct gen *g)
 	return errors;
 }
 
-/* @text with the names of capabilities in place of the names of their tools. */
 static json_t *gen_openrpc_with_names(const struct gen *g, const char *text)
 {
-	char tool[GEN_PATH_MAX];
 	struct buf out;
 	json_t *value;
 
 	buf_init(&out, TEXT_MAX);
-	while (*text) {
-		const char *name = NULL;
-
-		for (int i = 0; i < g->cap_count && !name; i++) {
-			name = gen_member(g->caps[i], "name");
-			gen_c_name(name, tool);
-			if (strncmp(text, tool, strlen(tool)))
-				name = NULL;
-		}
-		if (name)
-			buf_adds(&out, name);
-		else
-			buf_addc(&out, *text);
-		text += name ? strlen(name) : 1;
-	}
+	gen_name_methods(g, text, &out);
 	value = json_stringn(out.data, out.len);
 	buf_release(&out);
 	return value;

@@ -124,6 +124,15 @@ def test_the_answer_is_the_page():
 
 
 @suite.test()
+def test_the_pages_name_methods():
+    """A client of plain JSON-RPC reads them; the names with an underscore are those of tools."""
+    tools = {name.replace(".", "_") for name in schemas()} - {"is_blocked"}
+    for page in ("openrpc.json", "reference.md"):
+        text = (ROOT / "docs" / page).read_text().split("\n## Errors\n")[0]
+        equal(sorted(tools.intersection(re.findall(r"[a-z_]+", text))), [], page)
+
+
+@suite.test()
 def test_it_is_an_openrpc_document():
     document = kept()
     obey("document", document, "document")
