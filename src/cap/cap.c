@@ -128,7 +128,7 @@ static void cap_hint_doctor(struct err *e)
 	    strstr(err_hint_text(e), "procpen doctor"))
 		return;
 	strcpy(hint, e->hint);
-	err_hint(e, "%s; `procpen doctor` shows all layers", hint);
+	err_hint(e, "%s; `procpen doctor` shows all layers.", hint);
 }
 
 /* What decided the tier of @call: a rule, or @tier. */

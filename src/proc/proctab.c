@@ -261,7 +261,7 @@ static void proctab_fail_full(const struct proctab *t, struct err *e)
 			    "end; the operator sets limits.running_processes.", one);
 	else
 		err_hint(e, "Wait for one to end or stop one with process.kill; the operator sets "
-			    "limits.running_processes");
+			    "limits.running_processes.");
 }
 
 /* With the first run, because a server should answer before it has read all of this. The output is
