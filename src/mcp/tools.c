@@ -127,16 +127,18 @@ static void tools_write_network(struct jsonw *w, const struct config *config)
 {
 	bool strict = !strcmp(config_choice(config, CONFIG_SANDBOX_PROFILE), "strict");
 	char *const *port = config_names(config, CONFIG_SANDBOX_NETWORK);
-	const char *glue = " Commands can connect to TCP ports ";
+	const char *glue = "";
 
 	if (strict || !config_bool(config, CONFIG_SANDBOX_NETWORK)) {
 		tools_add_text(w, " Commands have no network.");
 	} else if (*port) {
+		tools_add_text(w, " Commands can only connect to TCP port");
+		tools_add_text(w, port[1] ? "s " : " ");
 		for (; *port; port++, glue = ", ") {
 			tools_add_text(w, glue);
 			tools_add_text(w, *port);
 		}
-		tools_add_text(w, " only.");
+		tools_add_text(w, ".");
 	}
 }
 

@@ -364,7 +364,7 @@ static void proctab_fail_find(struct proctab *t, const char *id, uint64_t seq, s
 	if (seq && seq <= t->last_seq) {
 		err_set(e, ERR_PROCESS_NOT_FOUND, "the record of %s is no longer kept", id);
 	} else if (*tag && !seq) {
-		err_set(e, ERR_PROCESS_NOT_FOUND, "%s is no id of this server", id);
+		err_set(e, ERR_PROCESS_NOT_FOUND, "%s is not a process of this server", id);
 		err_hint(e, "A process ends with the server that started it. process.list has what "
 			    "this server started; start the command again if it is not there.");
 	} else {

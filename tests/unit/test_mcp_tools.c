@@ -263,7 +263,9 @@ static void test_mcp_tools_list_names_the_network(void **state)
 	check_described("sandbox.network=false", "by /bin/zsh. Commands have no network. To read");
 	check_described("sandbox.profile=strict", "by /bin/zsh. Commands have no network. To read");
 	check_described("sandbox.network=53,443",
-			"by /bin/zsh. Commands can connect to TCP ports 53, 443 only. To read");
+			"by /bin/zsh. Commands can only connect to TCP ports 53, 443. To read");
+	check_described("sandbox.network=443",
+			"by /bin/zsh. Commands can only connect to TCP port 443. To read");
 }
 
 static void test_mcp_tools_list_allows_what_it_leaves_out(void **state)

@@ -269,7 +269,7 @@ static void test_proctab_find(void **state)
 	assert_int_equal(e.type, ERR_PROCESS_NOT_FOUND);
 	assert_null(proctab_find(table, "p1-0000", &e));
 	assert_int_equal(e.type, ERR_PROCESS_NOT_FOUND);
-	assert_string_equal(e.message, "p1-0000 is no id of this server");
+	assert_string_equal(e.message, "p1-0000 is not a process of this server");
 	assert_null(proctab_find(table, "p1", &e));
 	assert_string_equal(e.message, "no process is called p1");
 	assert_string_equal(e.hint, "Did you mean p1-9c3f?");
