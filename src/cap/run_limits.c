@@ -12,7 +12,6 @@
 
 /* No program starts with less memory; an operator's lower value counts as this. */
 #define MEMORY_MIN (4 * 1024 * 1024)
-#define CPU_MIN 0.01
 
 static const struct {
 	const char *name;
@@ -42,16 +41,6 @@ static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance
 	return allowance && limit > allowance ? allowance : limit;
 }
 
-/* Such a run would hardly make progress, and several mechanisms cannot enforce it. */
-static int run_limits_check_fraction(double fraction, struct err *e)
-{
-	if (fraction >= CPU_MIN)
-		return 0;
-	err_invalid(e, "cpu_limit", "cpu_limit must be at least %g of one core, not %g", CPU_MIN,
-		    fraction);
-	return err_hint(e, "cpu_limit is a fraction of one core: 0.5 is half of one, 2 is two.");
-}
-
 /* Rounded up, but not for the noise of a double. By hand: ceil() would be the one reason to load
  * libm at each start. */
 static int64_t run_limits_permille(double fraction)
@@ -69,8 +58,6 @@ static int run_limits_read_cpu(const struct config *config, const json_t *params
 	double fraction = json_get_num(params, "cpu_limit", 0);
 	int64_t asked = run_limits_permille(fraction);
 
-	if (json_object_get(params, "cpu_limit") && run_limits_check_fraction(fraction, e))
-		return -1;
 	request->cpu_permille =
 		run_limits_choose(asked, config_int(config, CONFIG_PROCESS_CPU_PERCENT) * 10,
 				  allowance);

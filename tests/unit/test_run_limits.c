@@ -101,7 +101,6 @@ static void test_run_limits_within_the_allowance(void **state)
 	refused("{\"memory_limit\": 1073741825}", "memory_limit 1073741825 is above");
 	refused("{\"memory_limit\": 1073741825}", "1073741824 bytes (limits.memory_bytes)");
 	refused("{\"cpu_limit\": 1.501}", "limits.cpu_percent");
-	refused("{\"cpu_limit\": 0.009}", "at least 0.01");
 }
 
 static void test_run_limits_rlimits(void **state)

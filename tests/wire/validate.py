@@ -436,7 +436,7 @@ class Session:
             check(set(tool) == extra, "%s in %s: %s" % (tool["name"], revision, sorted(tool)))
             for key in ("inputSchema", "outputSchema"):
                 if key in tool and jsonschema:
-                    _check_shown_schema(json.dumps(tool[key]))
+                    _check_shown_schema(dump(tool[key]))
 
     # -- at the end
 
