@@ -104,7 +104,7 @@ static void agent_session_write_policy(struct jsonw *w, const struct config *con
 	jsonw_array(w, "packs");
 	for (size_t i = 0; i < book->pack_count; i++) {
 		jsonw_object(w, NULL);
-		jsonw_str(w, "name", book->packs[i].name);
+		jsonw_str(w, "name", book->packs[i].file->name);
 		jsonw_str(w, "decision", rule_decision_name(book->packs[i].decision));
 		jsonw_int(w, "rules", (int64_t)book->packs[i].rules.count);
 		jsonw_end_object(w);

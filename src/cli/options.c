@@ -26,7 +26,8 @@ static int options_set(struct options *o, const char *value)
 {
 	struct err e = ERR_INIT;
 
-	if (!config_set(&o->context.config, value, &e))
+	if (!config_set(&o->context.config, value, &e) &&
+	    !rulebook_check(&o->context.config, &e))
 		return CMDLINE_GO_ON;
 	fprintf(stderr, "procpen: --set %s: %s. %s\n", value, e.message, e.hint);
 	err_release(&e);
@@ -62,17 +63,15 @@ int options_load(struct options *o, const struct cli_command *command)
 {
 	struct context_options *c = &o->context;
 	struct config_files files = { 0 };
-	struct rulebook book = { .own = NULL };
 	struct err e = ERR_INIT;
 	int status = CMDLINE_GO_ON;
 
 	if (config_load(&c->config, c->config_file, &files, &e) ||
-	    rulebook_open(&book, &c->config, &e)) {
+	    rulebook_check(&c->config, &e)) {
 		say_error(command, &e);
 		status = SAY_STATUS_USAGE;
 	}
 	err_release(&e);
-	rulebook_release(&book);
 	config_files_release(&files);
 	return status;
 }

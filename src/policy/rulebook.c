@@ -66,6 +66,7 @@ static int rulebook_read_decision(const char *text, enum tier *decision)
 	return -1;
 }
 
+/* Add what @entry of the option names, without its rules. */
 static int rulebook_add_pack(struct rulebook *book, const char *entry, struct err *e)
 {
 	size_t len = strcspn(entry, ":");
@@ -75,7 +76,7 @@ static int rulebook_add_pack(struct rulebook *book, const char *entry, struct er
 	if (!file)
 		return rulebook_fail_name(entry, len, e);
 	for (size_t i = 0; i < book->pack_count; i++)
-		if (!strcmp(book->packs[i].name, file->name))
+		if (book->packs[i].file == file)
 			return err_set(e, ERR_INVALID_PARAMS, "option packs: %s is there twice",
 				       file->name);
 	if (!entry[len] || rulebook_read_decision(entry + len + 1, &p->decision)) {
@@ -83,19 +84,18 @@ static int rulebook_add_pack(struct rulebook *book, const char *entry, struct er
 		return err_hint(e, "Write %s:notify, %s:confirm or %s:deny.", file->name,
 				file->name, file->name);
 	}
-	p->name = file->name;
+	p->file = file;
 	book->pack_count++;
-	return rulebook_read_file(&p->rules, file, p->decision, e);
+	return 0;
 }
 
-int rulebook_open(struct rulebook *book, const struct config *config, struct err *e)
+static int rulebook_add_packs(struct rulebook *book, const struct config *config, struct err *e)
 {
 	char *const *entries = config_names(config, CONFIG_PACKS);
 	size_t count = 0;
 
 	while (entries[count])
 		count++;
-	book->own = &config->rules;
 	book->packs = mem_zalloc((count + 1) * sizeof(*book->packs));
 	for (size_t i = 0; i < count; i++)
 		if (rulebook_add_pack(book, entries[i], e) &&
@@ -104,9 +104,32 @@ int rulebook_open(struct rulebook *book, const struct config *config, struct err
 	return 0;
 }
 
+int rulebook_check(const struct config *config, struct err *e)
+{
+	struct rulebook book = { .own = NULL };
+	int status = rulebook_add_packs(&book, config, e);
+
+	rulebook_release(&book);
+	return status;
+}
+
+int rulebook_open(struct rulebook *book, const struct config *config, struct err *e)
+{
+	book->own = &config->rules;
+	if (rulebook_add_packs(book, config, e))
+		return -1;
+	for (size_t i = 0; i < book->pack_count; i++) {
+		struct rulebook_pack *p = &book->packs[i];
+
+		if (rulebook_read_file(&p->rules, p->file, p->decision, e))
+			return -1;
+	}
+	return 0;
+}
+
 void rulebook_release(struct rulebook *book)
 {
-	for (size_t i = 0; book->packs && book->packs[i].name; i++)
+	for (size_t i = 0; i < book->pack_count; i++)
 		ruleset_release(&book->packs[i].rules);
 	free(book->packs);
 	*book = (struct rulebook){ .own = NULL };

@@ -20,7 +20,7 @@ extern const struct rulebook_file rulebook_files[];
 
 /* A pack in force. */
 struct rulebook_pack {
-	const char *name;
+	const struct rulebook_file *file;
 	enum tier decision;
 	struct ruleset rules;
 };
@@ -37,6 +37,9 @@ struct rulebook {
  * such pack, or no such decision. @book: all zero; rulebook_release() in either case. */
 int rulebook_open(struct rulebook *book, const struct config *config, struct err *e);
 void rulebook_release(struct rulebook *book);
+
+/* Only check what the option says, as rulebook_open() does; that takes milliseconds for rules. */
+int rulebook_check(const struct config *config, struct err *e);
 
 /* Read the rules of @file into @set, with @decision. 0, or -1 with InvalidParams. */
 int rulebook_read_file(struct ruleset *set, const struct rulebook_file *file, enum tier decision,

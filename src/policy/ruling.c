@@ -320,7 +320,7 @@ static uint64_t ruling_on_run(void *ctx, const struct blocklist_run *run)
 	s->steps = 1;
 	ruling_report(s, run, NULL, NULL, RULE_FITS, NULL);
 	for (size_t i = 0; i < book->pack_count; i++)
-		ruling_raise(s, run, &book->packs[i].rules, book->packs[i].name, &choice);
+		ruling_raise(s, run, &book->packs[i].rules, book->packs[i].file->name, &choice);
 	ruling_own(s, run, &choice);
 	ruling_raise(s, run, book->project, NULL, &choice);
 	ruling_keep(s, run, &choice);

@@ -142,11 +142,13 @@ def test_bad_settings():
              ("tier.process.run=sometimes", "confirm"), ("audit.required=perhaps", "true"),
              ("nonsense", "="), ("limits.line_bytes=17M", "16777216"),
              ("limits.memory_bytes=64MB", "64MiB"), ("server.eof_seconds=soon", "500ms"),
-             ("confirm.timeout_ms=2h", "600000 milliseconds"))
+             ("confirm.timeout_ms=2h", "600000 milliseconds"), ("packs=gti:deny", "git"),
+             ("packs=git:allow", "git:notify"))
     for setting, wanted in cases:
-        status, out, err = run("serve", "--set", setting)
-        check(status != 0 and out == "", "%s: status %d, %r" % (setting, status, out))
-        check(wanted.lower() in err.lower(), "%s: no %r in %r" % (setting, wanted, err))
+        for words in (["serve"], ["run", "true"], ["call", "rpc.discover"], ["check", "ls"], ["doctor"]):
+            status, out, err = run(words[0], "--set", setting, *words[1:])
+            equal((status, out), (2, ""), "%s %s: %s" % (words[0], setting, err))
+            check(wanted.lower() in err.lower(), "%s: no %r in %r" % (setting, wanted, err))
 
 
 @suite.test()

@@ -321,8 +321,8 @@ def test_validate_names_all_mistakes():
                             ({"sandbox.require": ["landlock"], "sandbox.profile": "none"}, "sandbox.require=landlock is not"),
                             ({"sandbox.writable": [p.path("state")]}, "sandbox.writable: " + p.path("state"))):
             check(p.write(path, value) + ":1:2: " + what in p.call("serve", "--config", path)[2], what)
-        for words, env in ((["--set", "packs=x:deny"], {}), ([], {"PROCPEN_SET_PACKS": "x:deny"})):
-            where = "environment variable PROCPEN_SET_PACKS: " if env else "cannot start: "
+        for words, env, where in ((["--set", "packs=x:deny"], {}, "--set packs=x:deny: "),
+                                  ([], {"PROCPEN_SET_PACKS": "x:deny"}, "environment variable PROCPEN_SET_PACKS: ")):
             check(where + "option packs" in p.call("serve", *words, env=env)[2], where)
         err = p.call("config", "validate", p.write(path, {"key%d" % i: 1 for i in range(27)}))[2].splitlines()
         check(len(err) == 21 and "and 7 more" in err[20], str(err))

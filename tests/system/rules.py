@@ -187,7 +187,7 @@ def test_self_tests_stop_the_start():
     equal((status, out.count("FAIL"), "5 rules, 2 failed" in out), (1, 2, True), out)
     found = json.loads(cli(server, "policy", "test", "--json", path)[1])
     equal([row["passed"] for row in found["rules"]], [False, False, True, True, True], "JSON")
-    equal(cli(server, "policy", "test", "--set", "packs=gits:deny")[0], 1, "no such pack")
+    equal(cli(server, "policy", "test", "--set", "packs=gits:deny")[0], 2, "no such pack")
     equal(cli(server, "policy")[0], 2, "no action")
 
 
