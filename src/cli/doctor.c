@@ -27,6 +27,8 @@
 #define SCRATCH_RANDOM 6
 #define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
 
+#define PROFILE_NONE "sandbox.profile=none takes the sandbox away"
+
 /* The findings are collected as the JSON that --json prints; the text is made from it. */
 static json_t *cli_doctor_string_of(const char *text)
 {
@@ -77,7 +79,7 @@ struct report {
 	bool files_open, unsandboxed;
 	bool weaker;     /* a layer is missing ... */
 	bool unexpected; /* ... that this kind of machine should have */
-	const char *warning; /* confine_warning() */
+	const char *warning; /* commands run as root, and nothing confines them: how */
 	const struct cli_doctor_mode *mode;
 };
 
@@ -124,8 +126,8 @@ static void cli_doctor_look_at_layers(struct context *ctx, struct report *r)
 	confine_each_applied(ctx->confine, &usual, cli_doctor_add_text, r->active);
 	confine_each_readonly(ctx->confine, cli_doctor_add_text, r->readonly);
 	confine_each_gap(ctx->confine, cli_doctor_add_text, r->gaps);
-	r->files_open = confine_open(ctx->confine);
 	r->unsandboxed = usual.profile == CONFINE_NONE;
+	r->files_open = r->unsandboxed || confine_open(ctx->confine);
 }
 
 /* Compare what is missing with what this kind of machine has. What the operator has switched off is
@@ -161,7 +163,9 @@ static void cli_doctor_look_at(struct context *ctx, struct report *r)
 	cli_doctor_look_at_layers(ctx, r);
 	sandbox_each_unmet(&ctx->config, ctx->confine, cli_doctor_add_missing, r->missing);
 	r->broken = json_array_size(r->missing);
-	r->warning = confine_warning(ctx->confine);
+	r->warning = r->unsandboxed && sandbox_runs_as_root(&ctx->config)
+			     ? PROFILE_NONE ", and commands run as root"
+			     : confine_warning(ctx->confine);
 	confine_each_missing(ctx->confine, cli_doctor_add_missing, r->missing);
 	if (json_array_size(r->active))
 		cli_doctor_judge_layers(ctx, r);
@@ -188,7 +192,7 @@ static const char *cli_doctor_summary(const struct report *r)
 	if (r->warning)
 		return r->warning;
 	if (r->unsandboxed)
-		return "sandbox.profile=none takes the sandbox away";
+		return PROFILE_NONE;
 	if (r->files_open)
 		return CONFINE_OPEN;
 	if (r->unexpected)

@@ -183,8 +183,7 @@ static bool sandbox_requires_files(const struct config *config)
 	return str_is_listed(FILES, (const char *const *)names);
 }
 
-/* Does a request that names no user run as root? */
-static bool sandbox_runs_as_root(const struct config *config)
+bool sandbox_runs_as_root(const struct config *config)
 {
 	struct confine_request request = { 0 };
 	struct err ignored = ERR_INIT; /* nothing can run then, and the start reports it */

@@ -2,6 +2,7 @@
 #ifndef PROCPEN_SERVER_SANDBOX_H
 #define PROCPEN_SERVER_SANDBOX_H
 
+#include <stdbool.h>
 #include <sys/resource.h>
 
 #include "os/sandbox/confine.h"
@@ -24,6 +25,9 @@ int sandbox_check(const struct config *config, struct err *e);
 /* Refuse a sandbox.writable that lets a command write the audit log or the temporary directories
  * below @state_dir: 0 or -1. */
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e);
+
+/* Does a request that names no user run as root? */
+bool sandbox_runs_as_root(const struct config *config);
 
 /* @config: checked. Never NULL. */
 struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in);
