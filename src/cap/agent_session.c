@@ -149,6 +149,10 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 	if (ready)
 		confine_each_readonly(c->confine, agent_session_write_text, w);
 	jsonw_end_array(w);
+	jsonw_array(w, "hidden");
+	if (ready)
+		confine_each_hidden(c->confine, agent_session_write_text, w);
+	jsonw_end_array(w);
 	jsonw_array(w, "missing");
 	if (!ready)
 		agent_session_write_missing(w, "all", e.message, err_hint_text(&e));

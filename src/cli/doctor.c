@@ -74,7 +74,7 @@ static json_t *cli_doctor_machine(void)
 /* ---- the report ---- */
 
 struct report {
-	json_t *active, *readonly, *missing, *gaps; /* as in the JSON */
+	json_t *active, *readonly, *hidden, *missing, *gaps; /* as in the JSON */
 	bool broken; /* nothing runs, or no server starts */
 	bool files_open, unsandboxed;
 	bool weaker;     /* a layer is missing ... */
@@ -86,7 +86,8 @@ struct report {
 static void cli_doctor_report_init(struct report *r)
 {
 	*r = (struct report){ .active = json_array(), .readonly = json_array(),
-			      .missing = json_array(), .gaps = json_array() };
+			      .hidden = json_array(), .missing = json_array(),
+			      .gaps = json_array() };
 }
 
 /* Nothing starts, for the reason in @e, which is released. */
@@ -125,6 +126,7 @@ static void cli_doctor_look_at_layers(struct context *ctx, struct report *r)
 	confine_usual(ctx->confine, &usual);
 	confine_each_applied(ctx->confine, &usual, cli_doctor_add_text, r->active);
 	confine_each_readonly(ctx->confine, cli_doctor_add_text, r->readonly);
+	confine_each_hidden(ctx->confine, cli_doctor_add_text, r->hidden);
 	confine_each_gap(ctx->confine, cli_doctor_add_text, r->gaps);
 	r->unsandboxed = usual.profile == CONFINE_NONE;
 	r->files_open = r->unsandboxed || confine_open(ctx->confine);
@@ -234,12 +236,12 @@ static json_t *cli_doctor_found(const struct context *ctx, const struct report *
 	const char *mode = r->mode ? cli_doctor_mode_name(r->mode) : NULL;
 	json_t *places = cli_doctor_places(ctx, problem), *found;
 
-	found = json_pack("{s:s, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o}", "version",
+	found = json_pack("{s:s, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "version",
 			  PROCPEN_VERSION, "machine", cli_doctor_machine(), "environment",
 			  cli_doctor_path(mode), "verdict", cli_doctor_verdict(r), "summary",
 			  cli_doctor_summary(r), "ok", cli_doctor_is_satisfied(r), "files_open",
-			  r->files_open, "active", r->active, "readonly", r->readonly, "missing",
-			  r->missing, "gaps", r->gaps);
+			  r->files_open, "active", r->active, "readonly", r->readonly, "hidden",
+			  r->hidden, "missing", r->missing, "gaps", r->gaps);
 	json_object_update(found, places);
 	json_decref(places);
 	return found;

@@ -70,13 +70,13 @@ static void cli_doctor_print_purpose(const json_t *active, int purpose)
 		puts("");
 }
 
-static void cli_doctor_print_readonly(const json_t *readonly)
+static void cli_doctor_print_paths(const char *title, const json_t *paths)
 {
 	const json_t *path;
 	size_t i;
 
-	json_array_foreach(readonly, i, path)
-		printf("  ok  %-36s %s\n", i ? "" : "cannot change", json_string_value(path));
+	json_array_foreach(paths, i, path)
+		printf("  ok  %-36s %s\n", i ? "" : title, json_string_value(path));
 }
 
 static void cli_doctor_print_active(const json_t *found)
@@ -89,7 +89,8 @@ static void cli_doctor_print_active(const json_t *found)
 	for (int i = 0; i < (int)COUNT_OF(purposes); i++)
 		cli_doctor_print_purpose(active, i);
 	cli_doctor_print_purpose(active, -1);
-	cli_doctor_print_readonly(json_object_get(found, "readonly"));
+	cli_doctor_print_paths("cannot change", json_object_get(found, "readonly"));
+	cli_doctor_print_paths("cannot see", json_object_get(found, "hidden"));
 }
 
 /* ---- what is missing ---- */

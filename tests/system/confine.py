@@ -554,6 +554,7 @@ def test_hidden_paths(place, options):
         " ".join(hidden[1:]), hidden[0] + "/there", hidden[0], server.state + "/audit")
     bare = place.server(*NO_SANDBOX)
     server.run("true")
+    equal((session(server)["hidden"], session(bare)["hidden"]), (hidden, []), "said to be hidden")
     with open(place.path("link", "later"), "w", encoding="utf-8") as f:
         f.write("there too\n")
     place.own()

@@ -94,7 +94,7 @@ TEXT = (str, type(None))
 MEMBERS = {"version": str, "machine": dict, "environment": TEXT, "verdict": str, "summary": str,
            "ok": bool, "workspace": TEXT, "workspace_problem": TEXT, "state_directory": TEXT,
            "git_common_directory": TEXT, "shell": TEXT, "descriptors": dict, "active": list,
-           "missing": list, "files_open": bool, "gaps": list, "readonly": list}
+           "missing": list, "files_open": bool, "gaps": list, "readonly": list, "hidden": list}
 NEVER_MISSED = ("cgroup", "network_namespace")
 
 
@@ -404,6 +404,12 @@ def test_doctor_follows_options():
         if not os.getuid():
             status, found = examine(place, "--set", "sandbox.profile=none", "--set", "sandbox.user=nobody")
             equal((status, found["verdict"], found["files_open"]), (1, "weaker", True), "as another account")
+        hide = ("--set", "sandbox.hide=%s/key,/none" % place.base)
+        status, found = examine(place, *hide)
+        if "mount_namespace" in found["active"]:
+            equal(found["hidden"], [place.base + "/key", "/none"], "what is hidden")
+            check("cannot see" in place.call("doctor", *hide)[1], "the text names no hidden path")
+        equal(examine(place)[1]["hidden"], [], "nothing is hidden")
         equal("--json" in place.call("doctor", "--jsn")[2], True, "the nearest option")
         for words in (["--jsn"], ["--set", "sandbox.profle=strict"], ["--workspace"]):
             status, out, err = place.call("doctor", *words)

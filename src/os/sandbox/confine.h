@@ -98,6 +98,10 @@ const char *confine_visible(const struct confine *c);
 #define CONFINE_CHANGEABLE_SIZE 384
 bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SIZE]);
 
+/* Call @fn for each path that sandbox.hide hides from runs that start now, be it there or not. */
+void confine_each_hidden(const struct confine *c, void (*fn)(void *ctx, const char *path),
+			 void *ctx);
+
 /* Call @fn for each path that sandbox.readonly holds in runs that start now. */
 void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
 			   void *ctx);

@@ -174,6 +174,16 @@ static void report_each_path(const struct confine *c, enum confine_mounts_hold h
 		confine_mounts_each_readonly(&c->mounts[0], report_path_of, &wanted);
 }
 
+void confine_each_hidden(const struct confine *c, void (*fn)(void *ctx, const char *path),
+			 void *ctx)
+{
+	if (!(c->usable & BIT(CONFINE_MOUNT_NS)) || c->options.profile == CONFINE_NONE ||
+	    confine_visible(c))
+		return;
+	for (char *const *path = c->hidden_option; *path; path++)
+		fn(ctx, *path);
+}
+
 void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
 			   void *ctx)
 {
