@@ -52,27 +52,27 @@ _procpen_complete_program()
 	fi
 }
 
-# Readline ends a word at =: put the words together into words, at is where each begins.
+# Readline ends a word at = and at colons: put the words together into words, at is where each begins.
 _procpen_join_words()
 {
 	local i word joined=
 
 	for ((i = 1; i <= COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
-		if [[ ${#words[@]} -gt 0 && ($joined || $word == =*) ]]; then
+		if [[ ${#words[@]} -gt 0 && ($joined || $word == [=:]*) ]]; then
 			words[-1]+=$word
 		else
 			words+=("$word")
 			at+=("$i")
 		fi
 		joined=
-		[[ $word == *= ]] && joined=1
+		[[ $word == *[=:] ]] && joined=1
 	done
 }
 
 _procpen()
 {
-	local command='' kind='' option='' operands=0 ended='' i word
+	local command='' kind='' option='' operands=0 ended='' breaks i word
 	local -a words=() at=()
 
 	COMPREPLY=()
@@ -113,10 +113,11 @@ _procpen()
 	elif ((operands == 0)); then
 		_procpen_complete_value "$(_procpen_operand "$command")" "$word" "$1"
 	fi
-	# Readline replaces only what stands behind the last =.
+	# Readline replaces only what stands behind the last of them.
 	COMPREPLY=("${COMPREPLY[@]/#/$option}")
-	if [[ $word == *=* && $COMP_WORDBREAKS == *=* ]]; then
-		COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*=}"}"}")
+	breaks=${COMP_WORDBREAKS//[^=:]/}
+	if [[ $breaks ]]; then
+		COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*["$breaks"]}"}"}")
 	fi
 }
 

@@ -37,11 +37,31 @@ static void gen_complete_brief(struct buf *out, const char *text, const char *es
 
 /* ---- names ---- */
 
-/* The names of the capabilities, commands and keys, each behind @before. */
+static bool gen_complete_is_tool(const json_t *cap)
+{
+	json_t *flag;
+	size_t i;
+
+	json_array_foreach(json_object_get(cap, "flags"), i, flag)
+		if (!strcmp(json_string_value(flag), "plain"))
+			return false;
+	return true;
+}
+
+/* The names of the capabilities, and of the tools that they are, commands and keys, each behind
+ * @before. */
 static void gen_complete_methods(const struct gen *g, const char *before, struct buf *out)
 {
-	for (int i = 0; i < g->cap_count; i++)
-		buf_addf(out, "%s%s", before, gen_member(g->caps[i], "name"));
+	char tool[GEN_PATH_MAX];
+
+	for (int i = 0; i < g->cap_count; i++) {
+		const char *name = gen_member(g->caps[i], "name");
+
+		buf_addf(out, "%s%s", before, name);
+		gen_c_name(name, tool);
+		if (strcmp(tool, name) && gen_complete_is_tool(g->caps[i]))
+			buf_addf(out, "%s%s", before, tool);
+	}
 }
 
 static void gen_complete_names(const json_t *rows, const char *before, struct buf *out)
@@ -53,12 +73,29 @@ static void gen_complete_names(const json_t *rows, const char *before, struct bu
 		buf_addf(out, "%s%s", before, gen_member(row, "name"));
 }
 
+/* The packs, with each decision. */
+static void gen_complete_packs(const struct gen *g, const char *before, struct buf *out)
+{
+	json_t *pack;
+	size_t i;
+
+	json_array_foreach(g->packs, i, pack) {
+		const char *name = gen_member(pack, "name");
+
+		buf_addf(out, "%s%s:notify%s%s:confirm%s%s:deny", before, name, before, name,
+			 before, name);
+	}
+}
+
 /* The values of a key: those of an enum, true and false, also where ports may stand. */
-static void gen_complete_values(const json_t *row, const char *before, struct buf *out)
+static void gen_complete_values(const struct gen *g, const json_t *row, const char *before,
+				struct buf *out)
 {
 	json_t *choice;
 	size_t i;
 
+	if (!strcmp(gen_member(row, "name"), "packs"))
+		gen_complete_packs(g, before, out);
 	if (json_is_boolean(json_object_get(row, "default")))
 		buf_addf(out, "%strue%sfalse", before, before);
 	json_array_foreach(json_object_get(row, "choices"), i, choice)
@@ -203,7 +240,7 @@ static void gen_complete_value_table(const struct gen *g, const char *head, stru
 		struct buf values;
 
 		buf_init(&values, TEXT_MAX);
-		gen_complete_values(row, " ", &values);
+		gen_complete_values(g, row, " ", &values);
 		if (values.len)
 			buf_addf(out, "\t%s) echo%s ;;\n", gen_member(row, "name"), values.data);
 		buf_release(&values);
@@ -446,7 +483,7 @@ static void gen_complete_fish_settings(const struct gen *g, struct buf *out)
 		buf_init(&before, TEXT_MAX);
 		buf_init(&values, TEXT_MAX);
 		buf_addf(&before, " %s=", name);
-		gen_complete_values(row, before.data, &values);
+		gen_complete_values(g, row, before.data, &values);
 		if (!values.len)
 			buf_adds(&values, before.data);
 		for (char *word = strtok(values.data, " "); word; word = strtok(NULL, " ")) {

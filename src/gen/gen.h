@@ -7,7 +7,7 @@
  * inside it, and ends the build.
  *
  * Adds an option for the tier of each capability, and the names of all capabilities for
- * {capabilities} in a hint of errors.json.
+ * {capabilities} in a hint of errors.json; those of all packs for {packs} in the text of an option.
  *
  * The output depends on the files only. A file is written only if its content changes.
  */

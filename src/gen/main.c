@@ -152,31 +152,46 @@ static void gen_add_tier_options(struct gen *g)
 	}
 }
 
-/* @text with the names of all capabilities, in order, for {capabilities}. */
-static json_t *gen_with_names(const struct gen *g, const char *text)
-{
-	static const char mark[] = "{capabilities}";
-	const char *at = strstr(text, mark);
-	struct buf out;
-	json_t *value;
-
-	buf_init(&out, OUTPUT_MAX);
-	buf_add(&out, text, at ? (size_t)(at - text) : strlen(text));
-	for (int i = 0; at && i < g->cap_count; i++)
-		buf_addf(&out, "%s%s", i ? ", " : "", gen_member(g->caps[i], "name"));
-	buf_adds(&out, at ? at + sizeof(mark) - 1 : "");
-	value = json_stringn(out.data, out.len);
-	buf_release(&out);
-	return value;
-}
-
-static void gen_name_capabilities(struct gen *g)
+/* In the member @member of all @rows put @names for @mark. */
+static void gen_name_all(json_t *rows, const char *member, const char *mark,
+			 const struct buf *names)
 {
 	json_t *row;
 	size_t i;
 
-	json_array_foreach(g->errors, i, row)
-		json_object_set_new(row, "hint", gen_with_names(g, gen_member(row, "hint")));
+	json_array_foreach(rows, i, row) {
+		const char *text = gen_member(row, member), *at = strstr(text, mark);
+
+		if (at)
+			json_object_set_new(row, member,
+					    json_sprintf("%.*s%.*s%s", (int)(at - text), text,
+							 (int)names->len, names->data,
+							 at + strlen(mark)));
+	}
+}
+
+static void gen_name_capabilities(struct gen *g)
+{
+	struct buf names;
+
+	buf_init(&names, OUTPUT_MAX);
+	for (int i = 0; i < g->cap_count; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "", gen_member(g->caps[i], "name"));
+	gen_name_all(g->errors, "hint", "{capabilities}", &names);
+	buf_release(&names);
+}
+
+static void gen_name_packs(struct gen *g)
+{
+	struct buf names;
+	json_t *pack;
+	size_t i;
+
+	buf_init(&names, OUTPUT_MAX);
+	json_array_foreach(g->packs, i, pack)
+		buf_addf(&names, "%s%s", i ? ", " : "", gen_member(pack, "name"));
+	gen_name_all(g->config, "text", "{packs}", &names);
+	buf_release(&names);
 }
 
 static bool gen_file_has(const char *path, const struct buf *content)
@@ -275,6 +290,7 @@ int main(int argc, char **argv)
 	gen_check_cli(&g);
 	gen_add_tier_options(&g);
 	gen_name_capabilities(&g);
+	gen_name_packs(&g);
 
 	gen_write_outputs(&g, argv[2]);
 	gen_write_pages(&g, argv[2]);

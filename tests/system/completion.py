@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,8 +24,8 @@ words=() line=$2
 while [[ $line ]]; do
 	case $line in
 	' '*) line=${line# }; [[ $line ]] || words+=('') ;;
-	=*) words+=(=); line=${line#=} ;;
-	*) word=${line%%[ =]*}; words+=("$word"); line=${line#"$word"} ;;
+	[=:]*) words+=("${line:0:1}"); line=${line:1} ;;
+	*) word=${line%%[ =:]*}; words+=("$word"); line=${line#"$word"} ;;
 	esac
 done
 COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1)) COMP_LINE=$2 COMP_POINT=${#2}
@@ -133,7 +134,8 @@ ASK = {"bash": ask_bash, "zsh": ask_zsh, "fish": ask_fish}
 
 
 def offers(shell, line, base=None, folder=COMPLETIONS):
-    """The words that @shell offers for the end of @line: what stands behind a =, or before one."""
+    """The words that @shell offers for the end of @line: what stands behind a = or a colon,
+    or before a =."""
     own = base or scratch()
     try:
         done = ASK[shell](own, folder, line)
@@ -142,7 +144,7 @@ def offers(shell, line, base=None, folder=COMPLETIONS):
             shutil.rmtree(own)
     equal((done.returncode, done.stderr), (0, ""), "%s %r: status, stderr" % (shell, line))
     words = [text.split("\t")[0] for text in done.stdout.splitlines() if text]
-    return sorted({word.rstrip("=/").split("=")[-1] for word in words})
+    return sorted({re.split("[=:]", word.rstrip("=/"))[-1] for word in words})
 
 
 def installed(shell):
@@ -200,6 +202,11 @@ def check_values(shell):
                 ("--workspace folder-", ["folder-one", "folder-two"]),
                 ("setup codex --file folder-", ["folder-file", "folder-one", "folder-two"]),
                 ("call process.", sorted(m for m in METHODS if m.startswith("process."))),
+                ("call process_r", ["process_resize", "process_run"]), ("call process_f", []),
+                ("call is_", ["is_blocked"]),
+                ("run --set packs=g", ["confirm", "deny", "notify"]),
+                ("run --set packs=git:", ["confirm", "deny", "notify"]),
+                ("run --set=packs=git:d", ["deny"]),
                 ("setup claude-", ["claude-code", "claude-desktop"]),
                 ("config ", ["schema", "show", "validate"]), ("config va", ["validate"]),
                 ("audit ", ["show", "tail", "verify"]), ("audit show --decision b", ["blocked"]),

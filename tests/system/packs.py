@@ -4,8 +4,9 @@ Nothing here is run: is_blocked only judges text."""
 import csv
 import json
 import os
+import subprocess
 
-from client import ROOT, Server, Skip, check, equal
+from client import ROOT, WAIT, Server, Skip, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -69,6 +70,14 @@ def test_rates():
           (len(missed), len(wanted), len(decided), len(harmless)))
     check(len(missed) <= len(wanted) * 0.1, "missed: %s" % missed)
     check(len(decided) <= len(harmless) * 0.005, "decided: %s" % decided)
+
+
+@suite.test()
+def test_help_names_them():
+    help_text = subprocess.run([server_path(), "help", "options"], capture_output=True, text=True, timeout=WAIT,
+                               check=True).stdout
+    text = " ".join(help_text.partition("  packs=")[2].split())
+    check("There are %s." % ", ".join(sorted(NAMES)) in text, text[:200])
 
 
 if __name__ == "__main__":
