@@ -314,12 +314,15 @@ def test_toml_that_is_refused():
         check("Nothing was changed" in err, "%r: %s" % (text, err))
 
 
+PASTE = "yourself: `procpen setup %s` prints it."
+
+
 @suite.test()
 def test_formats_that_are_not_edited():
     home = Home()
     home.put(".config/goose/config.yaml", "GOOSE_MODEL: x\nextensions:\n  a: {}\n")
-    check("Paste" in home.refused(home.files(), "goose", "--write"), "no advice for YAML")
-    check("Paste" in home.refused(home.files(), "emacs", "--write"), "no advice for Lisp")
+    check(PASTE % "goose" in home.refused(home.files(), "goose", "--write"), "no advice for YAML")
+    check(PASTE % "emacs" in home.refused(home.files(), "emacs", "--write"), "no advice for Lisp")
     home = Home()
     home.ok("goose", "--write")
     written = home.files()[".config/goose/config.yaml"]
@@ -327,15 +330,15 @@ def test_formats_that_are_not_edited():
     home.ok("goose", "--write")
     other = os.path.join(home.workspace, "other")
     os.mkdir(other)
-    check("Paste" in home.refused(home.files(), "goose", "--write", "--workspace", other),
+    check(PASTE % "goose" in home.refused(home.files(), "goose", "--write", "--workspace", other),
           "another entry in YAML")
     home.put(".config/goose/config.yaml", written.rstrip())
     home.ok("goose", "--write")
     for more in ("0", "\n    available_tools: []\n"):
         home.put(".config/goose/config.yaml", written.rstrip() + more)
-        check("Paste" in home.refused(home.files(), "goose", "--write"), "a longer YAML entry")
+        check(PASTE % "goose" in home.refused(home.files(), "goose", "--write"), "a longer YAML entry")
     home.put(".config/goose/config.yaml", "# " + written)
-    check("Paste" in home.refused(home.files(), "goose", "--write"), "a YAML entry in a comment")
+    check(PASTE % "goose" in home.refused(home.files(), "goose", "--write"), "a YAML entry in a comment")
 
 
 @suite.test()

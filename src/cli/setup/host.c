@@ -100,7 +100,8 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	if (!host->file) {
 		err_set(e, ERR_INVALID_PARAMS, "%s takes its servers from a program that you write",
 			host->title);
-		err_hint(e, "Paste the snippet into that program.");
+		err_hint(e, "Paste the snippet into that program yourself: " SETUP_PRINTS,
+			 host->name);
 		return NULL;
 	}
 	if (folder && *folder == '/')

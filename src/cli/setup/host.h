@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 #define SETUP_ENTRY_NAME "procpen"
+#define SETUP_PRINTS "`procpen setup %s` prints it." /* the snippet; takes the host's name */
 
 enum setup_format {
 	SETUP_JSON,

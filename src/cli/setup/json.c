@@ -38,7 +38,8 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 	else
 		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is not JSON: %s", why.line,
 			why.text);
-	err_hint(e, "Nothing was changed. Correct the file, or paste the snippet yourself.");
+	err_hint(e, "Nothing was changed. Correct the file, or paste the snippet yourself: "
+		    SETUP_PRINTS, host->name);
 	json_decref(root);
 	return NULL;
 }
@@ -254,7 +255,8 @@ static enum setup_merged setup_json_merge_entry(const struct setup_entry *job, c
 	if (!out->full && setup_json_means(job, out, root, entry))
 		return SETUP_MERGED;
 	err_set(e, ERR_INVALID_PARAMS, "the file is written in a way that cannot be merged safely");
-	err_hint(e, "Nothing was changed. Paste the snippet yourself.");
+	err_hint(e, "Nothing was changed. Paste the snippet yourself: " SETUP_PRINTS,
+		 job->host->name);
 	return SETUP_REFUSED;
 }
 

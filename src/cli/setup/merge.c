@@ -12,7 +12,7 @@ static enum setup_merged setup_merge_refuse_format(const struct setup_host *host
 {
 	err_set(e, ERR_INVALID_PARAMS, "%s keeps its servers in %s, which is not edited here",
 		host->title, format);
-	err_hint(e, "Paste the snippet into the file yourself.");
+	err_hint(e, "Paste the snippet into the file yourself: " SETUP_PRINTS, host->name);
 	return SETUP_REFUSED;
 }
 

@@ -12,7 +12,6 @@
 #include "base/utf8.h"
 
 #define NAME_BYTES 64
-#define EDIT_HINT "Nothing was changed. Edit the file, or paste the snippet yourself."
 
 enum table { ROOT, PARENT, OURS, OTHER };
 
@@ -240,7 +239,8 @@ static enum setup_merged setup_toml_refuse(const struct scan *s, struct err *e)
 	for (const char *c = s->job->text; c < s->at; c++)
 		line += *c == '\n';
 	err_set(e, ERR_INVALID_PARAMS, "line %d: %s", line, s->wrong);
-	err_hint(e, EDIT_HINT);
+	err_hint(e, "Nothing was changed. Edit the file, or paste the snippet yourself: "
+		    SETUP_PRINTS, s->job->host->name);
 	return SETUP_REFUSED;
 }
 
