@@ -254,7 +254,7 @@ static int setup_write_merged(struct setup *s, struct setup_file *file, struct e
 		fprintf(stderr, "%s has this entry already: nothing was changed\n", file->path);
 		break;
 	case SETUP_REFUSED:
-		result = -1;
+		result = err_prefix(e, "%.400s: ", file->path);
 		break;
 	case SETUP_MERGED:
 		result = setup_file_replace(file, &out, &backup, e);

@@ -239,8 +239,9 @@ def test_another_entry():
             ("codex", ".codex/config.toml", '[mcp_servers.procpen]\ncommand = "npx"\n', "")):
         home.put(file, text if isinstance(text, str) else json.dumps({"mcpServers": {"procpen": text}}))
         err = home.refused(home.files(), host, "--write")
-        equal(err, "procpen setup: the file has another entry named procpen%s. Nothing was changed. Edit or "
-                   "remove that entry first: setup writes one that starts `%s serve`.\n" % (starts, ours), host)
+        equal(err, "procpen setup: %s: the file has another entry named procpen%s. Nothing was changed. Edit or "
+                   "remove that entry first: setup writes one that starts `%s serve`.\n" % (
+                       os.path.join(home.path, file), starts, ours), host)
 
 
 TOML_FILES = {
