@@ -15,8 +15,7 @@ static size_t jsonc_bom_len(const char *text, size_t len)
 	return len >= strlen(BOM) && !memcmp(text, BOM, strlen(BOM)) ? strlen(BOM) : 0;
 }
 
-/* The offset after the comment at @at, or @at if there is none. */
-static size_t jsonc_skip_comment(const char *text, size_t len, size_t at)
+size_t jsonc_skip_comment(const char *text, size_t len, size_t at)
 {
 	const char *end;
 
@@ -32,7 +31,7 @@ static size_t jsonc_skip_comment(const char *text, size_t len, size_t at)
 	return end ? (size_t)(end - text) + 2 : at;
 }
 
-char *jsonc_blank(const char *text, size_t len)
+char *jsonc_blank(const char *text, size_t len, bool commas)
 {
 	char *plain = mem_strndup(text, len);
 	size_t comma = len;
@@ -51,7 +50,7 @@ char *jsonc_blank(const char *text, size_t len)
 			comma = len;
 			continue;
 		}
-		if ((plain[at] == '}' || plain[at] == ']') && comma < len)
+		if (commas && (plain[at] == '}' || plain[at] == ']') && comma < len)
 			plain[comma] = ' ';
 		if (!strchr(" \t\r\n", plain[at]))
 			comma = plain[at] == ',' ? at : len;
@@ -113,7 +112,7 @@ json_t *jsonc_parse(const char *text, size_t len, char **plain, struct jsonc_pla
 	json_error_t error;
 	json_t *value;
 
-	*plain = jsonc_blank(text, len);
+	*plain = jsonc_blank(text, len, true);
 	memset(*plain, ' ', jsonc_bom_len(text, len));
 	if (nul) {
 		snprintf(why, JSONC_WHY_SIZE, "a NUL byte");

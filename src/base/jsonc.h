@@ -8,6 +8,7 @@
 #define PROCPEN_BASE_JSONC_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define JSONC_WHY_SIZE 160
@@ -18,8 +19,12 @@ struct jsonc_place {
 	int line, column;
 };
 
-/* A copy of @text with spaces in place of comments and of commas before } or ]. Heap. */
-char *jsonc_blank(const char *text, size_t len);
+/* A copy of @text with spaces in place of comments, with @commas also of commas before } or ].
+ * Heap. */
+char *jsonc_blank(const char *text, size_t len, bool commas);
+
+/* The offset after the comment that begins at @at, or @at: there begins none, or it has no end. */
+size_t jsonc_skip_comment(const char *text, size_t len, size_t at);
 
 /* Where the byte at offset @at of @text is. A byte order mark takes no column. */
 struct jsonc_place jsonc_place(const char *text, size_t at);

@@ -183,6 +183,7 @@ JSONC_FILES = {
     "only comments": '{ // nothing\n}',
     "commas": '{"mcpServers": {"x": [1, 2, ], }, }',
     "comment before the end": '{"a": 1 /* , */ }',
+    "beside both braces": '{ // root\n  "mcpServers": { // all\n    "x": {}\n  }\n}\n',
 }
 
 
@@ -190,7 +191,7 @@ JSONC_FILES = {
 def test_json_is_merged():
     for name, text in {**JSON_FILES, **JSONC_FILES}.items():
         home = Home()
-        host = "gemini-cli" if name in JSONC_FILES else "cursor"
+        host = "neovim" if name in JSONC_FILES else "cursor"
         file = JSON_HOSTS[host].split()[0]
         home.put(file, text)
         before = without_comments(text.lstrip("\ufeff")) if text.strip() else {}
@@ -211,6 +212,20 @@ def test_json_is_merged():
 
 
 @suite.test()
+def test_comments_stay_beside_their_braces():
+    for text, kept in (('{ // root\n  "a": 1\n}\n', '{ // root\n'),
+                       ('{ /* a */ /* b */\r\n  "a": 1\r\n}\r\n', '{ /* a */ /* b */\n'),
+                       ('{\n  "mcpServers": { // all\n    "x": {}\n  }\n}\n', '"mcpServers": { // all\n'),
+                       ('{ /* two\n lines */\n  "a": 1\n}\n', '{ /* two\n lines */\n'),
+                       ('{ // only\n}', '{ // only\n'), ('{ /* of a */ "a": 1}', '/* of a */ "a": 1}')):
+        home = Home()
+        home.put(JSON_HOSTS["gemini-cli"].split()[0], text)
+        home.ok("gemini-cli", "--write")
+        after = home.files()[JSON_HOSTS["gemini-cli"].split()[0]]
+        check(kept in after, "%r: %r" % (text, after))
+
+
+@suite.test()
 def test_json_that_is_refused():
     cases = ('{"mcpServers": []}', '{"mcpServers": null}', "[]", '{"mcpServers": {}', "{} {}",
              '{"mcpServers": {"procpen": {"command": "x", "args": []}}}', '{"a": 1, "a": 2}',
@@ -225,6 +240,11 @@ def test_json_that_is_refused():
     home = Home()  # comments in a file whose host knows none
     home.put(".cursor/mcp.json", JSONC_FILES["comments"])
     home.refused(home.files(), "cursor", "--write")
+    for text in ('{"a": 1,}', '{"a": [1, 2, ]}', JSONC_FILES["comments"]):  # commas that its host cannot read
+        home = Home()
+        home.put(JSON_HOSTS["gemini-cli"].split()[0], text)
+        err = home.refused(home.files(), "gemini-cli", "--write")
+        check("no comma behind the last member" in err, err)
 
 
 @suite.test()

@@ -7,14 +7,17 @@
 
 static void expect_blank(const char *text, const char *plain)
 {
-	AUTO_FREE char *made = jsonc_blank(text, strlen(text));
+	AUTO_FREE char *made = jsonc_blank(text, strlen(text), true);
 
 	assert_string_equal(made, plain);
 }
 
 static void test_jsonc_blanks_what_is_no_json(void **state)
 {
+	AUTO_FREE char *commas = jsonc_blank("[1, // x\n]", 10, false);
+
 	(void)state;
+	assert_string_equal(commas, "[1,     \n]");
 	expect_blank("{}", "{}");
 	expect_blank("1 // x\n2", "1     \n2");
 	expect_blank("1 // x", "1     ");

@@ -48,7 +48,7 @@ const struct setup_host setup_hosts[] = {
 		  "time limit is tool_timeout_sec." },
 	{ .name = "gemini-cli", .title = "Gemini CLI", .format = SETUP_JSONC,
 	  .folder = ".gemini", .file = "settings.json", .parent = "mcpServers", .workspace = "",
-	  .dollar_names = true,
+	  .dollar_names = true, .no_last_comma = true,
 	  .note = "Servers start in trusted folders only. It gives servers its environment and "
 		  "cannot ask its user for a confirmation." },
 	{ .name = "opencode", .title = "opencode", .format = SETUP_JSONC,

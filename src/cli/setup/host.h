@@ -35,6 +35,7 @@ struct setup_host {
 	bool joined;            /* command and arguments are one list */
 	const char *workspace;  /* the host's variable for the project; "": procpen finds it by
 				 * itself; NULL: the user must name it */
+	bool no_last_comma;     /* of SETUP_JSONC: it takes no comma behind the last member */
 	bool dollar_names;      /* it replaces $NAME, not only ${NAME} */
 	bool brace_names;       /* it replaces {env:NAME} and {file:NAME} */
 	const char *named_by;   /* how it names the project where the entry does not, or NULL */

@@ -25,7 +25,8 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 	json_error_t why;
 	json_t *root = NULL;
 
-	*plain = host->format == SETUP_JSONC ? jsonc_blank(text, len) : mem_strndup(text, len);
+	*plain = host->format == SETUP_JSONC ? jsonc_blank(text, len, !host->no_last_comma)
+					     : mem_strndup(text, len);
 	memset(*plain, ' ', bom);
 	if (!has_nul)
 		root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
@@ -38,8 +39,9 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 	else
 		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is not JSON: %s", why.line,
 			why.text);
-	err_hint(e, "Nothing was changed. Correct the file, or paste the snippet yourself: "
-		    SETUP_PRINTS, host->name);
+	err_hint(e, "Nothing was changed. Correct the file%s, or paste the snippet yourself: "
+		    SETUP_PRINTS, host->no_last_comma ? ", which may have no comma behind the last "
+		    "member" : "", host->name);
 	json_decref(root);
 	return NULL;
 }
@@ -81,6 +83,19 @@ static void setup_json_new_line(struct buf *out, int level, const char *unit)
 	buf_addc(out, '\n');
 	while (level-- > 0)
 		buf_adds(out, unit);
+}
+
+/* Behind the comments that follow the brace before @at and end its line; else @at. */
+static size_t setup_json_after_comments(const struct setup_entry *job, size_t at)
+{
+	size_t to, end = at;
+
+	do {
+		for (to = end; to < job->len && strchr(" \t", job->text[to]); to++)
+			;
+		end = jsonc_skip_comment(job->text, job->len, to);
+	} while (end > to);
+	return to < job->len && strchr("\r\n", job->text[to]) ? to : at;
 }
 
 /* Write the members to insert at @at: the entry, inside its parent if that is new. */
@@ -223,6 +238,8 @@ static enum setup_merged setup_json_insert(const struct setup_entry *job, const 
 	size_t at = setup_json_after_brace(plain, job->len, has_parent ? job->host->parent : NULL);
 	char unit[UNIT_MAX];
 
+	if (job->host->format == SETUP_JSONC)
+		at = setup_json_after_comments(job, at);
 	setup_json_find_unit(plain, job->len, unit);
 	buf_add(out, job->text, at);
 	if (setup_json_add_members(job, plain, has_parent, at, unit, out, e))
