@@ -25,6 +25,7 @@ enum option_kind {
 	OPTION_IS_DURATION,
 	OPTION_IS_SIZE,
 	OPTION_IS_CHOICE, /* one of a few words */
+	OPTION_IS_ENGINE, /* may begin with one of a few words and a colon */
 };
 
 struct cli_option {
@@ -33,7 +34,7 @@ struct cli_option {
 	char name[24];             /* "--timeout"; "" ends a list */
 	struct strtab_text short_name; /* "-h", or none */
 	struct strtab_text value;  /* "TIME", as help shows it; none for a flag */
-	struct strtab_list choices;    /* of a choice */
+	struct strtab_list choices;    /* of a choice or an engine */
 	struct strtab_text parameter;  /* of process.run, whose bounds hold here too; or none */
 	struct strtab_text text;   /* with the bounds of its value */
 	struct strtab_text bounds; /* "more than 0 and at most 1h", or none */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/schema.h"
 #include "shell/words.h"
 
 #define WORDS_MAX 256
@@ -174,6 +175,24 @@ static int over_check_workspace(const struct over_preset *preset, const char *wo
 	return err_hint(e, "Rename the workspace.");
 }
 
+/* A single word NAME:... is no program, but a kind that is misspelt. */
+static int over_check_kind(const char *word, struct err *e)
+{
+	const char *kinds[COUNT_OF(over_presets)], *near;
+	size_t len = strcspn(word, ":/");
+	AUTO_FREE char *name = mem_strndup(word, len);
+
+	if (!len || word[len] != ':')
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		kinds[i] = over_presets[i].kind; /* the last one is NULL */
+	near = schema_nearest(name, kinds);
+	err_set(e, ERR_INVALID_PARAMS, "--over %.64s: there is no engine \"%.64s\"%s%s%s", word,
+		name, near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
+	return err_hint(e, "There are ssh, podman, docker, kubectl and srun; or write a command of "
+			   "several words that starts its arguments.");
+}
+
 /* Of a preset but srun the target is a name: not an option of the engine, nor more words. */
 static int over_check_target(const struct over_preset *preset, char *const *target, struct err *e)
 {
@@ -185,6 +204,8 @@ static int over_check_target(const struct over_preset *preset, char *const *targ
 		err_set(e, ERR_INVALID_PARAMS, "--over has more than %d words", WORDS_MAX / 2);
 		return -1;
 	}
+	if (preset->prefix == over_any && count == 1)
+		return over_check_kind(*target, e);
 	if (preset->prefix == over_any || preset->prefix == over_srun)
 		return 0;
 	if (count == 1 && *target[0] && *target[0] != '-')

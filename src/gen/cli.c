@@ -17,7 +17,8 @@
 
 /* What an option takes, and an operand may be: completions offer what fits. */
 const char *const gen_cli_kinds[] = { "flag", "text", "dir", "file", "setting", "variable", "user",
-				      "number", "duration", "size", "choice", NULL };
+				      "number", "duration", "size", "choice", "engine",
+				      NULL };
 static const char *const operand_kinds[] = { "program", "method", "host", "command",
 					     "text",	"file",	  "choice", NULL };
 
@@ -50,16 +51,17 @@ static const json_t *gen_cli_parameter(const struct gen *g, const json_t *option
 	return NULL;
 }
 
-/* What may stand for an operand or an option that is a choice; completions offer it. */
+/* What may stand for an operand or an option, or begin an engine; completions offer it. */
 static void gen_cli_check_choices(const struct gen_at *at, const json_t *row)
 {
-	bool choice = !strcmp(gen_member(row, "kind"), "choice");
+	static const char *const kinds[] = { "choice", "engine", NULL };
+	bool choice = str_is_listed(gen_member(row, "kind"), kinds);
 	const json_t *choices = json_object_get(row, "choices");
 	json_t *one;
 	size_t i;
 
 	if (choice != (json_array_size(choices) > 0))
-		gen_fail(at, "a choice, and only it, has \"choices\"");
+		gen_fail(at, "a choice or an engine, and nothing else, has \"choices\"");
 	json_array_foreach(choices, i, one)
 		gen_check_word(at, json_string_value(one));
 }
@@ -177,7 +179,7 @@ static void gen_cli_check_kind(const struct gen *g, json_t *option, void *seen)
 	if (other && strcmp(gen_member(other, "kind"), kind))
 		gen_fail(&at, "%s is a %s here and a %s there", name, gen_member(other, "kind"),
 			 kind);
-	if (other && !strcmp(kind, "choice") &&
+	if (other && json_object_get(option, "choices") &&
 	    !json_equal(json_object_get(other, "choices"), json_object_get(option, "choices")))
 		gen_fail(&at, "%s has other choices there", name);
 	json_object_set(seen, name, option);

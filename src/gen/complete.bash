@@ -11,7 +11,7 @@ _procpen_complete_value()
 	file) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
 	user) mapfile -t COMPREPLY < <(compgen -u -- "$2") ;;
 	method) mapfile -t COMPREPLY < <(compgen -W "$_procpen_methods" -- "$2") ;;
-	"choice "*) mapfile -t COMPREPLY < <(compgen -W "${1#choice }" -- "$2") ;;
+	"choice "* | "engine "*) mapfile -t COMPREPLY < <(compgen -W "${1#* }" -- "$2") ;;
 	command) mapfile -t COMPREPLY < <(compgen -W "$_procpen_commands options" -- "$2") ;;
 	host)
 		while read -r name title; do
@@ -32,6 +32,7 @@ _procpen_complete_value()
 	case $1 in
 	dir | file) compopt -o filenames 2>/dev/null ;;
 	variable | setting) [[ $2 == *=* ]] || compopt -o nospace 2>/dev/null ;;
+	"engine "*) compopt -o nospace 2>/dev/null ;;
 	esac
 }
 

@@ -108,14 +108,17 @@ static const json_t *gen_complete_operand(const json_t *command)
 	return json_array_get(json_object_get(command, "operands"), 0);
 }
 
-/* "show validate schema": what may stand for @operand; nothing unless it is a choice. */
-static void gen_complete_choices(const json_t *operand, struct buf *out)
+/* "show validate schema": what may stand for @row, or "ssh: podman:": what may begin it. Nothing
+ * unless it is a choice or an engine. @colon: as the shell wants it. */
+static void gen_complete_choices(const json_t *row, const char *colon, struct buf *out)
 {
+	bool engine = !strcmp(gen_member(row, "kind"), "engine");
 	json_t *choice;
 	size_t i;
 
-	json_array_foreach(json_object_get(operand, "choices"), i, choice)
-		buf_addf(out, "%s%s", i ? " " : "", json_string_value(choice));
+	json_array_foreach(json_object_get(row, "choices"), i, choice)
+		buf_addf(out, "%s%s%s", i ? " " : "", json_string_value(choice),
+			 engine ? colon : "");
 }
 
 struct gen_complete_list {
@@ -171,9 +174,9 @@ static void gen_complete_starters(const struct gen *g, const char *before, struc
 static void gen_complete_bash_kind(const char *name, const json_t *row, struct buf *out)
 {
 	buf_addf(out, "\t%s) echo %s", name, gen_member(row, "kind"));
-	if (!strcmp(gen_member(row, "kind"), "choice")) {
+	if (json_object_get(row, "choices")) {
 		buf_addc(out, ' ');
-		gen_complete_choices(row, out);
+		gen_complete_choices(row, ":", out);
 	}
 	buf_adds(out, " ;;\n");
 }
@@ -204,7 +207,7 @@ static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 static void gen_complete_bash_choice(const struct gen *g, json_t *option, void *out)
 {
 	(void)g;
-	if (!strcmp(gen_member(option, "kind"), "choice"))
+	if (json_object_get(option, "choices"))
 		gen_complete_bash_kind(gen_member(option, "name"), option, out);
 }
 
@@ -220,7 +223,8 @@ static void gen_complete_bash_kinds(const struct gen *g, struct buf *out)
 
 		buf_init(&names, TEXT_MAX);
 		gen_complete_options(g, *kind, " | ", &names);
-		if (names.len && strcmp(*kind, "flag") && strcmp(*kind, "choice"))
+		if (names.len && strcmp(*kind, "flag") && strcmp(*kind, "choice") &&
+		    strcmp(*kind, "engine"))
 			buf_addf(out, "\t%s) echo %s ;;\n", names.data + strlen(" | "), *kind);
 		buf_release(&names);
 	}
@@ -300,8 +304,11 @@ static void gen_complete_zsh_value(struct buf *out, const json_t *row)
 
 	if (!strcmp(kind, "choice")) {
 		buf_adds(out, ":(");
-		gen_complete_choices(row, out);
+		gen_complete_choices(row, ":", out);
 		buf_addc(out, ')');
+	} else if (!strcmp(kind, "engine")) {
+		buf_adds(out, ": compadd -S \"\" -- ");
+		gen_complete_choices(row, "\\:", out); /* a mere colon ends the action */
 	} else {
 		buf_addf(out, ":%s", gen_complete_zsh_action(kind));
 	}
@@ -423,9 +430,9 @@ static void gen_complete_fish_value(struct buf *out, const json_t *row)
 {
 	const char *kind = gen_member(row, "kind");
 
-	if (!strcmp(kind, "choice")) {
+	if (json_object_get(row, "choices")) {
 		buf_adds(out, " -xa '");
-		gen_complete_choices(row, out);
+		gen_complete_choices(row, ":", out);
 		buf_addc(out, '\'');
 	} else {
 		buf_addf(out, " %s", gen_complete_fish_action(kind));

@@ -144,7 +144,7 @@ def offers(shell, line, base=None, folder=COMPLETIONS):
             shutil.rmtree(own)
     equal((done.returncode, done.stderr), (0, ""), "%s %r: status, stderr" % (shell, line))
     words = [text.split("\t")[0] for text in done.stdout.splitlines() if text]
-    return sorted({re.split("[=:]", word.rstrip("=/"))[-1] for word in words})
+    return sorted({re.split("[=:]", word.rstrip("=/:"))[-1] for word in words})
 
 
 def installed(shell):
@@ -207,6 +207,8 @@ def check_values(shell):
                 ("run --set packs=g", ["confirm", "deny", "notify"]),
                 ("run --set packs=git:", ["confirm", "deny", "notify"]),
                 ("run --set=packs=git:d", ["deny"]),
+                ("setup codex --over s", ["srun", "ssh"]), ("setup codex --over=d", ["docker"]),
+                ("setup codex --over ssh:h", []),
                 ("setup claude-", ["claude-code", "claude-desktop"]),
                 ("config ", ["schema", "show", "validate"]), ("config va", ["validate"]),
                 ("audit ", ["show", "tail", "verify"]), ("audit show --decision b", ["blocked"]),

@@ -184,7 +184,9 @@ def test_refused_targets():
                                   ("ssh:a b", "/w", "one name"), ("ssh:h", "w", "absolute"),
                                   ("podman:i", "/a:b", "colon"), ("x $(y)", "/w", "--over"),
                                   ("ssh:", "/w", "--over ssh: takes one name"), ("docker:", "/w", "one name"),
-                                  ("", "/w", "--over: there is no word"),
+                                  ("", "/w", "--over needs a value"),
+                                  ("shh:build1", "/w", 'no engine "shh"; the nearest is "ssh"'),
+                                  ("dockr:image", "/w", 'nearest is "docker"'), ("vm:a", "/w", 'no engine "vm". There'),
                                   ("ssh:build1", None, "--workspace DIR"),
                                   ("srun:", None, "--over needs the workspace")):
         out = subprocess.run([server_path(), "setup", "codex", "--over", over] +

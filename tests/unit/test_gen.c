@@ -230,7 +230,7 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		{ "cli.json", "\"--lines\", \"kind\": \"flag\"", "\"--cpu\", \"kind\": \"flag\"",
 		  "cli.json: --cpu is a number here and a flag there" },
 		{ "cli.json", "\"kind\": \"choice\", \"value\"", "\"kind\": \"text\", \"value\"",
-		  "cli.json: audit.--decision: a choice, and only it, has \"choices\"" },
+		  "cli.json: audit.--decision: a choice or an engine, and nothing else, has \"choices\"" },
 		{ "cli.json", "\"asked\"", "\"as*ked\"", "the name as*ked needs quotes" },
 		{ "cli.json", "\"asked\"", "\"\"", "choices: element 1 is an empty text" },
 		{ "config.json", "\"strict\"]", "\"\"]", "choices: element 2 is an empty text" },
