@@ -189,7 +189,7 @@ static json_t *cli_config_schema_of(const struct config_row *row)
 	case CONFIG_INTEGER:
 		return json_pack("{s:[s,s], s:I, s:I, s:I}", "type", "integer", "string", "minimum",
 				 (json_int_t)row->min, "maximum", (json_int_t)row->max, "default",
-				 (json_int_t)strtoll(text, NULL, 10));
+				 (json_int_t)strtoll(text, NULL, 0));
 	case CONFIG_BOOLEAN:
 		return json_pack("{s:s, s:b}", "type", "boolean", "default",
 				 !strcmp(text, "true"));

@@ -101,7 +101,8 @@ void help_settings(void)
 
 		printf("  %s=%s\n", row->name, strtab_get(row->default_text));
 		if (row->type == CONFIG_INTEGER)
-			printf("      %lld to %lld%s%s\n", (long long)row->min,
+			printf(row->octal ? "      %#llo to %#llo%s%s\n"
+					  : "      %lld to %lld%s%s\n", (long long)row->min,
 			       (long long)row->max, unit ? " " : "", unit ? unit : "");
 		if (row->type == CONFIG_ENUM)
 			one = strtab_first(row->choices);

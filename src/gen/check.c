@@ -134,7 +134,8 @@ static void gen_check_config_narrow(const struct gen_at *at, const json_t *row, 
 static void gen_check_config_row(const struct gen_at *at, json_t *row)
 {
 	static const char *const known[] = { "name", "type", "default", "min", "max",
-					     "choices", "unit", "narrow", "text", NULL };
+					     "choices", "unit", "narrow", "octal",
+					     "text", NULL };
 	const char *type = gen_str(at, row, "type");
 	const json_t *fallback = json_object_get(row, "default");
 
@@ -143,6 +144,9 @@ static void gen_check_config_row(const struct gen_at *at, json_t *row)
 	gen_str(at, row, "text");
 	gen_str_or(at, row, "unit", NULL);
 	gen_check_config_narrow(at, row, type);
+	if (json_object_get(row, "octal") &&
+	    (!json_is_true(json_object_get(row, "octal")) || strcmp(type, "integer")))
+		gen_fail(at, "\"octal\" is true, and of integers");
 	if (!strcmp(type, "integer")) {
 		json_int_t value = gen_int(at, row, "default");
 

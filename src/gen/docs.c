@@ -63,11 +63,17 @@ static void gen_docs_type_names(struct buf *out, const json_t *field)
 	}
 }
 
-/* 4194304 as "4 MiB", if it is a whole number of that unit. */
-static void gen_docs_size_text(struct buf *out, json_int_t value, const char *unit)
+/* A value of @row: 4194304 as "4 MiB", if it is a whole number of that unit; 18 as "022". */
+static void gen_docs_number(struct buf *out, const json_t *row, const json_t *number)
 {
 	static const char *const units[] = { "GiB", "MiB", "KiB" };
+	const char *unit = gen_docs_member(row, "unit");
+	json_int_t value = json_integer_value(number);
 
+	if (json_object_get(row, "octal")) {
+		buf_addf(out, "%#llo", (long long)value);
+		return;
+	}
 	for (int i = 0; unit && !strcmp(unit, "bytes") && i < 3; i++) {
 		json_int_t one = (json_int_t)1 << (30 - 10 * i);
 
@@ -212,9 +218,9 @@ void gen_docs_option_bounds(struct buf *out, const json_t *row)
 		buf_addf(out, "%s%s", i ? ", " : "", json_string_value(choice));
 	if (!json_object_get(row, "min"))
 		return;
-	gen_docs_size_text(out, json_integer_value(json_object_get(row, "min")), unit);
+	gen_docs_number(out, row, json_object_get(row, "min"));
 	buf_adds(out, " … ");
-	gen_docs_size_text(out, json_integer_value(json_object_get(row, "max")), unit);
+	gen_docs_number(out, row, json_object_get(row, "max"));
 	if (unit && strcmp(unit, "bytes") != 0)
 		buf_addf(out, " %s", unit);
 }
@@ -225,7 +231,7 @@ void gen_docs_option_default(struct buf *out, const json_t *row)
 	const char *text = json_string_value(value);
 
 	if (json_is_integer(value))
-		gen_docs_size_text(out, json_integer_value(value), gen_docs_member(row, "unit"));
+		gen_docs_number(out, row, value);
 	else if (text)
 		buf_adds(out, *text ? text : "none");
 	else

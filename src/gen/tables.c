@@ -87,7 +87,8 @@ static void gen_tables_default_text(const json_t *row, struct buf *out)
 	const json_t *value = json_object_get(row, "default");
 	char number[32];
 
-	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
+	snprintf(number, sizeof(number), json_object_get(row, "octal") ? "%#llo" : "%lld",
+		 (long long)json_integer_value(value));
 	gen_strtab_text(out, json_is_integer(value)   ? number
 			     : json_is_boolean(value) ? (json_is_true(value) ? "true" : "false")
 						      : json_string_value(value));
@@ -105,6 +106,8 @@ static void gen_tables_config_row(const json_t *row, struct buf *out)
 		buf_addf(out, "\t\t.min = %lld,\n\t\t.max = %lld,\n",
 			 (long long)json_integer_value(json_object_get(row, "min")),
 			 (long long)json_integer_value(json_object_get(row, "max")));
+	if (json_object_get(row, "octal"))
+		buf_adds(out, "\t\t.octal = true,\n");
 	if (gen_tables_member(row, "narrow")) {
 		gen_upper(gen_tables_member(row, "narrow"), type);
 		buf_addf(out, "\t\t.narrow = CONFIG_NARROW_%s,\n", type);

@@ -43,13 +43,13 @@ static enum quantity config_unit(const struct config_row *row)
 	return QUANTITY_COUNT;
 }
 
-/* Octal, as in umask(1): the only option that is. */
+/* More than one digit begins with 0: whoever writes 77 may mean either. */
 static int config_octal_parse(const char *text, int64_t *value)
 {
-	char *end;
-
-	*value = strtol(text, &end, 8);
-	return *end ? -1 : 0;
+	if (!*text || text[strspn(text, "01234567")] || (*text != '0' && text[1]))
+		return -1;
+	*value = strtol(text, NULL, 8);
+	return 0;
 }
 
 /* In the unit of the option, of which it must be a whole number. */
@@ -58,12 +58,20 @@ static int config_number_parse(const struct config_row *row, const char *text, i
 	enum quantity unit = config_unit(row);
 	int64_t scale = quantity_scale(unit);
 
-	if (row == &config_rows[CONFIG_PROCESS_UMASK] && text[0] == '0')
+	if (row->octal)
 		return config_octal_parse(text, value);
 	if (quantity_parse(text, unit, value) || *value % scale)
 		return -1;
 	*value /= scale;
 	return 0;
+}
+
+static int config_fail_octal(const struct config_row *row, const char *text, struct err *e)
+{
+	err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is not an octal number from %#llo to "
+		"%#llo that begins with 0", row->name, text, (long long)row->min,
+		(long long)row->max);
+	return err_hint(e, "Write 022 or 077.");
 }
 
 static int config_set_integer(const struct config_row *row, const char *text,
@@ -73,6 +81,8 @@ static int config_set_integer(const struct config_row *row, const char *text,
 	int64_t n;
 
 	if (config_number_parse(row, text, &n) != 0 || n < row->min || n > row->max) {
+		if (row->octal)
+			return config_fail_octal(row, text, e);
 		err_set(e, ERR_INVALID_PARAMS,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
 			text, (long long)row->min, (long long)row->max, unit ? " " : "",
@@ -433,7 +443,8 @@ char *config_text(const struct config *c, enum config_key key)
 	case CONFIG_ENUM:
 		return mem_strdup(config_choice(c, key));
 	case CONFIG_INTEGER:
-		if (asprintf(&text, "%lld", (long long)v->number) >= 0)
+		if (asprintf(&text, config_rows[key].octal ? "%#llo" : "%lld",
+			     (long long)v->number) >= 0)
 			return text;
 	}
 	mem_bug(__FILE__, __LINE__, "unknown option type");

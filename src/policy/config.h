@@ -42,6 +42,7 @@ struct config_row {
 	char name[40]; /* "limits.running_processes" */
 	enum config_type type;
 	int64_t min, max;            /* of integers, ports; of names: how many, 0: any number */
+	bool octal;                  /* an integer that people write in octal, with a leading 0 */
 	struct strtab_text default_text; /* as --set takes it */
 	struct strtab_list choices;  /* of enums */
 	enum config_narrow narrow;

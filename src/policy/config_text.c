@@ -108,7 +108,9 @@ char *config_text_value(const struct config_row *row, const json_t *value, struc
 	char *text = NULL;
 
 	if (json_is_integer(value) && row->type == CONFIG_INTEGER) {
-		if (asprintf(&text, "%lld", (long long)json_integer_value(value)) < 0)
+		/* "%#llo" of what is too large, or negative, is refused as well. */
+		if (asprintf(&text, row->octal ? "%#llo" : "%lld",
+			     (long long)json_integer_value(value)) < 0)
 			abort();
 	} else if (json_is_boolean(value) &&
 		   (row->type == CONFIG_BOOLEAN || row->type == CONFIG_PORTS)) {

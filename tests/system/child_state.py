@@ -93,9 +93,6 @@ def test_umask():
     server = Server("--set", "process.umask=027")
     equal(state(server)["umask"], 0o027, "umask of the operator")
     server.stop()
-    server = Server("--set", "process.umask=18")
-    equal(state(server)["umask"], 18, "decimal umask")
-    server.stop()
 
 
 @suite.test()

@@ -233,7 +233,7 @@ def test_show():
         equal(lines["limits.memory_bytes=67108864"], p.user_file + ":3", "of a file")
         equal(lines["env.allow=A,B*"], p.user_file + ":3", "of a file")
         equal(lines["log.head_bytes=65536"], "PROCPEN_SET_LOG__HEAD_BYTES", "of the environment")
-        equal(lines["process.umask=63"], "--set", "of the command line")
+        equal(lines["process.umask=077"], "--set", "of the command line")
         equal(lines["sandbox.network=true"], "default", "of the table")
         plain = p.call("config", "show")[1].splitlines()
         equal(len(plain), len(lines), "keys")

@@ -135,15 +135,18 @@ static void test_config_umask_takes_octal(void **state)
 
 	assert_accepted(c, "process.umask=077");
 	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 077);
-	assert_accepted(c, "process.umask=18");
-	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 022);
+	assert_accepted(c, "process.umask=7");
+	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 7);
 	assert_accepted(c, "process.umask=0");
 	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 0);
 	assert_accepted(c, "process.umask=0777");
 	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 0777);
-	assert_refused(c, "process.umask=01000", "511");
-	assert_refused(c, "process.umask=089", "511");
-	assert_refused(c, "process.umask=512", "511");
+	assert_refused(c, "process.umask=01000", "from 0 to 0777");
+	assert_refused(c, "process.umask=089", "from 0 to 0777");
+	assert_refused(c, "process.umask=77", "begins with 0");
+	assert_refused(c, "process.umask=8", "begins with 0");
+	assert_refused(c, "process.umask=-1", "begins with 0");
+	assert_refused(c, "process.umask=", "begins with 0");
 }
 
 static void test_config_boolean(void **state)

@@ -83,13 +83,15 @@ static void test_config_load_types(void **state)
 	expect_option(CONFIG_SANDBOX_NETWORK, "false", "c.json:3");
 	expect_option(CONFIG_SANDBOX_PROFILE, "strict", "c.json:4");
 	expect_option(CONFIG_ENV_ALLOW, "A,B*", "c.json:4");
-	expect_option(CONFIG_PROCESS_UMASK, "63", "c.json:5");
+	expect_option(CONFIG_PROCESS_UMASK, "077", "c.json:5");
 	expect_option(CONFIG_PROCESS_SHELL, "/bin/sh", "c.json:5");
 	expect_option(CONFIG_ENV_PROTECT, "", "c.json:5");
 	expect_option(CONFIG_LOG_HEAD_BYTES, "262144", "default");
 	expect_loaded("{}");
 	expect_loaded("\xef\xbb\xbf{\"limits\\u002erequests\": 9}");
 	expect_option(CONFIG_LIMITS_REQUESTS, "9", "c.json:1");
+	expect_loaded("{\"process.umask\": 18}"); /* a number of JSON has no octal */
+	expect_option(CONFIG_PROCESS_UMASK, "022", "c.json:1");
 }
 
 static void test_config_load_mistakes_have_their_place(void **state)
