@@ -42,14 +42,29 @@ struct audit_view {
 
 /* ---- the command line ---- */
 
+/* How long ago @text means; days too, which no option that takes a time has. 0 or -1. */
+static int cli_audit_read_ago(const char *text, int64_t *ago_ms)
+{
+	AUTO_FREE char *copy = mem_strdup(text);
+	char *unit = copy + strcspn(copy, "d");
+	bool days = *unit && !unit[1];
+
+	if (days)
+		*unit = 'h';
+	if (quantity_parse(copy, QUANTITY_SECONDS, ago_ms) ||
+	    __builtin_mul_overflow(*ago_ms, days ? 24 : 1, ago_ms))
+		return -1;
+	*ago_ms /= quantity_scale(QUANTITY_SECONDS) / 1000;
+	return 0;
+}
+
 /* Write @text, a time or how long ago, to @out. 0 or -1. */
 static int cli_audit_read_time(const char *text, char out[CLOCK_TEXT_SIZE])
 {
-	int64_t ago_ms;
+	int64_t ago_ms, now_ms = clock_wall_ms();
 
-	if (!quantity_parse(text, QUANTITY_SECONDS, &ago_ms) && !strchr(text, '-')) {
-		ago_ms = ago_ms * 1000 / quantity_scale(QUANTITY_SECONDS);
-		clock_wall_text(clock_wall_ms() - ago_ms, out);
+	if (!cli_audit_read_ago(text, &ago_ms)) {
+		clock_wall_text(ago_ms < now_ms ? now_ms - ago_ms : 0, out);
 		return 0;
 	}
 	if (!clock_is_time(text))
@@ -64,7 +79,7 @@ static int cli_audit_take_time(struct audit_view *v, const struct cli_option *op
 	if (!cli_audit_read_time(text, out))
 		return CMDLINE_GO_ON;
 	return say_mistake(v->command, "%s %s is no time. Write 2026-11-21, 2026-11-21T08:00, or "
-				       "30m for half an hour ago.", option->name, text);
+				       "how long ago: 30m, 2h, 7d.", option->name, text);
 }
 
 static int cli_audit_take_option(void *view, const struct cli_option *option,

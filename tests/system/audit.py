@@ -752,6 +752,10 @@ def test_show():
     for args, want in ((["--decision", "blocked"], [3]), (["--process", done["process_id"]], [2]),
                        (["--rule", "files.*"], [3]), (["--rule", "files"], []),
                        (["--since", "1h"], [0, 1, 2, 3, 4]), (["--since", "2999-01-01"], []),
+                       (["--since", "1d"], [0, 1, 2, 3, 4]), (["--since", "0.5d"], [0, 1, 2, 3, 4]),
+                       (["--until", "1d"], []), (["--since", "9999999999999d"], None),
+                       (["--since", "99999999d"], [0, 1, 2, 3, 4]), (["--since", "2md"], None),
+                       (["--since", lines[0][:10], "--until", lines[4][:10]], [0, 1, 2, 3, 4]),
                        (["--until", "2999-01"], None), (["--until", "2999-01-01"], [0, 1, 2, 3, 4]),
                        (["--until", "2001-01-01"], []), (["--until", lines[0][:10]], [0, 1, 2, 3, 4])):
         status, out, err = audit(place, "show", *args)
@@ -845,7 +849,7 @@ def test_audit_mistakes():
         for option in ("--since", "--until"):
             status, out, err = audit(place, "show", option, when)
             equal((status, out), (2, ""), "%s %s: status, stdout" % (option, when))
-            check(when + " is no time. Write 2026-11-21" in err, err)
+            check(when + " is no time. Write 2026-11-21" in err and "ago: 30m, 2h, 7d" in err, err)
     for word, said in (("block", "did you mean blocked?"), ("deneid", "did you mean denied?"),
                        ("foo", "allowed, asked, blocked, denied, failed")):
         status, out, err = audit(place, "show", "--decision=" + word)
