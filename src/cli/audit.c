@@ -190,6 +190,16 @@ static void cli_audit_add_word(struct buf *out, const json_t *record, const char
 		buf_addf(out, " %s", text);
 }
 
+/* Who asked, if it is known: the name of the object @who. */
+static void cli_audit_add_who(struct buf *out, const json_t *record, const char *who,
+			      const char *before)
+{
+	const char *name = json_get_str(json_object_get(record, who), "name", NULL);
+
+	if (name)
+		buf_addf(out, ", %s %s", before, name);
+}
+
 /* With what a run ended: "exit status 2", "timeout SIGKILL". The outcomes of `procpen run` and of a
  * server are not written alike. */
 static void cli_audit_add_end(struct buf *out, const json_t *record)
@@ -201,7 +211,8 @@ static void cli_audit_add_end(struct buf *out, const json_t *record)
 	cli_audit_add_word(out, record, "signal");
 }
 
-/* "2026-11-21T08:00:00.123Z end process.run p1-72cc exit status 0 4 ms: make" */
+/* "2026-11-21T08:00:00.123Z end process.run p1-72cc exit status 0 4 ms: make"
+ * "2026-11-21T08:00:00.123Z attempt process.run allowed uid 1000, from bash: make" */
 static void cli_audit_print_text(const json_t *record)
 {
 	static const char *const words[] = { "capability", "process_id", "decision", "rule" };
@@ -220,8 +231,8 @@ static void cli_audit_print_text(const json_t *record)
 	cli_audit_add_number(&out, record, "duration_ms", "", " ms");
 	cli_audit_add_number(&out, record, "count", "", "");
 	cli_audit_add_number(&out, record, "uid", "uid ", "");
-	cli_audit_add_word(&out, json_object_get(record, "client"), "name");
-	cli_audit_add_word(&out, json_object_get(record, "peer"), "name");
+	cli_audit_add_who(&out, record, "client", "for");
+	cli_audit_add_who(&out, record, "peer", "from");
 	if (json_object_get(record, "command"))
 		buf_addf(&out, ": %s", json_get_str(record, "command", ""));
 	say_text(stdout, out.data);

@@ -746,6 +746,8 @@ def test_show():
     status, out, err = audit(place, "show")
     lines = out.splitlines()
     equal((status, err, len(lines)), (0, "", 5), "status, stderr, lines")
+    with open("/proc/self/comm", encoding="utf-8") as f:
+        check(lines[0].endswith(" uid %d, from %s" % (os.geteuid(), f.read().rstrip("\n"))), lines[0])
     check(out.isascii() and "\x1b" not in out, "hidden characters: %r" % out)
     for word in ("\\u202e", "\\u200b", "\\u001b"):
         check(word in lines[1] or word.replace("u00", "x") in lines[1], "%s in %r" % (word, lines[1]))
