@@ -72,7 +72,7 @@ static void verdict_set_place(struct judging *j, const char *rule, const char *s
 static void verdict_set_reason(struct judging *j, const struct buf *text, const char *rule)
 {
 	snprintf(j->v->reason, sizeof(j->v->reason), "%s (rule %s).%s", text->data, rule,
-		 j->v->unparsable ? "" : " No client can override it.");
+		 j->v->unparsable ? "" : " No rule or tier overrides it.");
 }
 
 static void verdict_fill_literal(struct judging *j, const struct literal *l, bool in_stdin)

@@ -99,7 +99,7 @@ STEPS = (
          r"1 record deleted, \d+ bytes of output freed\Z"),
     step("ask before", "is_blocked", {"command": "mkfs.ext4 /dev/does-not-exist"}, r"blocked: "),
     step("blocked command", "process_run", {"command": "mkfs.ext4 /dev/does-not-exist"},
-         r"CommandBlocked: ", r"erases its target", r"No client can override it", is_error=True),
+         r"CommandBlocked: ", r"erases its target", r"No rule or tier overrides it", is_error=True),
     step("bad parameter", "process_run", {"command": "true", "timeuot": 5},
          r"InvalidParams: ", r'did you mean "timeout"\?', is_error=True),
     step("a human is asked", "process_run", {"command": "npm publish"},

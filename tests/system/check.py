@@ -35,6 +35,7 @@ def test_exit_status():
         status, out, err = run(*args)
         equal((status, err), (wanted, ""), "%s: status, stderr" % (args,))
         check(out.startswith("blocked by " if wanted else "allowed\n"), "%s: %r" % (args, out))
+        check("client" not in out, "%s speaks to a client: %r" % (args, out))
 
 
 @suite.test()

@@ -891,6 +891,8 @@ def test_words_for_people():
             for word in ("parameter", "param", "call ", "as args", "InvalidParams", "agent.session", "_limit",
                          "working_directory"):
                 check(word not in err, "%s: %s in %r" % (words, word, err))
+        err = place.run("--shell", "--", "rm -rf /")[2]
+        check("files.remove_tree" in err and "client" not in err, err)
 
 
 @suite.test()
