@@ -292,6 +292,14 @@ static int cli_doctor_open(struct context *ctx, struct context_options *options,
 	return context_open(ctx, options, e);
 }
 
+/* What is not there in @scratch is missing nowhere. */
+static void cli_doctor_drop_gaps_in(const char *scratch, json_t *gaps)
+{
+	for (size_t i = json_array_size(gaps); i--;)
+		if (strstr(json_string_value(json_array_get(gaps, i)), scratch))
+			json_array_remove(gaps, i);
+}
+
 static json_t *cli_doctor_examine(struct context *ctx, struct context_options *options)
 {
 	struct err e = ERR_INIT, problem = ERR_INIT;
@@ -306,6 +314,8 @@ static json_t *cli_doctor_examine(struct context *ctx, struct context_options *o
 		cli_doctor_report_failure(&r, &e);
 	else
 		cli_doctor_look_at(ctx, &r);
+	if (*scratch)
+		cli_doctor_drop_gaps_in(scratch, r.gaps);
 	if (problem.type && !r.broken &&
 	    asprintf(&text, "%s. %s", problem.message, problem.hint) < 0)
 		abort();

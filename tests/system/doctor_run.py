@@ -224,6 +224,7 @@ def test_doctor_anywhere():
             check_shape(found)
             equal((done.returncode, found["workspace"] == cwd),
                   (0 if found["ok"] else 1, cwd == place.workspace), "status, workspace in " + cwd)
+            check(not any("procpen-doctor." in gap for gap in found["gaps"]), "of what was made for it: %s" % found["gaps"])
             problem = found["workspace_problem"]
             check(not problem if cwd == place.workspace else cwd in problem and
                   "--workspace" in problem, "%s: %s" % (cwd, problem))
