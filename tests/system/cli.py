@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 
@@ -149,6 +150,16 @@ def test_bad_settings():
             status, out, err = run(words[0], "--set", setting, *words[1:])
             equal((status, out), (2, ""), "%s %s: %s" % (words[0], setting, err))
             check(wanted.lower() in err.lower(), "%s: no %r in %r" % (setting, wanted, err))
+
+
+@suite.test()
+def test_help_names_every_layer():
+    """That sandbox.require takes, as its mistakes list them."""
+    listed = run("serve", "--set", "sandbox.require=nonsense")[2].partition(" Use ")[2]
+    text = run("help", "options")[1].partition("  sandbox.require=")[2].partition("\n  sandbox.")[0]
+    layers = re.findall(r"[a-z]+(?:_[a-z]+)*", re.sub(r"\(.*?\)", "", listed).replace(" or ", " "))
+    check("seccomp" in layers, listed)
+    equal([layer for layer in layers if layer not in text], [], "layers that the help leaves out")
 
 
 @suite.test()
