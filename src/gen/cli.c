@@ -438,10 +438,13 @@ void gen_cli_c(const struct gen *g, struct buf *out)
 
 static void gen_cli_docs_option(const struct gen *g, json_t *option, void *ctx)
 {
-	const char *value = gen_member(option, "value");
+	const char *value = gen_member(option, "value"), *short_name = gen_member(option, "short");
 	AUTO_FREE char *text = gen_cli_option_text(g, option);
 
-	buf_addf(ctx, "| `%s%s%s` | %s |\n", gen_member(option, "name"), value ? " " : "",
+	buf_adds(ctx, "| ");
+	if (short_name)
+		buf_addf(ctx, "`%s`, ", short_name);
+	buf_addf(ctx, "`%s%s%s` | %s |\n", gen_member(option, "name"), value ? " " : "",
 		 value ? value : "", text);
 }
 

@@ -153,6 +153,17 @@ def test_bad_settings():
 
 
 @suite.test()
+def test_reference_has_short_options():
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    cli = json.loads((ROOT / "schema" / "cli.json").read_text(encoding="utf-8"))
+    options = [o for c in cli["commands"] for o in c["options"] if isinstance(o, dict)]
+    short = [o for o in options + cli["shared"]["help"] if "short" in o]
+    check(len(short) > 3, str(short))
+    for option in short:
+        check("| `%s`, `%s" % (option["short"], option["name"]) in reference, option["name"])
+
+
+@suite.test()
 def test_help_names_every_layer():
     """That sandbox.require takes, as its mistakes list them."""
     listed = run("serve", "--set", "sandbox.require=nonsense")[2].partition(" Use ")[2]
