@@ -143,6 +143,8 @@ static void gen_check_config_row(const struct gen_at *at, json_t *row)
 	gen_check_word(at, gen_str(at, row, "name"));
 	gen_str(at, row, "text");
 	gen_str_or(at, row, "unit", NULL);
+	if (json_object_get(row, "max") && strcmp(type, "integer"))
+		gen_str(at, row, "unit"); /* the reference says of what */
 	gen_check_config_narrow(at, row, type);
 	if (json_object_get(row, "octal") &&
 	    (!json_is_true(json_object_get(row, "octal")) || strcmp(type, "integer")))
@@ -160,6 +162,8 @@ static void gen_check_config_row(const struct gen_at *at, json_t *row)
 	} else if (!strcmp(type, "names")) {
 		if (!json_is_string(fallback))
 			gen_fail(at, "default must be a string");
+		if (json_object_get(row, "max") && gen_int(at, row, "max") != 1)
+			gen_fail(at, "names are one, or any number");
 	} else {
 		gen_fail(at, "type \"%s\" is not supported", type);
 	}

@@ -66,7 +66,7 @@ static void gen_docs_type_names(struct buf *out, const json_t *field)
 /* A value of @row: 4194304 as "4 MiB", if it is a whole number of that unit; 18 as "022". */
 static void gen_docs_number(struct buf *out, const json_t *row, const json_t *number)
 {
-	static const char *const units[] = { "GiB", "MiB", "KiB" };
+	static const char *const units[] = { "EiB", "PiB", "TiB", "GiB", "MiB", "KiB" };
 	const char *unit = gen_docs_member(row, "unit");
 	json_int_t value = json_integer_value(number);
 
@@ -74,8 +74,8 @@ static void gen_docs_number(struct buf *out, const json_t *row, const json_t *nu
 		buf_addf(out, "%#llo", (long long)value);
 		return;
 	}
-	for (int i = 0; unit && !strcmp(unit, "bytes") && i < 3; i++) {
-		json_int_t one = (json_int_t)1 << (30 - 10 * i);
+	for (int i = 0; unit && !strcmp(unit, "bytes") && i < 6; i++) {
+		json_int_t one = (json_int_t)1 << (60 - 10 * i);
 
 		if (value >= one && value % one == 0) {
 			buf_addf(out, "%lld %s", (long long)(value / one), units[i]);
@@ -218,6 +218,12 @@ void gen_docs_option_bounds(struct buf *out, const json_t *row)
 		buf_addf(out, "%s%s", i ? ", " : "", json_string_value(choice));
 	if (!json_object_get(row, "min"))
 		return;
+	if (strcmp(gen_docs_member(row, "type"), "integer")) {
+		bool names = !strcmp(gen_docs_member(row, "type"), "names");
+
+		buf_addf(out, "%s %s", names ? "one" : "true, false, or", unit);
+		return;
+	}
 	gen_docs_number(out, row, json_object_get(row, "min"));
 	buf_adds(out, " … ");
 	gen_docs_number(out, row, json_object_get(row, "max"));

@@ -164,6 +164,15 @@ def test_reference_has_short_options():
 
 
 @suite.test()
+def test_reference_has_values_as_people_write_them():
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    for key, values in (("limits.memory_bytes", "0 … 1 EiB"), ("process.shell", "one path"),
+                        ("process.umask", "0 … 0777"), ("sandbox.network", "true, false, or TCP ports")):
+        row = next(line for line in reference.splitlines() if line.startswith("| `%s`" % key))
+        equal(row.split(" | ")[3], values, key)
+
+
+@suite.test()
 def test_help_names_every_layer():
     """That sandbox.require takes, as its mistakes list them."""
     listed = run("serve", "--set", "sandbox.require=nonsense")[2].partition(" Use ")[2]
