@@ -374,12 +374,16 @@ static bool grep_work(void *queue, int64_t until_us)
 
 void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc *p)
 {
+	const uint64_t totals[] = { p->out.total, p->err.total };
 	struct grep_queue *q = &c->greps;
 
 	g->queue = q;
 	g->c = c;
 	g->r = r;
 	g->seq = p->seq;
+	for (size_t i = 0; i < COUNT_OF(totals); i++) /* beyond the end counts as the end */
+		if (g->range.offset[i] > totals[i])
+			g->range.offset[i] = totals[i];
 	*(q->last ? &q->last->next : &q->first) = g;
 	q->last = g;
 	q->job.work = grep_work;
