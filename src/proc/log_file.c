@@ -185,6 +185,16 @@ static bool log_file_write(struct log_file *f, const char *bytes, size_t len, si
 	return n > 0;
 }
 
+/* The command has begun, so the writer may drop what the file held: the first byte says so. */
+static bool log_file_begin(struct log_file *f)
+{
+	size_t written;
+
+	if (f->truncates && log_file_write(f, "", 1, &written))
+		f->truncates = false;
+	return !f->truncates;
+}
+
 /* A line instead of the bytes up to @to, which are not kept any more. A pipe takes so few bytes at
  * once or not at all (pipe(7), PIPE_BUF). */
 static bool log_file_write_gap(struct log_file *f, int stream, uint64_t to)
@@ -297,7 +307,7 @@ static void log_file_serve(struct log_file *f)
 	if (f->stopped || !f->streams.arrivals)
 		return;
 	log_file_expect_end(f);
-	if (!log_file_write_parts(f)) {
+	if (!log_file_begin(f) || !log_file_write_parts(f)) {
 		if (!f->stopped)
 			log_file_wait(f);
 		return;
@@ -357,6 +367,7 @@ static struct log_file *log_file_alloc(struct ev_loop *loop, const struct log_fi
 
 	f->loop = loop;
 	f->name = mem_strdup(spec->name);
+	f->truncates = spec->truncate;
 	f->on_open = spec->on_open;
 	f->ctx = spec->ctx;
 	f->until[0] = f->until[1] = UINT64_MAX;
@@ -440,7 +451,7 @@ void log_file_feed(struct log_file *f)
 		log_file_serve(f);
 }
 
-bool log_file_finish(struct log_file *f)
+bool log_file_finish(struct log_file *f, bool ran)
 {
 	if (f->phase == LOG_FILE_OPEN) {
 		f->phase = LOG_FILE_FINISHING;
@@ -448,6 +459,8 @@ bool log_file_finish(struct log_file *f)
 			f->until[stream] = f->streams.output[stream]->total;
 		f->finish_by_ms = clock_mono_ms() + FINISH_MS;
 		log_file_expect_end(f);
+		if (f->truncates && !ran)
+			log_file_close_pipe(f);
 		log_file_serve(f);
 	}
 	return f->phase == LOG_FILE_OVER;

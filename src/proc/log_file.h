@@ -3,8 +3,10 @@
  *
  * A writer in a sandbox like the run's (os/shim/log_writer.h) opens and writes the file, never the
  * server. It has a shim of its own, so neither the run's limits nor a kill of the run concern it.
- * It opens the file before the run starts, and ends when it has written what the run's streams held
- * as the run settled. It is killed when it takes nothing for a second then, or is not done in five.
+ * It opens the file before the run starts, and truncates it only once the command has begun: one
+ * that cannot be executed, and a server that dies before that, leave the file as it is. It ends
+ * when it has written what the run's streams held as the run settled. It is killed when it takes
+ * nothing for a second then, or is not done in five.
  *
  * The bytes come from the store, in the order of arrival, and go into the writer's pipe as it takes
  * them: a slow disk delays neither the run nor the loop. What the store evicts first is missing in
@@ -30,7 +32,7 @@ struct log_file_spec {
 	int dir_fd;           /* O_PATH: a directory, and its canonical path */
 	const char *dir;
 	const char *path;     /* of the file, beneath it */
-	bool truncate;
+	bool truncate;        /* as soon as the command has begun */
 	uint64_t max_bytes;   /* the size at which the file stops growing */
 	const struct confine_request *confine; /* the run's */
 	/* Called once, from the loop: the file is open, or log_file_failed(). May free it. */
@@ -68,6 +70,7 @@ struct log_file {
 	uint64_t until[2];  /* ... and ends */
 	int64_t finish_by_ms; /* the end of LOG_FILE_FINISHING */
 	bool announced;     /* on_open was called */
+	bool truncates;     /* the writer is still to drop what the file held */
 	bool loud;          /* the pipe was full */
 	bool stopped;       /* the pipe is closed */
 	/* Once it is over: */
@@ -92,10 +95,11 @@ bool log_file_failed(struct log_file *f, struct err *e);
 void log_file_start(struct log_file *f, const struct log_file_streams *streams,
 		    void (*on_over)(void *ctx), void *ctx);
 
-/* More bytes are in the store. */
+/* The command has begun, or more bytes are in the store. */
 void log_file_feed(struct log_file *f);
 
-/* The run is over: write the rest, then end the writer. True: it is over. */
-bool log_file_finish(struct log_file *f);
+/* The run is over: write the rest, then end the writer. @ran: its command has exited; else a file
+ * that is not truncated yet stays as it is. True: it is over. */
+bool log_file_finish(struct log_file *f, bool ran);
 
 #endif

@@ -109,7 +109,7 @@ static void proc_settle(struct proc *p)
 	proc_stop_time_limits(p);
 	loop_timer_stop(proc_env(p)->loop, &p->live->drain);
 	proc_note_end(p);
-	if (p->rare->log_file && !log_file_finish(p->rare->log_file))
+	if (p->rare->log_file && !log_file_finish(p->rare->log_file, p->exited))
 		return; /* proc_on_log_file_over() settles */
 	proc_decide_state(p);
 	p->rare->stdin_unread = feed_unread(&p->live->feed);
@@ -205,6 +205,8 @@ static void proc_on_started(struct proc *p, pid_t pid)
 	p->live->reported = pid;
 	if (p->phase == PROC_STARTING)
 		p->phase = PROC_RUNNING;
+	if (p->rare->log_file)
+		log_file_feed(p->rare->log_file);
 	proc_notify(p, PROC_EVENT_STARTED);
 }
 

@@ -332,7 +332,7 @@ struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec 
 	struct log_file_spec numbered = *spec;
 	struct log_file *f;
 
-	if (proctab_check_room(t, e)) /* nothing must be truncated for a run that cannot start */
+	if (proctab_check_room(t, e)) /* no file must be made for a run that cannot start */
 		return NULL;
 	numbered.seq = LOGS_FROM + t->last_log++;
 	f = log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);

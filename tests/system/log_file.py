@@ -2,6 +2,7 @@
 """The log file of a run: what is in it, what cannot be one, and who writes it."""
 import os
 import re
+import shutil
 import signal
 
 import client
@@ -146,6 +147,66 @@ def test_refused_starts():
     refused(server, "kept", "LimitReached", log_mode="truncate", follow=True)
     equal(content(server, "kept"), b"kept", "as many follows as may be")
     server.stop()
+
+
+@suite.test()
+def test_truncates_as_it_begins():
+    """Truncated is the file of a command that runs, with output or without; never that of one that
+    cannot be executed."""
+    server = Server()
+    with open(os.path.join(server.workspace, "bad"), "w", encoding="utf-8") as f:
+        f.write("#!/nonexistent\n")
+    os.chmod(os.path.join(server.workspace, "bad"), 0o755)
+    def held(name, **params):
+        """The file @name holds something; then the run."""
+        with open(os.path.join(server.workspace, name), "w", encoding="utf-8") as f:
+            f.write("kept\n")
+        return server.run(log_file=name, log_mode="truncate", **params)
+
+    for params in ({"command": "./bad", "args": []}, {"command": "true", "args": ["x" * 131072]},
+                   {"command": "./bad", "args": [], "background": True},
+                   {"command": "./bad", "args": [], "tty": True}):
+        try:
+            check(False, str(held("kept", **params)))
+        except RpcError as e:
+            equal(e.type, "SpawnFailed", str(e))
+        gone(server)
+        equal(content(server, "kept"), b"kept\n", str(params)[:60])
+    equal((held("none", command="true")["log_file_bytes"], content(server, "none")), (0, b""), "silent")
+    equal((held("some", command="echo 1")["log_file_bytes"], content(server, "some")), (2, b"1\n"), "1")
+    equal((held("fail", command="exit 3")["exit_code"], content(server, "fail")), (3, b""), "failed")
+    held("lives", command="sleep 100", background=True)
+    eventually(lambda: content(server, "lives") == b"", client.WAIT, "not while it lives")
+    held("yields", command="sleep 100", yield_ms=1)
+    eventually(lambda: content(server, "yields") == b"", client.WAIT, "not in the foreground")
+    server.stop()
+
+
+@suite.test()
+def test_untouched_before_it_begins():
+    """A run that is cancelled while its program loads, and a server that dies then, leave the file."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    for end in ("cancel", "kill"):
+        server = Server(start=False)
+        slow = os.path.join(server.workspace, "slow")
+        shutil.copy(shutil.which("true"), slow)
+        server.wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", slow, "-e", "trace=execve",
+                          "-e", "inject=execve:error=EIO:delay_enter=2000000"]
+        server.start()
+        with open(os.path.join(server.workspace, "kept"), "w", encoding="utf-8") as f:
+            f.write("kept\n")
+        id = server.request("process.run", {"command": slow, "args": [], "log_file": "kept",
+                                            "log_mode": "truncate"})
+        eventually(lambda: server.call("process.list")["processes"], client.WAIT, "no start")
+        if end == "cancel":
+            server.notify("$/cancelRequest", {"id": id})
+            server.answer(id)
+        else:
+            with open("/proc/%d/task/%d/children" % (server.pid, server.pid), encoding="utf-8") as f:
+                os.kill(int(f.read()), signal.SIGKILL)  # strace's one child
+            server.process.wait()
+        equal(content(server, "kept"), b"kept\n", end)
 
 
 @suite.test()

@@ -49,7 +49,7 @@ static long log_writer_check(long dir, const char *name, struct statx *st)
 }
 
 /* Open the last component. Looks first: to open a device or a FIFO may have effects. */
-static long log_writer_open_file(long dir, const char *name, int truncate)
+static long log_writer_open_file(long dir, const char *name)
 {
 	struct statx st;
 	long result = log_writer_check(dir, name, &st), fd;
@@ -61,12 +61,10 @@ static long log_writer_open_file(long dir, const char *name, int truncate)
 	if (fd < 0)
 		return fd;
 	result = log_writer_check(fd, "", &st); /* it may be another one by now */
-	if (!result && truncate)
-		result = sys2(__NR_ftruncate, fd, 0);
 	return result < 0 ? result : fd;
 }
 
-static long log_writer_open(const char *path, int truncate)
+static long log_writer_open(const char *path)
 {
 	char name[NAME_BYTES], next[NAME_BYTES];
 	long dir = AT_FDCWD, len = log_writer_next(&path, name), more = len;
@@ -89,7 +87,7 @@ static long log_writer_open(const char *path, int truncate)
 	}
 	if (len <= 0 || more < 0)
 		return len < 0 ? len : more < 0 ? more : -EISDIR;
-	return path[-1] == '/' ? -EISDIR : log_writer_open_file(dir, name, truncate);
+	return path[-1] == '/' ? -EISDIR : log_writer_open_file(dir, name);
 }
 
 /* ---- the writer ---- */
@@ -122,6 +120,19 @@ static uint64_t log_writer_room(uint64_t log_bytes)
 	return log_bytes - st.stx_size;
 }
 
+/* Drop what the file held, once a byte says that the command has begun. 1: go on. Else there is
+ * nothing to write: 0: the command never began; or a negative errno. */
+static long log_writer_truncate(void)
+{
+	uint8_t begun;
+	long result = sys3(__NR_read, 0, &begun, 1);
+
+	if (result <= 0)
+		return result;
+	result = sys2(__NR_ftruncate, LOG_FD, 0);
+	return result ? result : 1;
+}
+
 /* Copy stdin to the file. Returns the errno that stopped it; 0: the end of file. */
 static int log_writer_copy(struct shim_plan *plan, uint64_t *written)
 {
@@ -150,13 +161,15 @@ static int log_writer_run(void *ctx)
 	struct shim_plan *plan = ctx;
 	struct shim_report report = { .event = SHIM_LOGGED };
 	uint64_t written = 0;
-	long result;
+	long result = 1;
 
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* No process of the run, which has our uid, may get at the shim's socket through us. */
 	sys5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-log", 0, 0, 0);
-	report.error = log_writer_copy(plan, &written);
+	if (plan->flags & SHIM_LOG_TRUNCATE)
+		result = log_writer_truncate();
+	report.error = result > 0 ? log_writer_copy(plan, &written) : (int)-result;
 	result = sys1(__NR_close, LOG_FD); /* close(2): NFS and quotas may only fail here */
 	if (!report.error && result < 0 && result != -EINTR)
 		report.error = (int)-result;
@@ -168,7 +181,7 @@ static int log_writer_run(void *ctx)
 long log_writer_start(struct shim_plan *plan, const char *path)
 {
 	static char stack[STACK_BYTES] SHIM_LARGE __attribute__((aligned(16)));
-	long fd = log_writer_open(path, (plan->flags & SHIM_LOG_TRUNCATE) != 0), pid;
+	long fd = log_writer_open(path), pid;
 
 	if (fd < 0)
 		return fd;

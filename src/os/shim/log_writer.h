@@ -16,11 +16,12 @@
 #include "os/shim/proto.h"
 
 /*
- * Open the file @path of @plan, truncate it if the plan says so, and clone the writer, a child of
- * the caller's parent. The writer reads its stdin to the end of file, stops when the file has
- * log_bytes or a write fails, and ends with SHIM_LOGGED. Returns 0, or a negative errno: ELOOP
- * (a link on the path), EMLINK (several links), EOPNOTSUPP (no regular file), EXDEV ("..") and
- * those of open(2).
+ * Open the file @path of @plan, and clone the writer, a child of the caller's parent. The writer
+ * reads its stdin to the end of file, stops when the file has log_bytes or a write fails, and ends
+ * with SHIM_LOGGED. If the plan says so, the first byte is none of the file: at it the writer
+ * truncates the file, which an end of file before it leaves as it is. Returns 0, or a negative
+ * errno: ELOOP (a link on the path), EMLINK (several links), EOPNOTSUPP (no regular file), EXDEV
+ * ("..") and those of open(2).
  */
 long log_writer_start(struct shim_plan *plan, const char *path);
 

@@ -63,7 +63,8 @@ enum shim_flag {
 				 * and 2 */
 	SHIM_LOG = 262144, /* no exec: the command's process becomes the writer of a log file, see
 			    * shim/log_writer.h. The plan's path is that file */
-	SHIM_LOG_TRUNCATE = 524288, /* with SHIM_LOG: drop what the file held */
+	SHIM_LOG_TRUNCATE = 524288, /* with SHIM_LOG: drop what the file held at the first
+					 * byte, see os/shim/log_writer.h */
 	SHIM_IPC_NS = 65536, /* in a new IPC namespace; with SHIM_MOUNTS: its queues are on
 			      * /dev/mqueue */
 	SHIM_OWN_PTS = 1048576, /* with SHIM_MOUNTS: pseudo-terminals of its own are on /dev/pts */
