@@ -222,7 +222,9 @@ static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, 
 	struct err e = ERR_INIT;
 
 	if (events & PROC_EVENT_FAILED) {
-		err_set(&e, ERR_PROCESS_ALREADY_EXITED, "%s was never started", p->id);
+		err_set(&e, ERR_PROCESS_ALREADY_EXITED, "%s never began: %s", p->id,
+			p->rare->failure->message);
+		err_hint(&e, "Nothing of it ran, so there is nothing to end.");
 		req_fail(r, &e);
 		return false;
 	}

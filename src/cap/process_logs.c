@@ -12,6 +12,7 @@
 #include "cap/cap.h"
 #include "cap/logs_combined.h"
 #include "cap/logs_members.h"
+#include "cap/run_result.h"
 #include "proc/output_text.h"
 
 struct logs_task {
@@ -264,8 +265,11 @@ static bool process_logs_has_news(const struct logs_task *t, const struct proc *
 static bool process_logs_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	(void)c;
-	if (!(events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) &&
-	    !process_logs_has_news(r->task, p))
+	if (events & PROC_EVENT_FAILED) {
+		run_result_fail(r, p);
+		return false;
+	}
+	if (!(events & PROC_EVENT_SETTLED) && !process_logs_has_news(r->task, p))
 		return true;
 	process_logs_answer(r, p);
 	return false;

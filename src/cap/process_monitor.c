@@ -7,6 +7,7 @@
 #include "cap/denied_calls.h"
 #include "cap/run_log.h"
 #include "cap/run_members.h"
+#include "cap/run_result.h"
 #include "cap/run_warnings.h"
 #include "cap/until.h"
 #include "proc/input_wait.h"
@@ -94,7 +95,7 @@ static bool process_monitor_on_event(struct cap *c, struct req *r, struct proc *
 {
 	if (!(events & PROC_EVENT_FAILED))
 		return process_monitor_decide(c, r, p);
-	process_monitor_answer(c, r, p, UNTIL_UNMET); /* its record goes with this event */
+	run_result_fail(r, p);
 	return false;
 }
 

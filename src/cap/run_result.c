@@ -120,3 +120,14 @@ bool run_result_is_failure(const struct proc *p, struct err *e)
 	run_limits_error(p, e);
 	return true;
 }
+
+void run_result_fail(struct req *r, const struct proc *p)
+{
+	struct err e = *p->rare->failure;
+
+	json_incref(e.details);
+	if (p->replaced)
+		err_set(&e, ERR_PROCESS_NOT_FOUND, "%s never began, and its command was started "
+						   "once more, under another id", p->id);
+	req_fail(r, &e);
+}

@@ -42,4 +42,7 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 /* Did a limit end the run? Then sets @e, the error of the call; the result goes with it. */
 bool run_result_is_failure(const struct proc *p, struct err *e);
 
+/* Fail @r, which waits for @p, because that never began (PROC_EVENT_FAILED). */
+void run_result_fail(struct req *r, const struct proc *p);
+
 #endif

@@ -396,7 +396,7 @@ static void proc_note_never_began(struct proc *p)
 	err_set(p->rare->failure, ERR_SPAWN_FAILED,
 		"the shim that was to start the command was killed from outside; nothing ran");
 	p->rare->failure->sys = EAGAIN; /* it passes */
-	err_hint(p->rare->failure, "Send the request again.");
+	err_hint(p->rare->failure, "Start the command again.");
 }
 
 /* The last step of a run, after it has settled. */

@@ -363,6 +363,8 @@ static void proctab_fail_find(struct proctab *t, const char *id, uint64_t seq, s
 
 	if (seq && seq <= t->last_seq) {
 		err_set(e, ERR_PROCESS_NOT_FOUND, "the record of %s is no longer kept", id);
+		err_hint(e, "Call process.list for the known process ids; a run whose command "
+			    "could not be executed leaves no record.");
 	} else if (*tag && !seq) {
 		err_set(e, ERR_PROCESS_NOT_FOUND, "%s is not a process of this server", id);
 		err_hint(e, "A process ends with the server that started it. process.list has what "

@@ -54,6 +54,12 @@ def as_user(*options):
     return server
 
 
+def failed(answer):
+    """Type and message of an answer that is an error."""
+    check("error" in answer, str(answer))
+    return answer["error"]["data"]["type"], answer["error"]["message"]
+
+
 def start(server, command, **params):
     return server.run(command, background=True, **params)["process_id"]
 
@@ -96,6 +102,49 @@ def ready_in_one_call(server):
     page = server.run("%s -c 'import urllib.request as u; "
                       "print(u.urlopen(\"http://127.0.0.1:%d\").status)'" % (PYTHON, port))
     equal(page["stdout_summary"], "200\n", "a request right after")
+
+
+@suite.test()
+def test_a_run_that_never_begins():
+    """Calls that wait for a run that cannot be executed are told why; later ones that there is none."""
+    server = Server()
+    path = os.path.join(server.workspace, "bad")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("#!/nonexistent\n")
+    os.chmod(path, 0o755)
+
+    def begin(*calls):
+        """Start it, with @calls on it behind that in one piece; the id of the run and the answers."""
+        number, tag = server.run("true")["process_id"][1:].split("-")
+        id = "p%d-%s" % (int(number) + 1, tag)
+        lines = [("process.run", {"command": "./bad", "args": []})]
+        lines += [(method, dict(params, wait_ms=WAIT_MS)) for method, params in calls]
+        server.send_bytes(b"".join(
+            json.dumps({"jsonrpc": "2.0", "id": "c%d" % i, "method": method,
+                        "params": params if not i else dict(params, process_id=id)}).encode() + b"\n"
+            for i, (method, params) in enumerate(lines)))
+        return id, [server.answer("c%d" % i) for i in range(len(lines))]
+
+    def waited(*calls):
+        """As begin(); the start must be on its way when the others come."""
+        for _ in range(100):
+            id, answers = begin(*calls)
+            if all(failed(a)[0] != "ProcessNotFound" for a in answers[1:]):
+                return id, answers
+        raise Skip("the calls came too early or too late, each time")
+
+    for call in (("process.monitor", {}), ("process.monitor", {"until": "output"}),
+                 ("process.logs", {}), ("process.logs", {"stream": "combined"})):
+        id, (run, other) = waited(call)
+        check("ENOENT" in run["error"]["message"], str(run))
+        equal(failed(other), failed(run), str(call))
+    id, (run, kill) = waited(("process.kill", {"signal": "WINCH"}))
+    equal(failed(kill)[0], "ProcessAlreadyExited", "kill")
+    check("never began" in failed(kill)[1] and "ENOENT" in failed(kill)[1], str(kill))
+    answer = server.answer(server.request("process.monitor", {"process_id": id}))
+    equal(failed(answer)[0], "ProcessNotFound", "later")
+    check("could not be executed" in answer["error"]["data"]["hint"], str(answer))
+    server.stop()
 
 
 @suite.test()
