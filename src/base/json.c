@@ -4,8 +4,9 @@
  * which jansson calls a syntax error), the text is parsed a second time without the
  * rule, because text that is also malformed further on must be reported as malformed.
  *
- * The raw walkers below rely on that: they only ever see valid JSON, so finding
- * the end of a value needs no more than strings and brackets.
+ * The raw walkers below rely on that: they see valid JSON, so finding the end of a value needs no
+ * more than strings and brackets. A text with too many values is not parsed and may be anything:
+ * there they find something or nothing, within its bounds.
  */
 #include "base/json.h"
 
@@ -156,13 +157,14 @@ static size_t json_text_defuse_string(char *text, size_t len, size_t at)
 }
 
 /*
- * Parse without our own rules: in a copy of the text an escaped NUL or a lone surrogate becomes a
- * space, and a number out of range 0.
+ * Is @text valid without our own rules? In a copy of it an escaped NUL or a lone surrogate becomes
+ * a space, and a number out of range 0.
  */
-static json_t *json_text_parse_lenient(const char *text, size_t len)
+static bool json_text_is_valid(const char *text, size_t len)
 {
 	AUTO_FREE char *copy = mem_strndup(text, len);
 	size_t at = 0, number;
+	json_t *value;
 
 	while (at < len) {
 		if (copy[at] == '"') {
@@ -176,7 +178,9 @@ static json_t *json_text_parse_lenient(const char *text, size_t len)
 		}
 		at += number ? number : 1;
 	}
-	return json_loadb(copy, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+	value = json_loadb(copy, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+	json_decref(value);
+	return value;
 }
 
 static void json_text_explain(const json_error_t *error, char why[WHY_SIZE])
@@ -200,7 +204,7 @@ static int json_text_check(const char *text, size_t len, int depth_max, enum jso
 		return -1;
 	}
 	if (values > JSON_VALUES_MAX) {
-		*fault = JSON_REFUSED;
+		*fault = JSON_TOO_MANY;
 		snprintf(why, WHY_SIZE, "more than %d values in one text", JSON_VALUES_MAX);
 		return -1;
 	}
@@ -222,7 +226,7 @@ void json_text_seed(void)
 }
 
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
-			char why[WHY_SIZE], json_t **lenient)
+			char why[WHY_SIZE])
 {
 	size_t bom = json_text_bom_len(text, len);
 	json_error_t error;
@@ -230,8 +234,6 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 
 	text += bom;
 	len -= bom;
-	if (lenient)
-		*lenient = NULL;
 	if (json_text_check(text, len, depth_max, fault, why))
 		return NULL;
 	value = json_long_parse(text, len, &error);
@@ -242,13 +244,8 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 	json_text_explain(&error, why);
 	if (!json_text_is_our_rule(&error))
 		return NULL;
-	value = json_text_parse_lenient(text, len);
-	if (value)
+	if (json_text_is_valid(text, len))
 		*fault = JSON_REFUSED;
-	if (lenient)
-		*lenient = value;
-	else
-		json_decref(value);
 	return NULL;
 }
 
@@ -285,18 +282,20 @@ static size_t json_text_skip_value(const char *text, size_t len, size_t at)
 	return at;
 }
 
-/* Does the string token @token (with its quotes) spell @name? */
+/* Does the string token @token (with its quotes) spell @name? It is of letters, so the only escape
+ * of a character is \\uhhhh. */
 static bool json_text_spells(const char *token, size_t len, const char *name)
 {
-	json_t *value;
-	bool same;
+	size_t at = 1;
 
-	if (!memchr(token, '\\', len))
-		return len == strlen(name) + 2 && !memcmp(token + 1, name, len - 2);
-	value = json_loadb(token, len, JSON_DECODE_ANY, NULL);
-	same = value && !strcmp(json_string_value(value), name);
-	json_decref(value);
-	return same;
+	for (; *name && at + 1 < len; name++) {
+		bool escaped = token[at] == '\\' && at + ESCAPE_LEN < len;
+
+		if ((escaped ? json_text_code_unit(token + at) : token[at]) != *name)
+			return false;
+		at += escaped ? ESCAPE_LEN : 1;
+	}
+	return !*name && at + 1 == len;
 }
 
 bool json_raw_next_member(const char *text, size_t len, size_t *pos, struct json_raw_member *m)
@@ -334,6 +333,23 @@ const char *json_raw_member(const char *text, size_t len, const char *name, size
 			return m.value;
 		}
 	return NULL;
+}
+
+const char *json_raw_sole_member(const char *text, size_t len, const char *name, size_t *token_len)
+{
+	const char *token = NULL;
+	struct json_raw_member m;
+	size_t pos = 0;
+
+	while (json_raw_next_member(text, len, &pos, &m)) {
+		if (!json_text_spells(m.name, m.name_len, name))
+			continue;
+		if (token && (m.value_len != *token_len || memcmp(m.value, token, m.value_len)))
+			return NULL;
+		token = m.value;
+		*token_len = m.value_len;
+	}
+	return token;
 }
 
 const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *element_len)

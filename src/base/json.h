@@ -23,19 +23,17 @@ enum json_fault {
 	JSON_OK,
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
 	JSON_REFUSED,   /* valid, but with a duplicate member, a NUL in a name, a number out of
-			 * range, a lone surrogate, or too many values */
+			 * range, or a lone surrogate */
+	JSON_TOO_MANY,  /* more than JSON_VALUES_MAX values; it may be malformed, too */
 };
 
 /*
  * Parse @len bytes of @text (a leading UTF-8 BOM is tolerated), nesting at most
  * @depth_max. Returns a new reference, or NULL with *fault and a short reason in
- * @why (at least 160 bytes). For JSON_REFUSED *@lenient, if not NULL, gets a new
- * reference to the text parsed without these rules (NULL in every other case),
- * good only for finding the id to answer: in it a number out of range is 0, a NUL or
- * a lone surrogate in a string is a space, and the last of duplicate members counts.
+ * @why (at least 160 bytes).
  */
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
-			char why[160], json_t **lenient);
+			char why[160]);
 
 /* A member as it stands in the text: the tokens of its name, with the quotes, and of its value. */
 struct json_raw_member {
@@ -43,16 +41,20 @@ struct json_raw_member {
 	size_t name_len, value_len;
 };
 
-/* Walk the members of the object that starts @text (valid JSON). Set *@pos to 0 at first. False at
- * the end. */
+/* Walk the members of the object that starts @text (of text that is no JSON: anything in it). Set
+ * *@pos to 0 at first. False at the end. */
 bool json_raw_next_member(const char *text, size_t len, size_t *pos, struct json_raw_member *m);
 
 /*
  * The raw token of member @name of the object that starts @text (valid JSON as
  * accepted by json_text_parse): returns its start and sets *@token_len, or NULL.
- * Member names written with escapes are compared unescaped.
+ * Member names written with escapes are compared unescaped; @name is of letters.
  */
 const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len);
+
+/* The same of a text that json_text_parse() refuses. NULL also where members of this name differ in
+ * their tokens. */
+const char *json_raw_sole_member(const char *text, size_t len, const char *name, size_t *token_len);
 
 /* Walk the elements of the array at the start of @text. Set *@pos to 0 at first. Returns the next
  * element's raw text and its length, or NULL at the end. */

@@ -73,8 +73,7 @@ static int cli_call_check_params(const struct call *c, const struct buf *text)
 
 	if (text->full)
 		return say_mistake(c->command, "the JSON is longer than %u bytes", PARAMS_MAX);
-	params = json_text_parse(text->data ? text->data : "", text->len, DEPTH_MAX, &fault, why,
-				 NULL);
+	params = json_text_parse(text->data ? text->data : "", text->len, DEPTH_MAX, &fault, why);
 	if (!params)
 		return say_mistake(c->command, "this is not JSON: %s", why);
 	if (!json_is_object(params))

@@ -306,39 +306,33 @@ static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t l
 		batch_add(batch, NULL, 0);
 }
 
-/*
- * The id of refused JSON, if it is unambiguous: the first member "id" and the last one
- * (which the lenient parse keeps) are equal.
- */
-static const char *rpc_lenient_id(const json_t *lenient, const char *text, size_t len,
-				  size_t *id_len)
+/* The id of a refused text, if it is unambiguous. */
+static const char *rpc_refused_id(const char *text, size_t len, size_t *id_len)
 {
-	const json_t *last = json_object_get(lenient, "id");
-	const char *raw = last ? json_raw_member(text, len, "id", id_len) : NULL;
-	json_t *first;
-	bool same;
+	const char *raw = json_raw_sole_member(text, len, "id", id_len);
+	json_t *id = raw ? json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
+	bool legal = id && rpc_is_legal_id(id, *id_len, RPC_ID_MAX);
 
-	if (!raw)
-		return NULL;
-	first = json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	same = first && json_equal(first, last) && rpc_is_legal_id(last, *id_len, RPC_ID_MAX);
-	json_decref(first);
-	return same ? raw : NULL;
+	json_decref(id);
+	return legal ? raw : NULL;
 }
 
 static void rpc_refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
-			    const json_t *lenient, const char *text, size_t len)
+			    const char *text, size_t len)
 {
 	struct err e = ERR_INIT;
 	const char *id = NULL;
 	size_t id_len = 0;
 
-	if (fault == JSON_REFUSED) {
-		err_set(&e, ERR_INVALID_REQUEST, "refused JSON: %s", why);
-		id = rpc_lenient_id(lenient, text, len, &id_len);
-	} else {
+	if (fault == JSON_MALFORMED) {
 		err_set(&e, ERR_PARSE_ERROR, "malformed JSON: %s", why);
+	} else {
+		err_set(&e, ERR_INVALID_REQUEST, "refused JSON: %s", why);
+		id = rpc_refused_id(text, len, &id_len);
 	}
+	if (fault == JSON_TOO_MANY)
+		err_hint(&e, "Send fewer values in one message: a long list can be lines of stdin, "
+			     "or a file, and a long batch several ones.");
 	if (id && req_find_id(rpc->reqs, id, id_len))
 		id = NULL;
 	if (id)
@@ -389,7 +383,7 @@ bool rpc_more(struct rpc *rpc)
 void rpc_line(struct rpc *rpc, const char *line, size_t len)
 {
 	enum json_fault fault;
-	json_t *lenient = NULL, *root;
+	json_t *root;
 	char why[160];
 
 	BUG_IF(rpc->array);
@@ -397,10 +391,9 @@ void rpc_line(struct rpc *rpc, const char *line, size_t len)
 		line += 3;
 		len -= 3;
 	}
-	root = json_text_parse(line, len, DEPTH_MAX, &fault, why, &lenient);
+	root = json_text_parse(line, len, DEPTH_MAX, &fault, why);
 	if (!root) {
-		rpc_refuse_text(rpc, fault, why, lenient, line, len);
-		json_decref(lenient);
+		rpc_refuse_text(rpc, fault, why, line, len);
 	} else if (json_is_array(root)) {
 		rpc_begin_batch(rpc, root, line, len);
 	} else {

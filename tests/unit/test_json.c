@@ -13,7 +13,7 @@ static enum json_fault fault_of(const char *text, size_t len)
 {
 	enum json_fault fault;
 	char why[160];
-	json_t *value = json_text_parse(text, len, DEPTH, &fault, why, NULL);
+	json_t *value = json_text_parse(text, len, DEPTH, &fault, why);
 
 	assert_int_equal(value != NULL, fault == JSON_OK);
 	if (!value)
@@ -82,37 +82,6 @@ static void test_json_malformed_wins_over_refused(void **state)
 	assert_fault("{\"a\":1,\"a\":9223372036854775808,\"b\\u0000\":]", JSON_MALFORMED);
 }
 
-static json_t *lenient_of(const char *text)
-{
-	enum json_fault fault;
-	char why[160];
-	json_t *lenient = (json_t *)-1;
-
-	assert_null(json_text_parse(text, strlen(text), DEPTH, &fault, why, &lenient));
-	return lenient;
-}
-
-static void test_json_lenient_parse_finds_the_id(void **state)
-{
-	static const char *const refused[] = {
-		"{\"id\":7,\"params\":{\"a\":1,\"a\":2}}",
-		"{\"id\":7,\"params\":{\"a\\u0000\":1}}",
-		"{\"id\":7,\"params\":[99999999999999999999]}",
-		"{\"id\":7,\"params\":[-1.5e+999,0,1e5]}",
-		"{\"id\":7,\"p\":{\"a\":1,\"a\":[99999999999999999999],\"b\\u0000\":\"\\\\u0000\"}}",
-	};
-	json_t *lenient;
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(refused); i++) {
-		lenient = lenient_of(refused[i]);
-		assert_non_null(lenient);
-		assert_true(json_number_value(json_object_get(lenient, "id")) > 6.5);
-		json_decref(lenient);
-	}
-	assert_null(lenient_of("{\"id\":7,"));
-}
-
 static void test_json_depth_is_counted_outside_strings(void **state)
 {
 	char text[1000];
@@ -132,7 +101,7 @@ static void test_json_depth_is_counted_outside_strings(void **state)
 	memcpy(text + 201, "\\\"{{{\"", 6);
 	assert_int_equal(fault_of(text, 207), JSON_OK);
 	assert_fault("[[]][[]]", JSON_MALFORMED);
-	value = json_text_parse("[[]]", 4, 1, &fault, why, NULL);
+	value = json_text_parse("[[]]", 4, 1, &fault, why);
 	assert_null(value);
 	assert_string_equal(why, "nested deeper than 1 levels");
 }
@@ -201,7 +170,7 @@ static void assert_parsed_as_by_jansson(const char *text, size_t len)
 	json_error_t error;
 	json_t *expected = json_loadb(
 		text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
-	json_t *value = json_text_parse(text, len, DEPTH, &fault, why, NULL);
+	json_t *value = json_text_parse(text, len, DEPTH, &fault, why);
 	AUTO_FREE char *a = NULL, *b = NULL;
 
 	assert_int_equal(value != NULL, expected != NULL);
@@ -292,6 +261,37 @@ static void test_json_raw_member_keeps_the_spelling(void **state)
 	assert_raw("[\"id\",1]", "id", NULL);
 	assert_raw("\"id\"", "id", NULL);
 	assert_raw("{\"idx\":1,\"i\":2}", "id", NULL);
+}
+
+static void assert_sole(const char *text, const char *expected)
+{
+	size_t len = 0;
+	const char *token = json_raw_sole_member(text, strlen(text), "id", &len);
+
+	assert_int_equal(!token, !expected);
+	assert_int_equal(len && token ? len : 0, expected ? strlen(expected) : 0);
+	if (token)
+		assert_memory_equal(token, expected, len);
+}
+
+static void test_json_raw_sole_member_is_unambiguous(void **state)
+{
+	(void)state;
+	assert_sole("{\"id\":7,\"a\":1,\"a\":2}", "7");
+	assert_sole("{\"a\\u0000\":1,\"id\":7,\"params\":{\"id\":8}}", "7");
+	assert_sole("{\"id\":7,\"params\":[-1.5e+999],\"\\u0069d\":7 }", "7");
+	assert_sole("{\"id\":7,\"a\":1,\"i\\u0064\":8}", NULL);
+	assert_sole("{\"id\":7,\"id\":7,\"id\":\"7\"}", NULL);
+	assert_sole("{\"params\":{\"id\":8}}", NULL);
+	assert_sole("[{\"id\":8}]", NULL);
+	/* What is no JSON, which nobody has parsed, is read within its bounds. */
+	assert_sole("{\"id\":7,,,\"a\"", "7");
+	assert_sole("{\"id", NULL);
+	assert_sole("{\"id\"", NULL);
+	assert_sole("{\"id\":", NULL);
+	assert_sole("{\"id\\u00\":1,\"id\\", NULL);
+	assert_sole("{\"\\", NULL);
+	assert_sole("{\"id\\u0000\":1}", NULL);
 }
 
 static void test_json_raw_elements(void **state)
@@ -404,11 +404,11 @@ int main(void)
 		cmocka_unit_test(test_json_malformed),
 		cmocka_unit_test(test_json_refused_is_not_malformed),
 		cmocka_unit_test(test_json_malformed_wins_over_refused),
-		cmocka_unit_test(test_json_lenient_parse_finds_the_id),
 		cmocka_unit_test(test_json_depth_is_counted_outside_strings),
 		cmocka_unit_test(test_json_long_strings_are_as_by_jansson),
 		cmocka_unit_test(test_json_long_strings_hold_what_short_ones_do),
 		cmocka_unit_test(test_json_raw_member_keeps_the_spelling),
+		cmocka_unit_test(test_json_raw_sole_member_is_unambiguous),
 		cmocka_unit_test(test_json_raw_elements),
 		cmocka_unit_test(test_json_getters),
 		cmocka_unit_test(test_json_agrees_with_the_public_suite),
