@@ -5,9 +5,10 @@
  * answer).
  *
  * A repeat (cap/run_key.h) joins the run of the first call: it waits for the same events, and only
- * the last request that waits can cancel the run. While the first call has started nothing, because
- * a human is asked or starts queue, repeats are pending: the start joins them, and an end without
- * one is their answer too, unless the client cancelled it. Then the next one takes its place.
+ * the last request that waits can cancel the run; none can where one was answered that the run goes
+ * on. While the first call has started nothing, because a human is asked or starts queue, repeats
+ * are pending: the start joins them, and an end without one is their answer too, unless the client
+ * cancelled it. Then the next one takes its place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -464,6 +465,10 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 	if (t->key && t->key->holders > 1) {
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; another one with "
 					   "the same idempotency_key waits for the run");
+		req_fail(r, &e);
+	} else if (p && p->announced) {
+		err_set(&e, ERR_CANCELLED, "the client cancelled this request; %s goes on, as an "
+			"answer for the same idempotency_key has said", p->id);
 		req_fail(r, &e);
 	} else if (p) {
 		proc_kill_tree(p, PROC_REASON_CANCELLED);
