@@ -170,10 +170,26 @@ static int process_run_check_shell_program(struct run_task *t, struct err *e)
 	return 0;
 }
 
+/* Hosts that fill in unset lists send no args as [], and then a command line is no program. */
+static int process_run_find_argv0(struct run_task *t, struct err *e)
+{
+	const char *name = t->command.argv[0];
+
+	if (!env_find_program(t->envp, t->cwd_fd, name, &t->path, e))
+		return 0;
+	if (e->type != ERR_COMMAND_NOT_FOUND || !t->command.args ||
+	    !strpbrk(name, " \t\n|&;<>()$`"))
+		return -1;
+	err_parameter(e, "args");
+	return err_hint(e, "With args, even an empty list, command is the name of one program: for "
+			   "a command line leave args out or set shell to true; else give each "
+			   "further word in args.");
+}
+
 static int process_run_find_program(struct run_task *t, struct err *e)
 {
 	if (!t->command.shell)
-		return env_find_program(t->envp, t->cwd_fd, t->command.argv[0], &t->path, e);
+		return process_run_find_argv0(t, e);
 	t->path = mem_strdup(t->command.argv[0]);
 	return process_run_check_shell_program(t, e);
 }

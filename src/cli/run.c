@@ -133,6 +133,9 @@ static const char *cli_run_hint(const struct err *e)
 							   : "`procpen doctor` shows all layers.";
 	case ERR_RESOURCE_LIMIT_EXCEEDED:
 		return "";
+	case ERR_COMMAND_NOT_FOUND:
+		return json_object_get(e->details, "parameter") ? "For a command line add --shell."
+								: e->hint;
 	case ERR_INVALID_PARAMS:
 		if (!strcmp(json_get_str(e->details, "parameter", ""), "environment"))
 			return "Use letters, digits and underscores, or leave out --shell.";

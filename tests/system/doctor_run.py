@@ -445,6 +445,7 @@ def test_reserved_status():
         cases = [
             (127, ["--", "no-such-program-here"], "no-such-program-here"),
             (127, ["--", "./no-such-file"], "no-such-file"),
+            (127, ["--", "ls -la"], "--shell"),
             (127, ["--shell", "--", "no-such-program-here"], "no-such-program-here"),
             (126, ["--", plain], "plain"),
             (126, ["--", "/"], "/"),
