@@ -27,8 +27,8 @@ static const struct {
 	{ "rtprio", RLIMIT_RTPRIO }, { "rttime", RLIMIT_RTTIME },
 };
 
-#define KINDS_HINT "limits takes nofile, cpu, as, nproc, fsize, memlock, stack, data, core, rss, " \
-	"locks, sigpending, msgqueue, nice, rtprio, rttime; each an integer or " \
+#define KINDS_HINT "Give limits by name: nofile, cpu, as, nproc, fsize, memlock, stack, data, " \
+	"core, rss, locks, sigpending, msgqueue, nice, rtprio, rttime; each an integer or " \
 	"{\"soft\": integer, \"hard\": integer}."
 
 /* ---- cpu_limit and memory_limit ---- */

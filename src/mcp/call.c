@@ -299,7 +299,7 @@ static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *messag
 		plain ? plain->name : nearest ? nearest->tool_name : "",
 		plain ? " is a method of plain JSON-RPC" : nearest ? "`?" : "");
 	if (plain && !strcmp(plain->name, "process.follow"))
-		err_hint(&e, "process_logs with wait_ms waits for output.");
+		err_hint(&e, "Call process_logs with wait_ms: it waits for output.");
 	else
 		mcp_call_hint_tools(&e);
 	rpc_refuse(m->reqs, message, &e);

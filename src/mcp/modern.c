@@ -96,7 +96,7 @@ static void mcp_modern_call_method(struct mcp *m, const struct rpc_message *mess
 		return;
 	err_set(e, ERR_METHOD_NOT_FOUND, "revision %s has no method %.100s here", SHAPE->name,
 		message->method);
-	err_hint(e, "server/discover lists what this server serves.");
+	err_hint(e, "Call server/discover for what this server serves.");
 	rpc_refuse(m->reqs, message, e);
 }
 

@@ -324,6 +324,7 @@ class Session:
               "data: %s" % sorted(data))
         check(isinstance(data.get("retryable"), bool), "%s: retryable is no boolean" % name)
         check(isinstance(data.get("hint"), str) and data["hint"], "%s: no hint" % name)
+        check(not data["hint"][0].islower(), "%s: the hint begins small: %s" % (name, data["hint"]))
         self._actions(data)
         self.schemas.seen_errors.add(name)
 
