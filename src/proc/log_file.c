@@ -61,6 +61,8 @@ static const char *log_file_hint(int sys)
 	case ENXIO:
 	case EISDIR:
 		return "Only a regular file can be a log_file: name one, or a new one.";
+	case ENAMETOOLONG:
+		return "A name in the path is longer than 255 bytes: choose a shorter one.";
 	case ENOENT:
 	case ENOTDIR:
 		return "The directory of the file must be there: create it first.";

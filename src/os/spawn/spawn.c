@@ -85,6 +85,7 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 	err_sys(e, type, sys, "%s was not started: %s failed", path, spawn_stage_name(stage));
 	if (hint && type != ERR_SANDBOX_UNAVAILABLE)
 		err_hint(e, "%s", hint);
+	e->lasting = sys == E2BIG; /* no permission makes room for it */
 	err_detail(e, "stage", json_string(spawn_stage_name(stage)));
 	err_detail(e, "errno", json_string(err_sys_name(sys)));
 	return -1;
