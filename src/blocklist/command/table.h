@@ -44,7 +44,7 @@ enum blocklist_wrapper_kind {
 	WRAPPER_SHELL,  /* a shell: -c TEXT, or a script on stdin */
 	WRAPPER_TEXT,   /* its operands, joined by spaces, are shell text */
 	WRAPPER_OPTION, /* only the value of an option is run: su -c TEXT */
-	WRAPPER_SCAN,   /* runs its last words; any that names a program may be the first */
+	WRAPPER_SCAN,   /* runs its last words, from the first that cannot be an option's value */
 	WRAPPER_CODE,   /* an interpreter of another language */
 };
 

@@ -7,11 +7,13 @@
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 
-/* They run nothing but programs, and are wrappers, too. */
+/* They run nothing but programs. */
 static const char npx_runners[] = " npx pnpx bunx ";
 
 /* Options before the program that take a value. */
-static const char npx_values[] = " -p --package -C --dir --prefix -F --filter --workspace --cwd ";
+static const char npx_values[] =
+	" -p --package -C --dir --prefix -F --filter --workspace --cwd --registry --userconfig "
+	"--cache --loglevel --script-shell --node-options --node-arg ";
 
 /* The first word from @i on that is no option and no value of one. */
 static size_t npx_operand(const struct command *cmd, size_t i)
@@ -50,23 +52,29 @@ static struct shell_word npx_name(const struct shell_word *word, struct shell_ar
 				       : *word;
 }
 
+/* npx with-env -- CMD: a package whose name is unknown may run what stands behind a --. */
+static void npx_add_behind(const struct shell_word *words, size_t count, struct action_list *out)
+{
+	for (size_t i = 1; i + 1 < count; i++)
+		if (word_is(&words[i], "--")) {
+			action_words(out, words + i + 1, count - i - 1, 0);
+			return;
+		}
+}
+
 void read_npx(const struct command *cmd, struct action_list *out)
 {
 	size_t i = npx_program(cmd), count = i < cmd->count ? cmd->count - i : 0;
-	const struct blocklist_name *name;
 	struct shell_word *words;
-	bool found;
 
 	if (!count)
 		return;
 	words = shell_alloc(out->arena, count * sizeof(*words));
 	memcpy(words, cmd->words + i, count * sizeof(*words));
 	words[0] = npx_name(&words[0], out->arena);
-	name = name_lookup(words[0].text.s, words[0].text.len);
-	/* The wrapper finds it, unless a version hides its name or only its options run. */
-	found = command_in(cmd, npx_runners) && words[0].text.len == cmd->words[i].text.len;
-	if (name && (!found || (name->flow & FLOW_KIND_HIDDEN)))
-		action_words(out, words, count, 0);
+	action_words(out, words, count, 0);
+	if (!name_of(&words[0]))
+		npx_add_behind(words, count, out);
 }
 
 /* Quoted, so that not the shell expands it: rimraf "$HOME/ *" without the space. */

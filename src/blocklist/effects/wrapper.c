@@ -504,92 +504,113 @@ static void wrapper_read_option(struct wrapping *w)
 
 /* ---- wrappers whose options are not known ---- */
 
-/* Runners whose command stands behind one of @words; @only: without it they run nothing. */
+/*
+ * Runners that run nothing but what stands behind one of @words, and @operands of their own: a
+ * profile, a directory, an image.
+ */
 static const struct wrapper_runner {
 	const char *names, *words;
-	bool only;
+	unsigned operands;
 } wrapper_runners[] = {
-	{ " uv poetry pipenv hatch rye conda mamba micromamba ", " run ", false },
-	{ " pdm pixi volta rustup ", " run ", true },
-	{ " nvm fnm lerna tox ", " exec ", true },
-	{ " rvm ", " do ", true },
-	{ " pueue ", " add ", true },
+	{ " uv poetry pipenv hatch rye conda mamba micromamba pdm pixi volta rustup ", " run ", 0 },
+	{ " op doppler infisical teller foreman toolbox dotenvx ", " run ", 0 },
+	{ " nvm fnm lerna tox bundle pyenv rbenv asdf ddev mirrord xdotool ", " exec ", 0 },
+	{ " direnv aws-vault chamber apptainer singularity ", " exec ", 1 },
+	{ " mise ", " exec x ", 1 },
+	{ " distrobox ", " enter ", 1 },
+	{ " perf ", " record stat trace mem c2c ", 0 },
+	{ " rvm ", " do ", 0 },
+	{ " pueue ", " add ", 0 },
+	{ " wait-for-it wait-for-it.sh wait-for wait-for.sh ", " -- ", 0 },
+	{ " telepresence ", " -- --run ", 0 },
 };
 
-/* The version in nvm exec 20 CMD, rustup run stable CMD. */
+static const struct wrapper_runner *wrapper_runner_of(const struct wrapping *w)
+{
+	for (size_t i = 0; i < COUNT_OF(wrapper_runners); i++)
+		if (command_in(w->cmd, wrapper_runners[i].names))
+			return &wrapper_runners[i];
+	return NULL;
+}
+
+/* Where one of @list stands, from @i on; w->count: nowhere. */
+static size_t wrapper_find(const struct wrapping *w, size_t i, const char *list)
+{
+	while (i < w->count && !word_in(&w->words[i], list))
+		i++;
+	return i;
+}
+
+/* The version in nvm exec 20 CMD, rustup run stable CMD; the subcommand in dotenv run CMD. */
 static bool wrapper_is_version(const struct shell_word *word)
 {
 	const char *s = word->text.s;
 
 	s += *s == 'v';
 	return (*s >= '0' && *s <= '9') || word_begins(word, "lts/") ||
-	       word_in(word, " stable beta nightly node system default ");
+	       word_in(word, " stable beta nightly node system default run record ");
 }
 
-/*
- * uv run pytest -k halt: behind run, the first word that cannot be the value of an option
- * is the program, known or not. *@from: where to look for it.
- */
-static size_t wrapper_scan_end(const struct wrapping *w, size_t *from)
+/* May word @i be the value of an option? Some options of bwrap take two. */
+static bool wrapper_may_be_value(const struct wrapping *w, size_t i)
 {
-	const struct wrapper_runner *r = wrapper_runners, *last = r + COUNT_OF(wrapper_runners);
-	const struct shell_word *words = w->words;
-	size_t i = 1;
+	size_t values = command_in(w->cmd, " bwrap ") ? 2 : 1;
 
-	*from = 1;
-	while (r < last && !command_in(w->cmd, r->names))
-		r++;
-	if (r == last)
-		return w->count;
-	while (i < w->count && !word_in(&words[i], r->words))
-		i++;
-	if (r->only)
-		*from = i + 1;
-	for (i++; i < w->count; i++)
-		if (words[i].text.s[0] != '-' &&
-		    (words[i - 1].text.s[0] != '-' || word_is(&words[i - 1], "--")) &&
-		    !(r->only && wrapper_is_version(&words[i])))
-			return i + 1;
-	return w->count;
-}
+	for (size_t k = 1; k <= values && k < i; k++) {
+		const struct shell_word *before = &w->words[i - k];
 
-/* direnv exec . CMD, mise exec -- CMD, aws-vault exec PROFILE -- CMD */
-static bool wrapper_is_exec(const struct wrapping *w, size_t i)
-{
-	const struct shell_word *words = &w->words[i];
-
-	return word_is(words, "exec") && i + 1 < w->count &&
-	       (word_is(words + 1, ".") || word_is(words + 1, "--") ||
-		(i + 2 < w->count && word_is(words + 2, "--")));
+		if (before->text.s[0] == '-')
+			return !word_is(before, "--") &&
+			       !memchr(before->text.s, '=', before->text.len);
+	}
+	return false;
 }
 
 /* pixi run halt, pdm run reboot: a single word is a task of the project, if it is not a program
  * that would run others. */
 static bool wrapper_is_task(const struct wrapping *w, size_t i, const struct blocklist_name *name)
 {
-	return i + 1 == w->count && command_in(w->cmd, " pdm pixi ") && name &&
+	return i + 1 == w->count && command_in(w->cmd, " pdm pixi rye ") && name &&
 	       !strchr(w->words[i].text.s, '/') && !name_wrapper(name) && !name_program(name);
 }
 
-/* Every word that names a program may be where the command begins. */
-static void wrapper_read_scan(struct wrapping *w)
+/*
+ * The words from @i on, behind @operands of the wrapper. The first one that cannot be the value
+ * of an option is the program, known or not: what follows are its arguments. One that can be
+ * both is the program if it names one, and passed over too.
+ */
+static void wrapper_scan(struct wrapping *w, size_t i, unsigned operands)
 {
-	size_t from, end = wrapper_scan_end(w, &from);
+	for (; i < w->count; i++) {
+		const struct shell_word *word = &w->words[i];
+		const struct blocklist_name *name = name_of(word);
+		bool known = name || name_in(word, " kill "), value = wrapper_may_be_value(w, i);
 
-	for (size_t i = from; i < end; i++) {
-		const struct blocklist_name *name = name_of(&w->words[i]);
-
-		if (wrapper_is_exec(w, i)) {
-			i++;
-		} else if (wrapper_is_task(w, i, name)) {
-			return;
-		} else if ((name && (name_wrapper(name) || name_program(name) ||
-				     *name_rules(name) != BLOCKLIST_NONE)) ||
-			   name_in(&w->words[i], " kill ")) {
-			wrapper_run_words(w, i);
+		if (word_is(word, "--")) {
+			wrapper_run_words(w, i + 1);
 			return;
 		}
+		if (word->text.s[0] == '-' || (!known && wrapper_is_version(word)))
+			continue;
+		if (wrapper_is_task(w, i, name))
+			return;
+		if (known || (!value && !operands))
+			wrapper_run_words(w, i);
+		if (!value && !operands)
+			return;
+		operands -= !value;
 	}
+}
+
+/* Operands of the wrapper end at a --, if there is one. */
+static void wrapper_read_scan(struct wrapping *w)
+{
+	const struct wrapper_runner *r = wrapper_runner_of(w);
+	unsigned operands = r ? r->operands : w->wrapper->skip;
+	size_t at = r ? wrapper_find(w, 1, r->words) + 1 : 1;
+	size_t dashes = operands ? wrapper_find(w, at, " -- ") : w->count;
+
+	wrapper_scan(w, dashes < w->count ? dashes : at, operands);
 }
 
 /* busybox PROGRAM ..., coreutils --coreutils-prog=PROGRAM ... */
