@@ -124,6 +124,8 @@ struct operand {
 };
 
 static const char target_directory[] = " -t --target-directory ";
+/* With one of them sed and awk have no script among their operands. */
+static const char script_options[] = " -e --expression -f --file --source ";
 
 /* A word TYPE:PATH,OPTION of socat: where the path begins; it is cut at the comma. */
 static size_t rules_socat_skip(const struct shell_word *w)
@@ -155,6 +157,8 @@ static bool rules_selected(const struct args *a, const char *which, size_t i, si
 		return i == 0 && count > 1;
 	if (strcmp(which, "rest") == 0)
 		return i > 0;
+	if (strcmp(which, "files") == 0)
+		return i > 0 || args_has(a, script_options);
 	if (strcmp(which, "last") == 0)
 		return i + 1 == count;
 	if (strcmp(which, "but_last") == 0)

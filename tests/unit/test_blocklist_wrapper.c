@@ -263,6 +263,9 @@ static void test_args_as_getopt_reads_them(void **state)
 	assert_true(has("7z d -sdel x", NULL, " -sdel "));
 	assert_false(has("x --force y", " --force-drivers ", " --drivers "));
 	assert_int_equal(args.operand_count, 1);
+	assert_true(has("sed -nie x y", " -e -i= ", " -i=e "));
+	assert_false(has("sed -i e x", " -e -i= ", " -i=e "));
+	assert_int_equal(args.operand_count, 2);
 	args_read(&args, words, split("sudo -u me ls -l"), " -u ", true);
 	assert_int_equal(args.first_operand, 3);
 }

@@ -133,21 +133,21 @@ static size_t args_read_short(struct args *a, const struct shell_word *word,
 	if (len > 2)
 		args_add_option(a, whole);
 	for (size_t i = 1; i < len; i++) {
-		char letter[] = { '-', s[i] };
+		char letter[] = { '-', s[i], '=' };
 
 		if (s[i] == '/') /* a path: the value of the letter before it */
 			break;
 		struct args_option one = { s + i, 1, false, NULL, 0 };
-		bool takes = list_has(values, letter, 2);
+		bool takes = list_has(values, letter, 2), rest = list_has(values, letter, 3);
 
-		if (takes && i + 1 < len) {
+		if ((takes || rest) && i + 1 < len) {
 			one.value = word;
 			one.skip = i + 1 + (s[i + 1] == '=');
 		} else if (takes) {
 			one.value = next;
 		}
 		args_add_option(a, one);
-		if (takes)
+		if (takes || rest)
 			return one.value == next && next;
 	}
 	return 0;

@@ -27,7 +27,7 @@ struct blocklist_target {
 /* What a program does to operands. */
 struct blocklist_effect {
 	struct strtab_text name;     /* "remove_tree" */
-	struct strtab_text operands; /* "all" "first" "last" "but_last" "rest", "of=",
+	struct strtab_text operands; /* "all" "first" "last" "but_last" "rest" "files", "of=",
 				      * "-t --target" */
 	struct strtab_text need;     /* one of these options; or none is needed */
 	struct strtab_text unless;   /* none of these options */
