@@ -266,6 +266,9 @@ static void test_args_as_getopt_reads_them(void **state)
 	assert_true(has("sed -nie x y", " -e -i= ", " -i=e "));
 	assert_false(has("sed -i e x", " -e -i= ", " -i=e "));
 	assert_int_equal(args.operand_count, 2);
+	assert_true(has("zypper -R / rm", " -R< ", " -R=/ "));
+	assert_false(has("zypper rm -R x", " -R< ", " -R=x "));
+	assert_int_equal(args.operand_count, 2);
 	args_read(&args, words, split("sudo -u me ls -l"), " -u ", true);
 	assert_int_equal(args.first_operand, 3);
 }

@@ -117,6 +117,15 @@ static size_t args_read_long(struct args *a, const struct shell_word *word,
 	return option.value == next && next;
 }
 
+/* Does the option @letter take a value, which may be the next word? Of zypper, -R does so before
+ * the subcommand and not behind it. */
+static bool args_letter_takes_value(const struct args *a, const char *values, char letter)
+{
+	const char text[] = { '-', letter, '<' };
+
+	return list_has(values, text, 2) || (!a->operand_count && list_has(values, text, 3));
+}
+
 /* A cluster, or a long name with a single dash. Returns the words that it takes besides @word. */
 static size_t args_read_short(struct args *a, const struct shell_word *word,
 			      const struct shell_word *next, const char *values)
@@ -133,12 +142,13 @@ static size_t args_read_short(struct args *a, const struct shell_word *word,
 	if (len > 2)
 		args_add_option(a, whole);
 	for (size_t i = 1; i < len; i++) {
-		char letter[] = { '-', s[i], '=' };
+		const char attached[] = { '-', s[i], '=' };
 
 		if (s[i] == '/') /* a path: the value of the letter before it */
 			break;
 		struct args_option one = { s + i, 1, false, NULL, 0 };
-		bool takes = list_has(values, letter, 2), rest = list_has(values, letter, 3);
+		bool takes = args_letter_takes_value(a, values, s[i]);
+		bool rest = list_has(values, attached, 3);
 
 		if ((takes || rest) && i + 1 < len) {
 			one.value = word;

@@ -33,8 +33,8 @@ struct args {
 
 /*
  * Read @words[1..count) into @a, which is zero or was used before. @values: options that
- * take a value, or NULL; -i= takes only what follows it in its word. @in_order: the first
- * operand ends the options, as for sudo.
+ * take a value, or NULL; -i= takes only what follows it in its word, -R< takes one only before
+ * the first operand. @in_order: the first operand ends the options, as for sudo.
  */
 void args_read(struct args *a, const struct shell_word *words, size_t count,
 	       const char *values, bool in_order);
