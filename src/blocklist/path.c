@@ -253,6 +253,17 @@ static bool path_names_device(const struct shell_word *word)
 	       list_has(programs, word->unknowns[0].name, strlen(word->unknowns[0].name));
 }
 
+/* "${DISK}1", "${DISK}p1": a partition of an unknown disk is as unknown. */
+static bool path_unknown_disk(const struct tokens *t)
+{
+	size_t len = t->len;
+
+	while (len && t->s[len - 1] >= '0' && t->s[len - 1] <= '9')
+		len--;
+	len -= len && len < t->len && t->s[len - 1] == 'p';
+	return len && path_wholly_unknown((struct path_part){ t->s, len });
+}
+
 uint64_t path_classify(const struct shell_word *word, size_t skip,
 		       const struct path_dir *dir, enum path_reach reach)
 {
@@ -267,7 +278,7 @@ uint64_t path_classify(const struct shell_word *word, size_t skip,
 	if (skip >= word->text.len || !path_tokenize(word, skip, true, &t))
 		return 0;
 	named = path_named_directory(word, skip);
-	if (!named && path_wholly_unknown((struct path_part){ t.s, t.len }))
+	if (!named && path_unknown_disk(&t))
 		return classes->unknown | (path_names_device(word) ? classes->guess : 0);
 	path_resolve(&p, &t, named, dir);
 	floating = p.kind == PATH_FLOATING || t.s[0] == MARK_MAYBE || path_is_missing(word, skip);

@@ -38,23 +38,35 @@ static bool args_may_begin(char entry, const char *text)
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
 }
 
-/* Files' names, as in ls | xargs systemctl stop, are as unknown here as any other text. */
-bool args_word_fits(const struct shell_word *word, size_t skip, const char *list)
+/* The bytes of @word from @skip on that are known before the first that is not. Files' names, as
+ * in ls | xargs systemctl stop, are as unknown here as any other text. */
+static size_t args_known(const struct shell_word *word, size_t skip)
 {
-	for (size_t i = skip; i < word->text.len; i++)
-		if (word_unknown_at(word, i))
-			return false;
+	size_t len = skip;
+
+	while (len < word->text.len && !word_unknown_at(word, len))
+		len++;
 	for (uint32_t u = 0; u < word->unknown_count; u++)
 		if (word->kind[word->unknowns[u].index] == SHELL_GLOB &&
-		    word->unknowns[u].index >= skip)
-			return false;
-	while (*list) {
+		    word->unknowns[u].index >= skip && word->unknowns[u].index < len)
+			len = word->unknowns[u].index;
+	return len - skip;
+}
+
+/* linux-image-$(uname -r) fits linux-image*, whatever the unknown part is. */
+bool args_word_fits(const struct shell_word *word, size_t skip, const char *list)
+{
+	const char *text = word->text.s + skip;
+	size_t known = args_known(word, skip);
+	bool whole = known == word->text.len - skip;
+
+	while ((whole || known) && *list) {
 		size_t len;
 
 		list += *list == ' ';
 		len = (size_t)(strchrnul(list, ' ') - list);
-		if (len && args_may_begin(*list, word->text.s + skip) &&
-		    args_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
+		if (len && args_may_begin(*list, text) && args_glob_fits(list, len, text, known) &&
+		    (whole || (len > 1 && list[len - 1] == '*' && list[len - 2] != '\\')))
 			return true;
 		list += len;
 	}
