@@ -50,7 +50,8 @@ static uint64_t rules_classify(struct rules *r, const struct shell_word *word, s
 static enum path_reach rules_reach_of(const char *effect)
 {
 	static const char trees[] =
-		" move mode_tree mode_home mode_call replace killers unmount mount mirror ";
+		" move mode_tree mode_home mode_call replace killers unmount mount mirror "
+		"mirror_host ";
 
 	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
 		return REACH_TREE_OR_EMPTY;
@@ -138,6 +139,15 @@ static size_t rules_socat_skip(const struct shell_word *w)
 	return (size_t)(colon + 1 - w->text.s);
 }
 
+/* HOST:/PATH, but not HOST::MODULE: where the path on the other machine begins. */
+static size_t rules_host_skip(const struct shell_word *w)
+{
+	size_t len = strcspn(w->text.s, ":/");
+
+	return len && strncmp(w->text.s + len, ":/", 2) == 0 &&
+	       w->text.s[len + 2] != '/' ? len + 1 : SIZE_MAX;
+}
+
 /* Does the selector @which select operand @i? *@skip: from this byte on. */
 static bool rules_selected(const struct args *a, const char *which, size_t i, size_t *skip)
 {
@@ -171,6 +181,10 @@ static bool rules_selected(const struct args *a, const char *which, size_t i, si
 		return i == 1;
 	if (strcmp(which, "convert_dest") == 0)
 		return i + 1 == count && args_word_fits(a->operands[0], 0, " convert dd ");
+	if (strcmp(which, "host_dest") == 0) {
+		*skip = i > 0 && i + 1 == count ? rules_host_skip(w) : SIZE_MAX;
+		return *skip != SIZE_MAX;
+	}
 	if (strcmp(which, "socat") == 0) {
 		*skip = rules_socat_skip(w);
 		return *skip != SIZE_MAX;

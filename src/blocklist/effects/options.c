@@ -120,6 +120,7 @@ static const struct hiding {
 	{ " guix ", "--", true, "" },
 	{ " fab fabric ", "--", true, "" },
 	{ " podman buildah ", "unshare", true, "" },
+	{ " podman buildah ", "ssh", true, "" },
 	{ " machinectl ", ".host", true, "" },
 	{ " machinectl ", "root@", true, "" },
 	{ " machinectl ", "root@.host", true, "" },
@@ -134,10 +135,17 @@ static const struct hiding {
 	{ " nix-shell ", "--command", true, "" },
 	{ " vagrant ", "-c", true, "" },
 	{ " vagrant ", "--command", true, "" },
+	{ " vagrant ", "--", true, "" },
+	{ " multipass ", "--", true, "" },
+	{ " minikube colima ", "ssh", true, "" },
+	{ " minikube colima ", "--", true, "" },
+	{ " doctl ", "--ssh-command", true, "" },
+	{ " doctl ", "--ssh-command=", false, "" },
 	{ " ansible ", "-a", true, "" },
 	{ " ansible ", "--args", true, "" },
 	{ " gcloud ", "--command=", false, "" },
 	{ " gcloud ", "--command", true, "" },
+	{ " gcloud ", "--", true, "" },
 	{ " nc ncat netcat ", "-c", true, "" },
 	{ " nc ncat netcat ", "--sh-exec", true, "" },
 	{ " socat ", "EXEC:", false, "" },
@@ -319,6 +327,17 @@ static void options_fill_groups(void)
 	}
 }
 
+/* tsh ssh HOST COMMAND, podman machine ssh VM COMMAND: the words from ssh on are one of ssh. */
+static void options_run_ssh(const struct command *cmd, struct action_list *out)
+{
+	size_t i = 1;
+
+	while (i < cmd->count && !word_is(&cmd->words[i], "ssh"))
+		i++;
+	if (i < cmd->count)
+		action_words(out, cmd->words + i, cmd->count - i, 0);
+}
+
 /* kubectl exec POD -- COMMAND */
 static void options_run_elsewhere(struct action_list *out)
 {
@@ -341,6 +360,8 @@ void read_options(const struct command *cmd, struct action_list *out)
 				options_search(cmd, &hidings[i], out);
 	if (strcmp(cmd->name->name, "git") == 0)
 		options_search_alias(cmd, out);
+	if (command_in(cmd, " tailscale tsh docker-machine podman "))
+		options_run_ssh(cmd, out);
 	if (command_in(cmd, " kubectl oc "))
 		options_run_elsewhere(out);
 }
