@@ -346,7 +346,8 @@ static bool rules_judge_rule(struct rules *r, const struct blocklist_rule *rule,
 	struct path_match_text match = { 0 };
 	uint64_t classes = 0;
 
-	if (rules_spend(r, WORK_RULE) || !rules_options_hold(r, rule) ||
+	if (rules_spend(r, WORK_RULE) || (rule->operandless && r->args.operand_count) ||
+	    !rules_options_hold(r, rule) ||
 	    !rules_words_hold(r, words, count, rule) ||
 	    !rules_targets_hold(r, rule, &classes, &match))
 		return false;

@@ -197,6 +197,7 @@ static void gen_blocklist_emit_rules(const struct gen *g, struct buf *out)
 			 gen_blocklist_target_bits(targets, gen_member(row, "targets")));
 		gen_blocklist_text(out, "operands", gen_member(row, "operands"));
 		gen_blocklist_flag(out, row, "guess");
+		gen_blocklist_flag(out, row, "operandless");
 		gen_blocklist_flag(out, row, "always");
 		gen_blocklist_text(out, "reason", gen_member(row, "reason"));
 		gen_blocklist_text(out, "suggestion", gen_member(row, "suggestion"));

@@ -187,6 +187,7 @@ static const struct section {
 		  { "targets", NULL },
 		  { "operands", NULL },
 		  { "guess", NULL },
+		  { "operandless", gen_blocklist_check_boolean },
 		  { "always", gen_blocklist_check_boolean },
 	  } },
 };

@@ -73,6 +73,7 @@ struct blocklist_rule {
 	struct strtab_text operands; /* which ones, as in an effect */
 	uint64_t targets;     /* an operand is in one of these classes; 0: any operand */
 	bool guess;           /* also judged for a program whose name is unknown */
+	bool operandless;     /* only without any operand */
 	bool always;          /* also with --help and other options that make a program harmless */
 	struct strtab_text reason;
 	struct strtab_text suggestion;
