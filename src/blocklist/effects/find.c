@@ -390,6 +390,7 @@ static void find_read_find(struct search *s)
 	while (i < s->count && s->words[i].text.s[0] == '-' &&
 	       (word_in(&s->words[i], " -H -L -P -D ") || word_begins(&s->words[i], "-O")))
 		i += 1 + word_is(&s->words[i], "-D");
+	i += i < s->count && word_is(&s->words[i], "--");
 	for (; i < s->count && s->words[i].text.s[0] != '-' && !word_is(&s->words[i], "(") &&
 	     !word_is(&s->words[i], "!"); i++)
 		find_add_place(s, &s->words[i]);
