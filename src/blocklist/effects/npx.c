@@ -37,6 +37,8 @@ static size_t npx_program(const struct command *cmd)
 		return i;
 	if (word_in(&cmd->words[i], " exec dlx x "))
 		return npx_operand(cmd, i + 1);
+	if (word_is(&cmd->words[i], "explore")) /* npm explore PACKAGE -- CMD */
+		return npx_operand(cmd, npx_operand(cmd, i + 1) + 1);
 	/* They run scripts of the project, too: only names that hardly are one count. */
 	if (runs_bins && word_is(&cmd->words[i], "run"))
 		i = npx_operand(cmd, i + 1);
