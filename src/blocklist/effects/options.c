@@ -139,6 +139,11 @@ static const struct hiding {
 	{ " multipass ", "--", true, "" },
 	{ " minikube colima ", "ssh", true, "" },
 	{ " minikube colima ", "--", true, "" },
+	{ " doppler infisical mise ", "--command", true, "" },
+	{ " doppler infisical mise ", "--command=", false, "" },
+	{ " doppler infisical mise ", "-c", true, "" },
+	{ " cmake ", "time", true, "" },
+	{ " cmake ", "env", true, "" },
 	{ " doctl ", "--ssh-command", true, "" },
 	{ " doctl ", "--ssh-command=", false, "" },
 	{ " ansible ", "-a", true, "" },
@@ -188,13 +193,16 @@ static const struct hiding {
 
 /*
  * The text is @w from @skip on. Quotes around all of it belong to the other language:
- * call system("TEXT").
+ * call system("TEXT"). A \n at its end is a key of a terminal: screen -X stuff 'TEXT\n'.
  */
 static void options_add(const struct shell_word *w, size_t skip, struct action_list *out)
 {
 	const char *s = w->text.s;
-	size_t to = w->text.len;
+	size_t to = w->text.len, end;
 
+	if (to > skip + 2 && s[to - 2] == '\\' && s[to - 1] == 'n')
+		to -= 2;
+	end = to;
 	if (to > skip + 1 && s[to - 1] == ')' && strchr("'\"", s[to - 2]))
 		to--;
 	if (to > skip + 1 && strchr("'\"", s[skip]) && s[to - 1] == s[skip] &&
@@ -202,7 +210,7 @@ static void options_add(const struct shell_word *w, size_t skip, struct action_l
 		skip++;
 		to--;
 	} else {
-		to = w->text.len;
+		to = end;
 	}
 	if (skip >= to)
 		return;
