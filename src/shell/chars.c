@@ -161,6 +161,49 @@ struct value *value_make(struct expander *e, const struct shell_char *v, size_t 
 	return value;
 }
 
+struct value_room {
+	uint32_t used, size; /* characters */
+};
+
+/* A copy of @before with room for @more characters; with as many again if it had grown before. */
+static struct value *chars_grow_value(struct expander *e, const struct value *before, uint32_t more)
+{
+	struct value *value = value_make(e, before->v, 0);
+	uint32_t size = (before->len + more) * (before->room ? 2 : 1);
+
+	expand_charge(e, 2 * (uint64_t)before->len);
+	value->room = shell_alloc(e->arena, sizeof(*value->room));
+	value->v = shell_alloc_raw(e->arena, size * sizeof(*value->v));
+	memcpy(value->v, before->v, before->len * sizeof(*value->v));
+	value->len = before->len;
+	*value->room = (struct value_room){ before->len, size };
+	return value;
+}
+
+struct value *value_append(struct expander *e, const struct value *before,
+			   const struct value *more)
+{
+	const struct value_room *room = before->room;
+	struct value *value;
+
+	if (more->len > CHARS_MAX - before->len) {
+		e->fuel = 0;
+		return value_make(e, NULL, 0);
+	}
+	if (room && room->used == before->len && room->size - room->used >= more->len) {
+		value = value_make(e, NULL, 0);
+		*value = *before;
+		value->other = NULL;
+	} else {
+		value = chars_grow_value(e, before, more->len);
+	}
+	expand_charge(e, more->len);
+	memcpy(value->v + value->len, more->v, more->len * sizeof(*value->v));
+	value->len += more->len;
+	value->room->used = value->len;
+	return value;
+}
+
 struct value *value_text(struct expander *e, const char *text, uint32_t at)
 {
 	struct chars c = { 0 };

@@ -284,6 +284,40 @@ static void eval_choice_end(struct expander *e, const struct choice *c)
 
 /* ---- assignments ---- */
 
+/* Is it x=$x... or x="$x..."? *@rest: the word behind that. A ~ there would begin a word. */
+static bool eval_extends_itself(const struct expander *e, const struct ast_assign *a,
+				struct ast_word *rest)
+{
+	const struct ast_part *p = a->value ? a->value->parts : NULL;
+
+	if (p && p->type == PART_TEXT && p->quoted && !p->text.len)
+		p = p->next;
+	if (!p || p->type != PART_PARAM || p->param->op != PARAM_PLAIN || p->param->index ||
+	    p->param->indirect || !p->param->name || strcmp(p->param->name, a->name) != 0 ||
+	    strcmp(a->name, "_") == 0 || e->nameref_count || !p->next)
+		return false;
+	*rest = *a->value;
+	rest->parts = p->next;
+	p = p->next;
+	return p->type != PART_TEXT || p->quoted || !p->text.len || p->text.s[0] != '~';
+}
+
+/* The value of the assignment in the present choice. */
+static struct value *eval_assigned_value(struct expander *e, const struct ast_assign *a)
+{
+	struct ast_word rest;
+	bool unset;
+	const struct value *before = NULL;
+
+	if (a->append)
+		return vars_append(e, a->name, expand_value(e, a->value));
+	if (eval_extends_itself(e, a, &rest))
+		before = vars_value(e, a->name, &unset);
+	if (!before)
+		return expand_value(e, a->value);
+	return value_append(e, before, expand_value(e, &rest));
+}
+
 /* The values that the assignment may have. */
 static struct value *eval_assigned_values(struct expander *e, const struct ast_assign *a)
 {
@@ -292,9 +326,8 @@ static struct value *eval_assigned_values(struct expander *e, const struct ast_a
 
 	eval_choice_start(e, &c);
 	while (eval_choice_next(e, &c)) {
-		struct value *v = expand_value(e, a->value);
+		struct value *v = eval_assigned_value(e, a);
 
-		v = a->append ? vars_append(e, a->name, v) : v;
 		if (first)
 			vars_add_values(e, &first, v);
 		else

@@ -60,6 +60,7 @@ struct chars {
 struct value {
 	struct value *other; /* the next possible value */
 	struct shell_char *v;
+	struct value_room *room; /* the memory that v begins, if a value has grown there */
 	uint32_t len;
 };
 
@@ -227,6 +228,12 @@ bool chars_known(const struct shell_char *v, size_t len);
 /* The text of @v, in the arena; NULL if a character is unknown. */
 char *chars_string(struct expander *e, const struct shell_char *v, size_t len);
 struct value *value_make(struct expander *e, const struct shell_char *v, size_t len);
+/*
+ * @before with @more behind it. Both share memory if nothing else has grown there, so that
+ * x="$x $f" takes no time for what x was.
+ */
+struct value *value_append(struct expander *e, const struct value *before,
+			   const struct value *more);
 struct value *value_text(struct expander *e, const char *text, uint32_t at);
 uint16_t expand_name(struct expander *e, const char *name);
 const char *expand_name_text(const struct expander *e, uint16_t name);

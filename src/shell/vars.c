@@ -203,19 +203,12 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 
 struct value *vars_append(struct expander *e, const char *name, const struct value *more)
 {
-	struct chars c = { 0 };
 	bool unset;
-	struct value *before = vars_value(e, name, &unset);
+	const struct value *before = vars_value(e, name, &unset);
 
-	if (before)
-		chars_copy(e, &c, before->v, before->len);
-	else if (!unset)
-		chars_add(e, &c, '?', CHAR_UNKNOWN, 0, expand_name(e, name));
-	chars_copy(e, &c, more->v, more->len);
-	struct value *v = value_make(e, c.v, c.len);
-
-	chars_release(&c);
-	return v;
+	if (!before)
+		before = unset ? value_text(e, "", 0) : value_unknown(e, name, 0);
+	return value_append(e, before, more);
 }
 
 /* ---- changes ---- */
@@ -378,13 +371,15 @@ void vars_add_values(struct expander *e, struct value **list, const struct value
 
 		for (; *tail && !vars_same_value(e, *tail, more); tail = &(*tail)->other)
 			count++;
-		if (*tail && (*tail)->v != more->v && vars_is_weaker(more, *tail))
+		if (*tail && (*tail)->v != more->v && vars_is_weaker(more, *tail)) {
 			(*tail)->v = more->v;
+			(*tail)->room = more->room;
+		}
 		if (*tail || count >= ALTERNATIVES_MAX)
 			continue;
 		*tail = shell_alloc(e->arena, sizeof(**tail));
-		(*tail)->v = more->v;
-		(*tail)->len = more->len;
+		**tail = *more;
+		(*tail)->other = NULL;
 	}
 }
 

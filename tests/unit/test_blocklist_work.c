@@ -112,6 +112,29 @@ static void test_work_small_texts(void **state)
 	}
 }
 
+/*
+ * Lists that a loop collects in variables: 3 kB of items are judged, and four times the items are
+ * less than eight times the work.
+ */
+static void test_work_collected_lists(void **state)
+{
+	static const struct shape lists[] = {
+		{ "all=; for f in ", "src/dialogs/Part.tsx ",
+		  "; do npx eslint $f; all=\"$all $f\"; done; echo $all", NULL },
+		{ "all=; for f in ", "src/dialogs/Part.tsx ",
+		  "; do npx eslint $f; all+=\" $f\"; done; echo $all", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct spent one = judge_shape(&lists[i], 750), four = judge_shape(&lists[i], 3000);
+
+		if (four.blocked || four.work > 8 * one.work)
+			fail_msg("%s: %lu steps become %lu, %s", lists[i].after,
+				 (unsigned long)one.work, (unsigned long)four.work, four.rule);
+	}
+}
+
 /* ---- what multiplies itself ---- */
 
 /* Steps that a command costs at the least, and bytes that a step, or a byte of the text, may ask for. */
@@ -370,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_work_everyday),
 		cmocka_unit_test(test_work_is_linear),
 		cmocka_unit_test(test_work_small_texts),
+		cmocka_unit_test(test_work_collected_lists),
 		cmocka_unit_test(test_work_hostile),
 		cmocka_unit_test(test_work_ends_in_time),
 		cmocka_unit_test(test_work_ends_anywhere),
