@@ -8,12 +8,16 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
-/* Steps of an assignment; characters of two values that take one to compare. */
+/* Steps of an assignment; characters that take one to compare values, and to find words. */
 #define WORK_VARIABLE 18u
 #define WORK_COMPARE 4u
+#define WORK_SEARCH 2u
 
 /* Possible values of a variable at one place. */
 #define ALTERNATIVES_MAX 8
+
+/* Characters of them together from which on the longest stands for lists that are in it. */
+#define ALTERNATIVES_LONG 512u
 
 static struct variable **vars_find_slot(const struct variables *t, const char *name)
 {
@@ -363,7 +367,8 @@ static bool vars_is_weaker(const struct value *a, const struct value *b)
 	return false;
 }
 
-void vars_add_values(struct expander *e, struct value **list, const struct value *more)
+static void vars_add_up_to(struct expander *e, struct value **list, const struct value *more,
+			   size_t max)
 {
 	for (; more; more = more->other) {
 		struct value **tail = list;
@@ -375,7 +380,7 @@ void vars_add_values(struct expander *e, struct value **list, const struct value
 			(*tail)->v = more->v;
 			(*tail)->room = more->room;
 		}
-		if (*tail || count >= ALTERNATIVES_MAX)
+		if (*tail || count >= max)
 			continue;
 		*tail = shell_alloc(e->arena, sizeof(**tail));
 		**tail = *more;
@@ -383,16 +388,139 @@ void vars_add_values(struct expander *e, struct value **list, const struct value
 	}
 }
 
+void vars_add_values(struct expander *e, struct value **list, const struct value *more)
+{
+	vars_add_up_to(e, list, more, ALTERNATIVES_MAX);
+}
+
+/* ---- lists that grow under conditions ---- */
+
+/*
+ * x="$x $f" in a branch of a loop makes a value for each choice of words. The longest has the
+ * words of all: where each word is judged, nothing is lost without the others. A value that may
+ * be one word, as a path, counts by itself, and so does the shortest, for what it lacks.
+ */
+
+static bool vars_is_blank(const struct value *v, uint32_t i)
+{
+	const struct shell_char *c = &v->v[i];
+
+	return c->kind == CHAR_QUOTED && !c->name && (c->c == ' ' || c->c == '\t' || c->c == '\n');
+}
+
+/* Is it one in any use: begun by a blank, or with one between words? */
+static bool vars_is_list(struct expander *e, const struct value *v)
+{
+	uint32_t first = 0, next;
+
+	while (first < v->len && !vars_is_blank(v, first))
+		first++;
+	for (next = first; next < v->len && first > 0 && vars_is_blank(v, next);)
+		next++;
+	expand_charge(e, next / WORK_COMPARE);
+	return next < v->len;
+}
+
+/* Go back over blanks from *@end, and return the start of the word before them. */
+static uint32_t vars_word_before(const struct value *v, uint32_t *end)
+{
+	uint32_t from;
+
+	while (*end > 0 && vars_is_blank(v, *end - 1))
+		--*end;
+	for (from = *end; from > 0 && !vars_is_blank(v, from - 1);)
+		from--;
+	return from;
+}
+
+static bool vars_same_text(const struct shell_char *a, const struct shell_char *b, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (a[i].kind != b[i].kind || a[i].c != b[i].c || a[i].name != b[i].name)
+			return false;
+	return true;
+}
+
+/* Do the words of @v stand in @all, in their order? From the end: most lists grow there. */
+static bool vars_has_words(struct expander *e, const struct value *all, const struct value *v)
+{
+	uint32_t end = all->len, v_end = v->len, v_from;
+
+	if (v->v == all->v && v->len < all->len && vars_is_blank(all, v->len))
+		return true; /* it has grown there */
+	v_from = vars_word_before(v, &v_end);
+	while (v_end > 0 && end > 0) {
+		uint32_t from = vars_word_before(all, &end);
+
+		if (end - from == v_end - v_from &&
+		    vars_same_text(all->v + from, v->v + v_from, end - from)) {
+			v_end = v_from;
+			v_from = vars_word_before(v, &v_end);
+		}
+		end = from;
+	}
+	expand_charge(e, (all->len - end + v->len - v_end) / WORK_SEARCH);
+	return v_end == 0;
+}
+
+/*
+ * Does @all stand for the list @v, also where text is joined to its ends? Not if @v may be a
+ * command: "echo rm x" does less than "rm x". A list begins or ends with a blank, or begins with
+ * an option.
+ */
+static bool vars_stands_for(struct expander *e, const struct value *all, const struct value *v)
+{
+	bool begins, ends;
+
+	if (!vars_is_list(e, v))
+		return false;
+	begins = vars_is_blank(v, 0);
+	ends = vars_is_blank(v, v->len - 1);
+	return begins == vars_is_blank(all, 0) && ends == vars_is_blank(all, all->len - 1) &&
+	       (begins || ends || (v->v[0].c == '-' && all->v[0].c == '-')) &&
+	       vars_has_words(e, all, v);
+}
+
+/* Leave out what the longest stands for. It goes to the front: a function is called with that. */
+static void vars_drop_lists(struct expander *e, struct value **list)
+{
+	struct value **longest = list, *shortest = *list, *first;
+	size_t chars = 0;
+
+	for (struct value **v = list; *v; v = &(*v)->other) {
+		longest = (*v)->len > (*longest)->len ? v : longest;
+		shortest = (*v)->len < shortest->len ? *v : shortest;
+		chars += (*v)->len;
+	}
+	if (chars < ALTERNATIVES_LONG)
+		return;
+	first = *longest;
+	*longest = first->other;
+	for (struct value **v = list; *v;)
+		if (*v != shortest && vars_stands_for(e, first, *v))
+			*v = (*v)->other;
+		else
+			v = &(*v)->other;
+	first->other = *list;
+	*list = first;
+}
+
 static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
 				     const struct assignment *b)
 {
 	struct assignment *u = shell_alloc(e->arena, sizeof(*u));
+	struct value *all = NULL;
+	size_t count = 0;
 
 	*u = *a;
-	u->values = NULL;
-	vars_add_values(e, &u->values, a->values);
+	vars_add_up_to(e, &all, a->values, 2 * ALTERNATIVES_MAX);
 	if (b)
-		vars_add_values(e, &u->values, b->values);
+		vars_add_up_to(e, &all, b->values, 2 * ALTERNATIVES_MAX);
+	vars_drop_lists(e, &all);
+	for (struct value *v = all; v; v = v->other)
+		if (++count == ALTERNATIVES_MAX)
+			v->other = NULL;
+	u->values = all;
 	u->exported |= b && b->exported;
 	return u;
 }

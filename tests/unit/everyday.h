@@ -64,6 +64,13 @@ static const struct everyday {
 	  { "export PATH=\"$HOME/bin:$PATH\"\n",
 	    "name=\"app-$arch\"\ndir=${dir:-/srv/app}\nexport CONF=\"$dir/etc/$name.conf\"\n", "",
 	    NULL } },
+	{ "what has failed",
+	  { "",
+	    "ok='' failed=''\nmake -C src/server test || failed=\"$failed src/server\"\n"
+	    "make -C src/client test || failed=\"$failed src/client\"\n"
+	    "if npm run lint; then ok=\"$ok lint\"; else failed=\"$failed lint\"; fi\n"
+	    "echo \"failed:$failed\"\n",
+	    "", NULL } },
 	{ "a loop over words", { "for f in ", "src/main.c ", "; do wc -l \"$f\"; done", NULL } },
 	{ "long argv", { "gcc -o app ", "src/module.c ", "", NULL } },
 	{ "long options", { "cmake ", "-DWITH_FEATURE=ON ", "", NULL } },

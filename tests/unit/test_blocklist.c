@@ -90,6 +90,34 @@ static void test_blocklist_rule_and_span(void **state)
 	}
 }
 
+/* What a long list may hold, or lack, counts, though not each choice of its words is judged. */
+static void test_blocklist_long_lists(void **state)
+{
+	static const char items[] = "src/dialogs/One.tsx src/dialogs/Two.tsx src/dialogs/Three.tsx "
+				    "src/dialogs/Four.tsx src/dialogs/Five.tsx src/dialogs/Six.tsx";
+	static const char *const harmful[][3] = { /* the items stand between them */
+		{ "x=; for f in /etc ", " ", "; do t $f || x=\"$x $f\"; done; rm -rf $x" },
+		{ "x=; for f in ", " /etc ", "; do t $f || x=\"$x $f\"; done; rm -rf $x" },
+		{ "x=; for f in ", " ", " /etc; do t $f || x=\"$f $x\"; done; rm -rf $x" },
+		{ "x=; for f in ", " ", "; do t $f || x=\"$x $f\"; done; rm -rf /$x" },
+		{ "x=; for f in ", " etc ", "; do t $f || x=\"$x /$f\"; done; sudo rm -rf $x" },
+		{ "x=/etc; t && x=\"$x/", "\"; t && x=\"$x ", "\"; rm -rf \"$x\"" },
+		{ "x=; t && x=/etc; t && x=\"$x/", "\"; t && x=\"$x/", "\"; rm -rf \"$x\"" },
+		{ "x=; t && x=/etc; t && x=\"$x ", "\"; t && x=\"$x ", "\"; rm -rf \"$x\"" },
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(harmful); i++) {
+		snprintf(text, sizeof(text), "%s%s%s%s%s", harmful[i][0], items, harmful[i][1],
+			 items, harmful[i][2]);
+		struct blocklist_verdict v = judge(text);
+
+		if (!v.blocked || strcmp(v.rule, "files.remove_tree") != 0)
+			fail_msg("%s: %s", text, v.blocked ? v.rule : "allowed");
+	}
+}
+
 /* A reason names what the command does, the path that it means, and no thing twice. */
 static void test_blocklist_reason_and_suggestion(void **state)
 {
@@ -594,6 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocklist_arguments_are_joined),
 		cmocka_unit_test(test_blocklist_rule_and_span),
+		cmocka_unit_test(test_blocklist_long_lists),
 		cmocka_unit_test(test_blocklist_reason_and_suggestion),
 		cmocka_unit_test(test_blocklist_unknown_parts),
 		cmocka_unit_test(test_blocklist_argv),

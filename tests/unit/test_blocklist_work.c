@@ -113,16 +113,25 @@ static void test_work_small_texts(void **state)
 }
 
 /*
- * Lists that a loop collects in variables: 3 kB of items are judged, and four times the items are
- * less than eight times the work.
+ * Lists that a loop collects in variables, each item under a condition: 3 kB of items are
+ * judged, and four times the items are less than eight times the work.
  */
 static void test_work_collected_lists(void **state)
 {
 	static const struct shape lists[] = {
+		{ "bad=; for f in ", "src/dialogs/Part.tsx ",
+		  "; do npx eslint $f || bad=\"$bad $f\"; done; echo $bad", NULL },
+		{ "bad=; for f in ", "src/dialogs/Part.tsx ",
+		  "; do npx eslint $f || bad+=\" $f\"; done; echo $bad", NULL },
+		{ "ok=; bad=; for f in ", "src/dialogs/Part.tsx ",
+		  "; do if npx eslint $f; then ok=\"$ok $f\"; else bad=\"$bad $f\"; fi; done", NULL },
 		{ "all=; for f in ", "src/dialogs/Part.tsx ",
 		  "; do npx eslint $f; all=\"$all $f\"; done; echo $all", NULL },
 		{ "all=; for f in ", "src/dialogs/Part.tsx ",
 		  "; do npx eslint $f; all+=\" $f\"; done; echo $all", NULL },
+		{ "bad=; c() { for f; do npx eslint $f || bad=\"$bad $f\"; done; }; c ",
+		  "src/dialogs/Part.tsx ", "; echo $bad", NULL },
+		{ "bad=\n", "npx eslint a/Part.tsx || bad=\"$bad a/Part.tsx\"\n", "echo $bad", NULL },
 	};
 
 	(void)state;
