@@ -11,7 +11,6 @@
 #include "shell/expand.h"
 
 #define RESULTS_MAX 4096
-#define SEQUENCE_MAX 1024
 #define LEVELS_MAX 32
 
 struct brace_word {
@@ -269,10 +268,10 @@ static void brace_add_sequence(struct brace_word *b, const struct sequence *q,
 	int64_t count = llabs(q->last - q->first) / q->step + 1;
 	int64_t step = q->first <= q->last ? q->step : -q->step;
 
-	if (count > SEQUENCE_MAX) {
+	if (count > RANGE_MAX) {
 		brace_add_number(b, q, q->first, out, at);
-		chars_add(b->e, brace_new_word(b, out), '?', CHAR_UNKNOWN, at,
-			  expand_name(b->e, "{..}"));
+		chars_add(b->e, brace_new_word(b, out), UNKNOWN_SET, CHAR_UNKNOWN, at,
+			  expand_name(b->e, SHELL_RANGE));
 		brace_add_number(b, q, q->last, out, at);
 		return;
 	}

@@ -3,6 +3,7 @@
  * choice of values of the variables in its words; all branches of compound commands are
  * walked.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1016,22 +1017,55 @@ static void eval_repeated(struct expander *e, const struct ast_node *n)
 	}
 }
 
+/* @test of for ((i=2; i<65535; i++)): i, which is @first, may be any number of a long range. */
+static void eval_note_range(struct expander *e, const struct ast_node *n, const char *test,
+			    int64_t first)
+{
+	char name[64], sign[2];
+	int end = 0;
+	bool unset;
+	const struct value *start;
+	struct shell_char any = { n->start, 0, CHAR_UNKNOWN, UNKNOWN_SET };
+	struct value *both;
+
+	if (sscanf(test, " %63[A-Za-z0-9_] %1[<>]%n", name, sign, &end) != 2 ||
+	    llabs(strtoll(test + end + (test[end] == '='), NULL, 10) - first) <= RANGE_MAX)
+		return;
+	start = vars_value(e, name, &unset);
+	if (!start)
+		return;
+	any.name = expand_name(e, SHELL_RANGE);
+	both = value_make(e, start->v, start->len);
+	both->other = value_make(e, &any, 1);
+	vars_set(e, name, both);
+}
+
+/* The header of for ((i=1; ...)): the first assignment, and how far i goes. */
+static void eval_header(struct expander *e, const struct ast_node *n)
+{
+	struct chars text = { 0 };
+	size_t end = 0;
+	int64_t first;
+
+	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
+	while (end < text.len && text.v[end].c != ';')
+		end++;
+	if (end < text.len) {
+		struct chars start = { .v = text.v, .len = end };
+		const char *test = chars_string(e, text.v + end + 1, text.len - end - 1);
+
+		if (expand_arith(e, &start, &first) && test)
+			eval_note_range(e, n, test, first);
+	}
+	chars_release(&text);
+}
+
 static enum status eval_while(struct expander *e, const struct ast_node *n)
 {
 	unsigned context = e->context;
-	struct chars text = { 0 };
 
 	if (n->words)
-		expand_parts(e, n->words->parts, &text, EXPAND_ONE);
-	for (size_t i = 0; i < text.len; i++) /* for ((i=1; ...)): the first assignment */
-		if (text.v[i].c == ';') {
-			struct chars start = { .v = text.v, .len = i };
-			int64_t result;
-
-			expand_arith(e, &start, &result);
-			break;
-		}
-	chars_release(&text);
+		eval_header(e, n);
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
 	eval_repeated(e, n);

@@ -302,6 +302,9 @@ bool expand_arith(struct expander *e, const struct chars *text, int64_t *result)
 
 /* ---- brace.c ---- */
 
+/* Numbers of a range that are followed one by one; a longer one is its ends and SHELL_RANGE. */
+#define RANGE_MAX 1024
+
 struct char_words {
 	struct chars *v;
 	size_t len, cap;

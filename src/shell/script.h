@@ -41,8 +41,11 @@ struct shell_text {
 struct shell_unknown {
 	uint32_t index; /* in the word's text */
 	bool is_set;    /* not empty */
-	const char *name; /* a variable's ("PWD", "1"), "$(mktemp)" or "<(" */
+	const char *name; /* a variable's ("PWD", "1"), "$(mktemp)", "<(" or SHELL_RANGE */
 };
+
+/* The name of a number that is any of a long range: {2..65535}, for ((i=2; i<65535; i++)). */
+#define SHELL_RANGE "{0..9}"
 
 struct shell_word {
 	struct shell_text text; /* ended by NUL */

@@ -31,6 +31,15 @@ static size_t signals_skip_signal(const struct shell_word *words, size_t count, 
 	return i + (i < count && word_is(&words[i], "--"));
 }
 
+/* [0-9]* in /proc: the ids of all processes; or a number of {2..65535}. */
+static bool signals_is_any(const struct shell_word *w)
+{
+	const struct shell_unknown *u = w->text.len ? shell_word_unknown(w, 0) : NULL;
+
+	return (w->text.len > 1 && w->kind[0] == SHELL_GLOB) ||
+	       (w->text.len == 1 && u && strcmp(u->name, SHELL_RANGE) == 0);
+}
+
 static const char *signals_kill_effect(const struct shell_word *words, size_t count)
 {
 	bool none;
@@ -44,8 +53,7 @@ static const char *signals_kill_effect(const struct shell_word *words, size_t co
 		long id;
 
 		if (!text) {
-			/* [0-9]* in /proc: the ids of all processes */
-			if (words[i].text.len > 1 && words[i].kind[0] == SHELL_GLOB)
+			if (signals_is_any(&words[i]))
 				return "kill_all";
 			continue;
 		}
