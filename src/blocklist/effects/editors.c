@@ -192,6 +192,32 @@ void read_vi(const struct command *cmd, struct action_list *out)
 	}
 }
 
+/* ---- visudo, vipw, vigr ---- */
+
+/* The editor that a variable names gets the file of the accounts as its last word. */
+void read_visudo(const struct command *cmd, struct action_list *out)
+{
+	static const char editors[] = "$SUDO_EDITOR \"$1\"; $VISUAL \"$1\"; $EDITOR \"$1\"";
+	const char *file = command_in(cmd, " visudo ") ? "/etc/sudoers" :
+			   command_in(cmd, " vipw ") ? "/etc/passwd" : "/etc/group";
+	struct shell_word *params = shell_alloc(out->arena, 2 * sizeof(*params)), *text;
+	const struct args_option *named;
+	size_t from = 0;
+
+	args_read(out->args, cmd->words, cmd->count, " -f --file -R --root ", false);
+	if (args_has(out->args, " -c --check -h --help -V --version "))
+		return;
+	named = command_in(cmd, " visudo ") ? args_next(out->args, " -f --file ", &from) : NULL;
+	params[0] = cmd->words[0];
+	params[1] = word_fixed(file, SHELL_LITERAL, cmd->words, out->arena);
+	if (named && named->value)
+		params[1] = word_slice(named->value, named->skip, named->value->text.len,
+				       out->arena);
+	text = shell_alloc(out->arena, sizeof(*text));
+	*text = word_fixed(editors, SHELL_LITERAL, cmd->words, out->arena);
+	action_script(out, text, params, 2, ACTION_LENIENT);
+}
+
 /* ---- databases ---- */
 
 /* .backup FILE, .shell TEXT, \o FILE, COPY ... TO PROGRAM 'TEXT' */

@@ -47,6 +47,7 @@ static const struct reader {
 	{ " npx pnpx bunx npm pnpm yarn bun ", read_npx },
 	{ " rimraf del-cli ", read_rimraf },
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
+	{ " visudo vipw vigr ", read_visudo },
 	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
 	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },
 	{ " cmd.exe cmd ", read_windows },
@@ -55,27 +56,27 @@ static const struct reader {
 };
 
 /* By first character of a program's name: bit i is set for readers[i]. */
-static uint32_t readers_by_first[256];
+static uint64_t readers_by_first[256];
 
 static void effects_fill(void)
 {
-	_Static_assert(COUNT_OF(readers) <= 32, "a bit for each");
+	_Static_assert(COUNT_OF(readers) <= 64, "a bit for each");
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
 		for (const char *s = readers[i].programs; s[1]; s += 1 + strcspn(s + 1, " "))
-			readers_by_first[(unsigned char)s[1]] |= 1u << i;
+			readers_by_first[(unsigned char)s[1]] |= UINT64_C(1) << i;
 }
 
 enum { STEP_INIT_SCRIPT, STEP_LISTED, STEP_READER, STEP_OPTIONS };
 
 static void effects_by_program(const struct command *cmd, struct action_list *out)
 {
-	uint32_t may;
+	uint64_t may;
 
 	if (!readers_by_first['k'])
 		effects_fill();
 	may = readers_by_first[(unsigned char)cmd->program.s[0]];
 	for (; may; may &= may - 1) {
-		const struct reader *r = &readers[__builtin_ctz(may)];
+		const struct reader *r = &readers[__builtin_ctzll(may)];
 
 		if (command_in(cmd, r->programs)) {
 			r->read(cmd, out);

@@ -50,6 +50,7 @@ void read_make(const struct command *cmd, struct action_list *out);
 void read_ed(const struct command *cmd, struct action_list *out);
 void read_sed(const struct command *cmd, struct action_list *out);
 void read_vi(const struct command *cmd, struct action_list *out);
+void read_visudo(const struct command *cmd, struct action_list *out);
 void read_sql(const struct command *cmd, struct action_list *out);
 void read_powershell(const struct command *cmd, struct action_list *out);
 
