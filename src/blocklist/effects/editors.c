@@ -1,6 +1,6 @@
 /*
- * Editors, databases and PowerShell: their own commands, in options or on standard input, that
- * run shell text or write a file.
+ * Editors, databases, AppleScript and PowerShell: their own commands, in options or on standard
+ * input, that run shell text, write a file or stop the machine.
  */
 #include "blocklist/effects/readers.h"
 
@@ -249,6 +249,84 @@ void read_sql(const struct command *cmd, struct action_list *out)
 		editors_sql_text(&cmd->words[i], out);
 	if (cmd->at->input)
 		editors_sql_text(cmd->at->input, out);
+}
+
+/* ---- AppleScript ---- */
+
+/* The end of the string that begins at @s[from]. */
+static size_t editors_apple_string_end(const char *s, size_t from)
+{
+	size_t i = from + 1;
+
+	while (s[i] && s[i] != '"')
+		i += s[i] == '\\' && s[i + 1] ? 2 : 1;
+	return i;
+}
+
+/* Does a statement that stops the machine begin at @s[i]: on a line, or behind tell ... to? */
+static bool editors_apple_stops(const char *s, size_t i)
+{
+	static const char *const verbs[] = { "shut down", "restart", "sleep",
+					     "\302\253event aevtrsdn",
+					     "\302\253event aevtrrst" };
+	size_t before = i, k = 0, len = 0;
+
+	for (; k < COUNT_OF(verbs); k++) {
+		len = strlen(verbs[k]);
+		if (strncasecmp(s + i, verbs[k], len) == 0)
+			break;
+	}
+	if (k == COUNT_OF(verbs) || isalnum((unsigned char)s[i + len]))
+		return false;
+	while (before > 0 && (s[before - 1] == ' ' || s[before - 1] == '\t'))
+		before--;
+	return before == 0 || s[before - 1] == '\n' ||
+	       (before > 2 && before < i && strncasecmp(s + before - 3, " to", 3) == 0);
+}
+
+/* do shell script "TEXT" and, if the text addresses the @system, shut down and its kin. */
+static void editors_apple_text(const struct shell_word *word, bool system, struct action_list *out)
+{
+	static const char run[] = "do shell script ";
+	const char *s = word->text.s;
+	size_t len = strlen(run);
+	struct shell_word *stop;
+
+	if (!action_charge(out, word->text.len))
+		return;
+	for (size_t i = 0; i < word->text.len; i++) {
+		size_t from = i;
+
+		if (system && editors_apple_stops(s, i)) {
+			stop = shell_alloc(out->arena, sizeof(*stop));
+			*stop = word_fixed("shutdown", SHELL_LITERAL, word, out->arena);
+			action_words(out, stop, 1, 0);
+			return;
+		}
+		if (s[i] != '"')
+			continue;
+		i = editors_apple_string_end(s, i);
+		if (from >= len && strncasecmp(s + from - len, run, len) == 0)
+			action_text_part(out, word, from + 1, i, LINE_FLAGS);
+	}
+}
+
+void read_osascript(const struct command *cmd, struct action_list *out)
+{
+	const struct shell_word *input = cmd->at->input;
+	bool system = false;
+
+	for (size_t i = 1; i <= cmd->count; i++) {
+		const struct shell_word *w = i < cmd->count ? &cmd->words[i] : input;
+
+		system |= w && (strcasestr(w->text.s, "\"System Events\"") ||
+				strcasestr(w->text.s, "\"Finder\"") ||
+				strcasestr(w->text.s, "\"loginwindow\""));
+	}
+	for (size_t i = 1; i < cmd->count; i++)
+		editors_apple_text(&cmd->words[i], system, out);
+	if (input)
+		editors_apple_text(input, system, out);
 }
 
 /* ---- PowerShell ---- */

@@ -49,6 +49,7 @@ static const struct reader {
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
 	{ " visudo vipw vigr ", read_visudo },
 	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
+	{ " osascript ", read_osascript },
 	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },
 	{ " cmd.exe cmd ", read_windows },
 	{ " curl wget ", read_download },

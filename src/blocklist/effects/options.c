@@ -67,7 +67,6 @@ static const struct hiding {
 	{ " compgen complete ", "-C", true, "" },
 	{ " fc ", "-e", true, "" },
 	{ " ghci ", "-e", true, ":!" },
-	{ " osascript ", "-e", true, "do shell script " },
 	{ " screen ", "stuff", true, "" },
 	{ " systemd-run ", "-p", true, "ExecStart=" },
 	{ " systemd-run ", "-p", true, "ExecStartPre=" },

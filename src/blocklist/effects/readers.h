@@ -52,6 +52,7 @@ void read_sed(const struct command *cmd, struct action_list *out);
 void read_vi(const struct command *cmd, struct action_list *out);
 void read_visudo(const struct command *cmd, struct action_list *out);
 void read_sql(const struct command *cmd, struct action_list *out);
+void read_osascript(const struct command *cmd, struct action_list *out);
 void read_powershell(const struct command *cmd, struct action_list *out);
 
 /* ---- options: shell text in options of programs that are no wrappers ---- */
