@@ -101,9 +101,9 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 	r.write_flags = script_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
 	r.codes = script_any_name(&r.t, " chr fromCharCode bytes bytearray pack Char ");
 	r.getline = awk && script_any_name(&r.t, " getline ");
-	r.picks = script_any_name(&r.t, " if ");
+	r.picks = script_any_name(&r.t, " if unless ");
 	for (size_t i = 1; i < r.t.count; i++) /* f(x) for x in ["a"]: used before assigned */
-		if (script_token_in(&r.t, i, " in "))
+		if (script_token_in(&r.t, i, " in of "))
 			script_note_variable(&r, i - 1);
 	for (size_t i = 0; i < r.t.count && script_step(&r, 1); i++) {
 		script_read_token(&r, i);

@@ -124,15 +124,31 @@ static void script_args_reverse_last(struct script_reader *r, struct script_args
 
 /* ---- variables ---- */
 
-static const struct shell_word *script_args_variable(const struct script_reader *r, size_t i)
+static const struct script_variable *script_args_find(const struct script_reader *r, size_t i)
 {
 	const struct script_token *t = &r->t.tokens[i];
 
-	for (size_t k = r->variable_count; k-- > 0;)
+	for (size_t k = i < r->t.count ? r->variable_count : 0; k-- > 0;)
 		if (r->variables[k].len == t->end - t->start &&
 		    memcmp(r->t.text->text.s + r->variables[k].start, r->t.text->text.s + t->start,
 			   t->end - t->start) == 0)
-			return &r->variables[k].value;
+			return &r->variables[k];
+	return NULL;
+}
+
+const struct shell_word *script_variable_at(const struct script_reader *r, size_t i)
+{
+	const struct script_variable *v = script_args_find(r, i);
+
+	return v ? &v->value : NULL;
+}
+
+const struct script_variable *script_variable_of(const struct script_reader *r,
+						 const struct shell_word *word)
+{
+	for (size_t k = r->variable_count; k-- > 0;)
+		if (r->variables[k].value.text.s == word->text.s)
+			return &r->variables[k];
 	return NULL;
 }
 
@@ -166,8 +182,12 @@ struct shell_word script_with_variables(struct script_reader *r, const struct sh
 	return out;
 }
 
-/* "a", "a" + "b", "a"."b", ["a", "b"] from token @i on, as one text. */
-static bool script_args_constant(struct script_reader *r, size_t i, struct shell_word *out)
+/*
+ * "a", "a" + "b", "a"."b", ["a", "b"] from token @i on, as one text; *@is_list: it is the last,
+ * and each of its words is one of the list.
+ */
+static bool script_args_constant(struct script_reader *r, size_t i, struct shell_word *out,
+				 bool *is_list)
 {
 	bool list = script_is_char(&r->t, i, '[') || script_is_char(&r->t, i, '(');
 	struct script_args *a;
@@ -177,6 +197,7 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 		return false;
 	a = shell_alloc(r->t.arena, sizeof(*a));
 	a->words[a->count++] = r->t.tokens[i].string;
+	*is_list = list && !strchr(a->words[0].text.s, ' ');
 	for (size_t n = 0; n < CONSTANT_PIECES_MAX && i + 2 < r->t.count; n++, i += 2) {
 		bool comma = list && script_is_char(&r->t, i + 1, ',');
 		struct shell_word two[2] = { a->words[0], r->t.tokens[i + 2].string };
@@ -188,6 +209,7 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 		if (comma &&
 		    !script_step(r, (two[0].text.len + two[1].text.len) / SCRIPT_STEP_BYTES))
 			break;
+		*is_list &= !strchr(two[1].text.s, ' ');
 		if (comma)
 			a->words[0] = word_join(two, 2, r->t.arena);
 		else
@@ -216,7 +238,7 @@ static bool script_args_path_start(struct script_reader *r, size_t *i, struct sh
 		*i = close + 1;
 		return true;
 	}
-	value = k < r->t.count ? script_args_variable(r, k) : NULL;
+	value = k < r->t.count ? script_variable_at(r, k) : NULL;
 	if (!value || !script_is_char(&r->t, k + 1, '/'))
 		return false;
 	*out = *value;
@@ -238,20 +260,83 @@ static bool script_args_path(struct script_reader *r, size_t i, struct shell_wor
 	return !script_is_char(&r->t, i, '.');
 }
 
-/* NAME = "constant" */
+/* ---- loops ---- */
+
+/* Path("/").iterdir(), or root.iterdir() of a variable, from token @i on, as a glob. */
+static bool script_args_iterdir(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	const struct shell_word *root = script_variable_at(r, i);
+	struct shell_word path;
+
+	if (root)
+		i++;
+	else if (script_args_path_start(r, &i, &path))
+		root = &path;
+	if (!root || !script_is_char(&r->t, i, '.') || !script_token_in(&r->t, i + 1, " iterdir "))
+		return false;
+	*out = word_below(root, r->t.arena);
+	return true;
+}
+
+/* glob("/ *"), listdir("/") and Path("/").iterdir() from token @i on, as a glob. */
+static bool script_args_listing(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	const struct shell_word *argument;
+	bool globs;
+
+	while (script_token_in(&r->t, i, " sorted list ") && script_is_char(&r->t, i + 1, '('))
+		i += 2;
+	if (script_token_in(&r->t, i, " glob os fs ") && script_is_char(&r->t, i + 1, '.'))
+		i += 2;
+	globs = script_token_in(&r->t, i, " glob iglob globSync ");
+	if (!globs && !script_token_in(&r->t, i, " listdir readdirSync "))
+		return script_args_iterdir(r, i, out);
+	if (!script_is_char(&r->t, i + 1, '(') || !script_is_char(&r->t, i + 3, ')') ||
+	    r->t.tokens[i + 2].kind != TOKEN_STRING)
+		return false;
+	argument = &r->t.tokens[i + 2].string;
+	*out = globs ? *argument
+		     : script_args_one_char(r, '*', SHELL_LITERAL, r->t.tokens[i].start);
+	return globs || word_in(argument, " / ~ ");
+}
+
+/* Dir["/ *"].each { |NAME|: the glob. */
+static bool script_args_each(const struct script_reader *r, size_t i, struct shell_word *out)
+{
+	size_t dir = i - 8;
+
+	if (i < 8 || !script_is_char(&r->t, i - 1, '|') || !script_is_char(&r->t, i + 1, '|') ||
+	    !(script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")) ||
+	    !script_token_in(&r->t, i - 3, " each ") || !script_is_char(&r->t, i - 4, '.') ||
+	    r->t.tokens[dir + 2].kind != TOKEN_STRING || !script_token_in(&r->t, dir, " Dir glob "))
+		return false;
+	*out = r->t.tokens[dir + 2].string;
+	return true;
+}
+
 void script_note_variable(struct script_reader *r, size_t i)
 {
-	size_t value = i + 2;
-	struct shell_word text;
+	bool loop = script_token_in(&r->t, i + 1, " in of ");
+	struct script_variable *v = &r->variables[r->variable_count];
+	const struct script_variable *list;
 
-	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX ||
-	    !(script_is_char(&r->t, i + 1, '=') || script_token_in(&r->t, i + 1, " in ")))
+	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX)
 		return;
-	if (!script_args_constant(r, value, &text) && !script_args_path(r, value, &text))
+	*v = (struct script_variable){ .start = r->t.tokens[i].start,
+				       .len = r->t.tokens[i].end - r->t.tokens[i].start };
+	list = loop ? script_args_find(r, i + 2) : NULL;
+	if (list && list->is_list) {
+		v->value = list->value;
+		v->is_list = true;
+	} else if (!r->picks && (loop ? script_args_listing(r, i + 2, &v->value)
+				      : script_args_each(r, i, &v->value))) {
+		v->is_listing = true;
+	} else if (!(loop || script_is_char(&r->t, i + 1, '=')) ||
+		   !(script_args_constant(r, i + 2, &v->value, &v->is_list) ||
+		     script_args_path(r, i + 2, &v->value))) {
 		return;
-	r->variables[r->variable_count].start = r->t.tokens[i].start;
-	r->variables[r->variable_count].len = r->t.tokens[i].end - r->t.tokens[i].start;
-	r->variables[r->variable_count++].value = text;
+	}
+	r->variable_count++;
 }
 
 /* ---- arguments ---- */
@@ -303,9 +388,12 @@ static void script_args_append_unknown(struct script_reader *r, struct script_ar
 static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
 				  bool join)
 {
-	const struct shell_word *value = script_args_variable(r, i);
+	const struct shell_word *value = script_variable_at(r, i);
 	struct shell_word piece;
 
+	if (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING &&
+	    r->t.tokens[i + 1].start == r->t.tokens[i].end) /* f"..." */
+		return;
 	if (value) {
 		script_args_append(r, a, value, join);
 	} else if (script_token_in(&r->t, i, homes)) {
@@ -477,7 +565,7 @@ static bool script_args_is_slash(const struct script_reader *r, const struct scr
 	if (!script_is_char(&r->t, i, '/') || !a->count || !before)
 		return false;
 	if (before->kind == TOKEN_NAME)
-		return script_args_variable(r, i - 1) != NULL;
+		return script_variable_at(r, i - 1) != NULL;
 	return before->kind == TOKEN_STRING ||
 	       (i > 2 && script_is_char(&r->t, i - 1, ')') &&
 		(r->t.tokens[i - 2].kind == TOKEN_STRING ||

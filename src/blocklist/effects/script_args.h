@@ -28,7 +28,12 @@ struct script_reader {
 	bool picks;       /* the text has an "if": a loop may leave out files */
 	bool codes;       /* the text makes characters of numbers */
 	bool listed[2];   /* script_touch_listed() has run: [0] to change modes, [1] to remove */
-	struct { size_t start, len; struct shell_word value; } variables[SCRIPT_VARIABLES_MAX];
+	struct script_variable {
+		size_t start, len; /* its name, in the text */
+		struct shell_word value;
+		bool is_list;      /* several words, of ["a", "b"] */
+		bool is_listing;   /* a glob for what a loop lists */
+	} variables[SCRIPT_VARIABLES_MAX];
 	size_t variable_count;
 	/* Tokens that name a call otherwise, and its effect; NULL: it runs a command. */
 	size_t aliases[SCRIPT_ALIASES_MAX];
@@ -56,7 +61,15 @@ bool script_step(struct script_reader *r, size_t steps);
 void script_read_args(struct script_reader *r, size_t i, struct script_args *a);
 /* @word with each variable of script_note_variable() replaced: "rm -rf $x". */
 struct shell_word script_with_variables(struct script_reader *r, const struct shell_word *word);
-/* Remember the constant of NAME = "constant" at token @i, if there is one. */
+/* The value of the variable at token @i; NULL: none is known. */
+const struct shell_word *script_variable_at(const struct script_reader *r, size_t i);
+/* The variable whose whole value @word is; NULL: none. */
+const struct script_variable *script_variable_of(const struct script_reader *r,
+						 const struct shell_word *word);
+/*
+ * Remember the constant of NAME = "constant" at token @i, if there is one, or what a loop gives
+ * NAME: ["a", "b"], glob("/ *"), listdir("/"), Path("/").iterdir().
+ */
 void script_note_variable(struct script_reader *r, size_t i);
 
 #endif

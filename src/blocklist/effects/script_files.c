@@ -113,6 +113,15 @@ static void script_files_mark_globs(struct script_reader *r, struct shell_word *
 	w->kind = kind;
 }
 
+/* root.iterdir(), where root is Path("/") */
+static void script_files_touch_variable(struct script_reader *r, size_t i, const char *effect)
+{
+	const struct shell_word *value = script_variable_at(r, i);
+
+	if (value)
+		action_touch(r->out, effect, value);
+}
+
 /* @effect is done to what a loop lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
 static void script_files_touch_listed(struct script_reader *r, const char *effect)
 {
@@ -132,6 +141,8 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		script_read_args(r, i + 1, &a);
 		if (i >= 3)
 			script_files_read_method(r, i, effect);
+		if (i >= 2 && script_is_char(&r->t, i - 1, '.'))
+			script_files_touch_variable(r, i - 2, effect);
 		script_files_touch_home(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
 			if (globs)
@@ -139,6 +150,27 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 			action_touch(r->out, effect, &a.words[k]);
 		}
 	}
+}
+
+/* rmtree(d) of a loop over a list: each of it. What a loop lists is no argument that says more. */
+static void script_files_settle_loops(struct script_reader *r, struct script_args *a,
+				      const char *effect)
+{
+	size_t kept = 0, n;
+	struct shell_word *items;
+
+	for (size_t k = 0; k < a->count; k++) {
+		const struct script_variable *v = script_variable_of(r, &a->words[k]);
+
+		n = 0;
+		if (v && v->is_list)
+			n = word_items(&v->value, false, r->out->budget, r->t.arena, &items);
+		for (size_t m = 0; m < n; m++)
+			action_touch(r->out, effect, &items[m]);
+		if (!v || !v->is_listing)
+			a->words[kept++] = a->words[k];
+	}
+	a->count = kept;
 }
 
 void script_read_remove(struct script_reader *r, size_t i, const char *effect)
@@ -150,6 +182,7 @@ void script_read_remove(struct script_reader *r, size_t i, const char *effect)
 	if (effect == script_removed &&
 	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* vim */
 		effect = "remove_tree";
+	script_files_settle_loops(r, &a, effect);
 	for (size_t k = 0; k < a.count; k++) {
 		script_files_mark_globs(r, &a.words[k]);
 		action_touch(r->out, effect, &a.words[k]);
