@@ -1107,20 +1107,53 @@ static void eval_values(struct expander *e, const struct ast_node *n, const stru
 	e->loops--;
 }
 
+/* Is @word among the first @count of @words? Unknown parts differ. */
+static bool eval_has_word(struct expander *e, const struct words *words, size_t count,
+			  const struct shell_word *word)
+{
+	expand_charge(e, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct shell_word *w = &words->v[i];
+
+		if (w->text.len == word->text.len && !w->unknown_count && !w->gone_to &&
+		    memcmp(w->text.s, word->text.s, w->text.len) == 0 &&
+		    memcmp(w->kind, word->kind, w->text.len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The words of a loop, in each choice of values; those of later choices that are new. */
+static void eval_loop_words(struct expander *e, const struct ast_node *n, struct words *out)
+{
+	static struct ast_param all = { .name = "@" };
+	struct ast_part part = { .type = PART_PARAM, .quoted = true, .param = &all };
+	struct ast_word word = { .parts = &part, .start = n->start, .end = n->end };
+	struct choice c;
+
+	eval_choice_start(e, &c);
+	while (eval_choice_next(e, &c)) {
+		struct words words = { 0 };
+		size_t before = out->len;
+
+		if (n->plain_for)
+			expand_word(e, &word, &words);
+		for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next)
+			expand_word(e, w, &words);
+		for (size_t i = 0; i < words.len && !expand_failed(e); i++)
+			if (!eval_has_word(e, out, before, &words.v[i]))
+				word_add(e, out, &words.v[i]);
+		words_release(&words);
+	}
+	eval_choice_end(e, &c);
+}
+
 static enum status eval_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
 	unsigned context = e->context;
 
-	if (n->plain_for) {
-		static struct ast_param all = { .name = "@" };
-		struct ast_part part = { .type = PART_PARAM, .quoted = true, .param = &all };
-		struct ast_word word = { .parts = &part, .start = n->start, .end = n->end };
-
-		expand_word(e, &word, &values);
-	}
-	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next)
-		expand_word(e, w, &values);
+	eval_loop_words(e, n, &values);
 	e->context |= SHELL_IN_LOOP;
 	eval_values(e, n, &values);
 	e->context = context;
