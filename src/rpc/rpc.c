@@ -306,13 +306,17 @@ static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t l
 		batch_add(batch, NULL, 0);
 }
 
-/* The id of a refused text, if it is unambiguous. */
+/* The id of a refused text, if it is unambiguous. A long one is not parsed: it may be what has too
+ * many values. */
 static const char *rpc_refused_id(const char *text, size_t len, size_t *id_len)
 {
 	const char *raw = json_raw_sole_member(text, len, "id", id_len);
-	json_t *id = raw ? json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
-	bool legal = id && rpc_is_legal_id(id, *id_len, RPC_ID_MAX);
+	json_t *id = NULL;
+	bool legal;
 
+	if (raw && *id_len <= RPC_ID_MAX)
+		id = json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	legal = id && rpc_is_legal_id(id, *id_len, RPC_ID_MAX);
 	json_decref(id);
 	return legal ? raw : NULL;
 }

@@ -132,6 +132,35 @@ static void test_rpc_illegal_ids_are_answered_with_null(void **state)
 	assert_int_equal(f->seen.len, 0);
 }
 
+static size_t asked; /* bytes that jansson asked for */
+
+static void *count_bytes(size_t size)
+{
+	asked += size;
+	return malloc(size);
+}
+
+/* The id may be what has too many values. */
+static void test_rpc_parses_no_id_of_too_many_values(void **state)
+{
+	json_malloc_t usual;
+	json_free_t usual_free;
+	struct buf line;
+
+	buf_init(&line, 1 << 20);
+	buf_adds(&line, V "\"method\":\"echo\",\"id\":[");
+	for (int i = 0; i < 60000; i++)
+		buf_adds(&line, "{},");
+	buf_adds(&line, "{}]}");
+	json_get_alloc_funcs(&usual, &usual_free);
+	json_set_alloc_funcs(count_bytes, free);
+	asked = 0;
+	check_error(*state, line.data, -32600, "null");
+	json_set_alloc_funcs(usual, usual_free);
+	assert_in_range(asked, 0, line.len);
+	buf_release(&line);
+}
+
 static void test_rpc_malformed_text_is_a_parse_error(void **state)
 {
 	static const char *const lines[] = {
@@ -346,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rpc_echoes_every_legal_id_as_it_came),
 		TEST(test_rpc_illegal_ids_are_answered_with_null),
+		TEST(test_rpc_parses_no_id_of_too_many_values),
 		TEST(test_rpc_malformed_text_is_a_parse_error),
 		TEST(test_rpc_nesting_is_limited),
 		TEST(test_rpc_refused_json_echoes_an_unambiguous_id),
