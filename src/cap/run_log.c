@@ -112,6 +112,9 @@ bool run_log_warning(const struct cap *c, const struct proc *p, char *text, size
 	else if (f->missing)
 		snprintf(text, size, "log_file is not complete: %" PRIu64 " bytes of output came "
 			 "faster than it could be written; lines in it say where", f->missing);
+	else if (f->kept)
+		snprintf(text, size, "log_file keeps what it held: it was written to as the "
+			 "command began, perhaps by the command itself");
 	else
 		return false;
 	return true;

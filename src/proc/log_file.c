@@ -129,6 +129,7 @@ static void log_file_on_report(void *ctx, const struct shim_report *report)
 	f->known = true;
 	f->bytes = report->io_write_bytes;
 	f->error = report->error;
+	f->kept = report->value;
 }
 
 static void log_file_on_empty(void *ctx)

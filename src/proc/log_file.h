@@ -4,9 +4,9 @@
  * A writer in a sandbox like the run's (os/shim/log_writer.h) opens and writes the file, never the
  * server. It has a shim of its own, so neither the run's limits nor a kill of the run concern it.
  * It opens the file before the run starts, and truncates it only once the command has begun: one
- * that cannot be executed, and a server that dies before that, leave the file as it is. It ends
- * when it has written what the run's streams held as the run settled. It is killed when it takes
- * nothing for a second then, or is not done in five.
+ * that cannot be executed, a server that dies before that, and whoever writes to the file meanwhile
+ * leave it as it is. It ends when it has written what the run's streams held as the run settled. It
+ * is killed when it takes nothing for a second then, or is not done in five.
  *
  * The bytes come from the store, in the order of arrival, and go into the writer's pipe as it takes
  * them: a slow disk delays neither the run nor the loop. What the store evicts first is missing in
@@ -77,6 +77,7 @@ struct log_file {
 	bool known;         /* `bytes` is: the writer has reported */
 	uint64_t bytes;     /* written by this run */
 	uint64_t missing;   /* evicted before they could be written */
+	bool kept;          /* it was not truncated: somebody wrote to it as the command began */
 	int error;          /* errno that stopped it: EFBIG: max_bytes; 0: none */
 };
 

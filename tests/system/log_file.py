@@ -183,6 +183,24 @@ def test_truncates_as_it_begins():
 
 
 @suite.test()
+def test_truncates_nothing_that_the_command_wrote():
+    """A command may write to its log file itself before the server sees that it has begun."""
+    server = Server()
+    def wrote(held, command):
+        with open(os.path.join(server.workspace, "x"), "w", encoding="utf-8") as f:
+            f.write(held)
+        result = server.run(command, log_file="x", log_mode="truncate")
+        return content(server, "x"), warned(result)
+
+    equal(wrote("", "echo 1 >x"), (b"1\n", []), "an empty file")
+    equal(wrote("held", "echo 1 >x")[0], b"1\n", "a short command")
+    equal(wrote("held", "echo 1 >x; sleep 0.3; echo 2")[0], b"1\n2\n", "a longer one")
+    eventually(lambda: "keeps" in str(wrote("held", "echo 1 >x")[1]), client.WAIT, "no warning")
+    eventually(lambda: wrote("held", "echo 1 >>x")[0] == b"held1\n", client.WAIT, "not kept")
+    server.stop()
+
+
+@suite.test()
 def test_untouched_before_it_begins():
     """A run that is cancelled while its program loads, and a server that dies then, leave the file."""
     if not shutil.which("strace"):

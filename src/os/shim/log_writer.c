@@ -14,6 +14,8 @@
 #define STACK_BYTES 2048
 #define LOG_FD 1
 
+static struct statx opened; /* the file then */
+
 /* The next component of *@path into @name; moves *@path behind it. 0: there is none, or a negative
  * errno. */
 static long log_writer_next(const char **path, char name[NAME_BYTES])
@@ -109,28 +111,45 @@ static long log_writer_write(const uint8_t *bytes, uint64_t len, uint64_t *writt
 	return 0;
 }
 
+static long log_writer_look(struct statx *st)
+{
+	return sys5(__NR_statx, LOG_FD, "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME, st);
+}
+
 /* The bytes that the file may still grow by: others may write to it too. */
 static uint64_t log_writer_room(uint64_t log_bytes)
 {
 	struct statx st;
 
-	if (sys5(__NR_statx, LOG_FD, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0 ||
-	    st.stx_size >= log_bytes)
+	if (log_writer_look(&st) < 0 || st.stx_size >= log_bytes)
 		return 0;
 	return log_bytes - st.stx_size;
 }
 
-/* Drop what the file held, once a byte says that the command has begun. 1: go on. Else there is
- * nothing to write: 0: the command never began; or a negative errno. */
-static long log_writer_truncate(void)
+/* Was the file written to since it was opened, as by a command whose own output goes there? */
+static int log_writer_is_touched(void)
+{
+	struct statx st;
+
+	return log_writer_look(&st) < 0 || st.stx_size != opened.stx_size ||
+	       st.stx_mtime.tv_sec != opened.stx_mtime.tv_sec ||
+	       st.stx_mtime.tv_nsec != opened.stx_mtime.tv_nsec;
+}
+
+/* Drop what the file held, once a byte says that the command has begun; but nothing that was
+ * written meanwhile: *@kept. 1: go on. Else there is nothing to write: 0: the command never began;
+ * or a negative errno. */
+static long log_writer_truncate(int32_t *kept)
 {
 	uint8_t begun;
 	long result = sys3(__NR_read, 0, &begun, 1);
 
 	if (result <= 0)
 		return result;
-	result = sys2(__NR_ftruncate, LOG_FD, 0);
-	return result ? result : 1;
+	*kept = opened.stx_size && log_writer_is_touched();
+	if (opened.stx_size && !*kept)
+		result = sys2(__NR_ftruncate, LOG_FD, 0);
+	return result < 0 ? result : 1;
 }
 
 /* Copy stdin to the file. Returns the errno that stopped it; 0: the end of file. */
@@ -168,7 +187,7 @@ static int log_writer_run(void *ctx)
 	sys5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-log", 0, 0, 0);
 	if (plan->flags & SHIM_LOG_TRUNCATE)
-		result = log_writer_truncate();
+		result = log_writer_truncate(&report.value);
 	report.error = result > 0 ? log_writer_copy(plan, &written) : (int)-result;
 	result = sys1(__NR_close, LOG_FD); /* close(2): NFS and quotas may only fail here */
 	if (!report.error && result < 0 && result != -EINTR)
@@ -187,6 +206,7 @@ long log_writer_start(struct shim_plan *plan, const char *path)
 		return fd;
 	sys3(__NR_fcntl, fd, F_SETFL, O_APPEND);
 	sys3(__NR_dup3, fd, LOG_FD, O_CLOEXEC);
+	(void)log_writer_look(&opened);
 	sys3(__NR_close_range, SHIM_FD_CONTROL + 1, ~0U, 0);
 	/* A process of its own memory: the shim must not wait for it as it does for an exec. */
 	pid = sys_clone_call(CLONE_PARENT | SIGCHLD, stack + STACK_BYTES, log_writer_run, plan);

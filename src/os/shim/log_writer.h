@@ -19,9 +19,9 @@
  * Open the file @path of @plan, and clone the writer, a child of the caller's parent. The writer
  * reads its stdin to the end of file, stops when the file has log_bytes or a write fails, and ends
  * with SHIM_LOGGED. If the plan says so, the first byte is none of the file: at it the writer
- * truncates the file, which an end of file before it leaves as it is. Returns 0, or a negative
- * errno: ELOOP (a link on the path), EMLINK (several links), EOPNOTSUPP (no regular file), EXDEV
- * ("..") and those of open(2).
+ * truncates the file, which an end of file before it leaves as it is, and so does whoever has
+ * written to it since it was opened. Returns 0, or a negative errno: ELOOP (a link on the path),
+ * EMLINK (several links), EOPNOTSUPP (no regular file), EXDEV ("..") and those of open(2).
  */
 long log_writer_start(struct shim_plan *plan, const char *path);
 
