@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/ids.h"
+#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
@@ -168,7 +169,7 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 /* In MCP the server sends no requests server.ping. */
 static int agent_session_prepare(struct cap_call *call, struct err *e)
 {
-	if (!json_object_get(call->r->params, "ping") || call->r->dialect->events)
+	if (!json_get_bool(call->r->params, "ping", false) || call->r->dialect->events)
 		return 0;
 	err_invalid(e, "ping",
 		    "ping is for plain JSON-RPC, where it asks for requests server.ping");
@@ -180,7 +181,7 @@ static void agent_session_take_ping(struct cap_call *call)
 {
 	const json_t *ping = json_object_get(call->r->params, "ping");
 
-	if (ping)
+	if (ping && call->r->dialect->events)
 		call->c->pings = json_is_true(ping);
 }
 
