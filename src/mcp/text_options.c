@@ -44,9 +44,15 @@ static void text_options_add_list(struct text *t, const struct outline_value *li
 		text_add(t, "%s", none);
 }
 
-static void text_options_add_value(struct text *t, const struct outline_value *v, const char *none)
+/* @v is of the option @key, in octal if --set takes it so. */
+static void text_options_add_value(struct text *t, const char *key, const struct outline_value *v,
+				   const char *none)
 {
-	if (v->kind == OUTLINE_ARRAY)
+	int option = v->kind == OUTLINE_INT ? config_find(key) : -1;
+
+	if (option >= 0 && config_rows[option].octal)
+		text_add(t, "%#llo", (long long)v->number);
+	else if (v->kind == OUTLINE_ARRAY)
 		text_options_add_list(t, v, none);
 	else if (v->kind == OUTLINE_TEXT)
 		text_put_member(t, v);
@@ -87,7 +93,7 @@ static void text_options_add_origin(struct text *t, const struct outline_value *
 		text_add(t, " (default)");
 	} else {
 		text_add(t, " (default ");
-		text_options_add_value(t, usual, "none");
+		text_options_add_value(t, option->key, usual, "none");
 		text_add(t, ")");
 	}
 	if (text_is(t, option, "origin", "default"))
@@ -108,9 +114,9 @@ static void text_options_add_bounds(struct text *t, const struct outline_value *
 		text_options_add_list(t, choices, "");
 	} else if (value->kind == OUTLINE_INT) {
 		text_add(t, "; ");
-		text_add_json(t, text_member(t, bounds, "minimum"), VALUE_MAX);
+		text_options_add_value(t, option->key, text_member(t, bounds, "minimum"), "");
 		text_add(t, " to ");
-		text_add_json(t, text_member(t, bounds, "maximum"), VALUE_MAX);
+		text_options_add_value(t, option->key, text_member(t, bounds, "maximum"), "");
 	}
 }
 
@@ -119,7 +125,7 @@ static void text_options_add_line(struct text *t, const struct outline_value *op
 	const struct outline_value *value = text_member(t, option, "value");
 
 	text_add(t, "%s = ", option->key);
-	text_options_add_value(t, value, "(none)");
+	text_options_add_value(t, option->key, value, "(none)");
 	text_options_add_meaning(t, option, value);
 	text_options_add_origin(t, option, value);
 	text_options_add_bounds(t, option, value);
@@ -157,7 +163,7 @@ void text_options_changed(struct text *t, const struct outline_value *of)
 		if (option >= 0 && v->number == config_int(&defaults, (enum config_key)option))
 			continue;
 		text_add(t, "%s%s ", glue, v->key);
-		text_options_add_value(t, v, "");
+		text_options_add_value(t, v->key, v, "");
 		if (!v->number)
 			text_options_add_zero(t, v->key, " (", ")");
 		glue = ", ";
