@@ -225,6 +225,7 @@ static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, 
 		err_set(&e, ERR_PROCESS_ALREADY_EXITED, "%s never began: %s", p->id,
 			p->rare->failure->message);
 		err_hint(&e, "Nothing of it ran, so there is nothing to end.");
+		e.lasting = true; /* its record goes: there is no state to look at */
 		req_fail(r, &e);
 		return false;
 	}
