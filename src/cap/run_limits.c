@@ -1,6 +1,7 @@
 #include "cap/run_limits.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -41,14 +42,10 @@ static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance
 	return allowance && limit > allowance ? allowance : limit;
 }
 
-/* Rounded up, but not for the noise of a double. By hand: ceil() would be the one reason to load
- * libm at each start. */
+/* Rounded up, but not for the noise of a double. */
 static int64_t run_limits_permille(double fraction)
 {
-	double exact = fraction * 1000 - 1e-6;
-	int64_t whole = (int64_t)exact;
-
-	return whole + (exact > (double)whole);
+	return (int64_t)ceil(fraction * 1000 - 1e-6);
 }
 
 static int run_limits_read_cpu(const struct config *config, const json_t *params,
