@@ -22,7 +22,7 @@ DISCOVER = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capa
 TASK = {"resultType": "task", "taskId": "t", "status": "working", "ttlMs": 1, "_meta": INFO,
         "createdAt": "2026-11-21T08:00:00Z", "lastUpdatedAt": "2026-11-21T08:00:00Z"}
 FORM = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
-OWN = {"type": "InvalidParams", "hint": "h", "retryable": False, "actions": [],
+OWN = {"type": "InvalidParams", "hint": "H", "retryable": False, "actions": [],
        "details": {}}
 
 
@@ -87,6 +87,8 @@ def test_rules_without_schemas():
         TASK, resultType="input_required", ttlMs=1)))
     refuses(asks("tools/list"), line(id=1, result={"resultType": "input_required",
                                                    "requestState": "s", "_meta": INFO}))
+    passes(asks("tools/list"), error(-32602, "InvalidParams"))
+    refuses(asks("tools/list"), error(-32602, "InvalidParams", hint="h"))
     refuses(asks("tasks/get"), error(-32002, "ResourceNotFound"))
     refuses(asks("ping", revision="2025-11-25"), error(-32021, "MissingClientCapability"))
 
