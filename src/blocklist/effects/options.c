@@ -188,7 +188,7 @@ static const struct hiding {
 #define WORK_QUOTE 8u
 
 /* Texts of one command; with more it is too complex. */
-#define TEXTS_MAX 32
+#define TEXTS_MAX 48
 
 /*
  * The text is @w from @skip on. Quotes around all of it belong to the other language:
@@ -213,12 +213,23 @@ static void options_add(const struct shell_word *w, size_t skip, struct action_l
 	}
 	if (skip >= to)
 		return;
-	if (out->count == TEXTS_MAX)
+	if (out->count >= TEXTS_MAX)
 		shell_arena_exhaust(out->arena);
 	else
 		action_text_part(out, w, skip, to, ACTION_LENIENT);
 }
 
+/* Is a glob or an unknown part in @words, which quotes would make plain text? */
+static bool options_has_more(const struct shell_word *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (words[i].unknown_count ||
+		    (words[i].text.len && memchr(words[i].kind, SHELL_GLOB, words[i].text.len)))
+			return true;
+	return false;
+}
+
+/* As a text, whose files the rest of the script may run, and as words for what only those tell. */
 static void options_add_words(const struct shell_word *words, size_t count,
 			      struct action_list *out)
 {
@@ -233,6 +244,8 @@ static void options_add_words(const struct shell_word *words, size_t count,
 	}
 	joined = word_quote(words, count, out->budget, out->arena);
 	options_add(&joined, 0, out);
+	if (options_has_more(words, count))
+		action_words(out, words, count, 0);
 }
 
 /*
