@@ -350,13 +350,26 @@ static void wrapper_run_split(struct wrapping *w, size_t at)
 	wrapper_run_text(w, wrapper_join(w, all, n), NULL, 0);
 }
 
+/*
+ * Does @word name a program, so that the operand which could stand there is missing: the context
+ * behind runcon -t TYPE? Files are such operands, too, so of paths only those in bin or sbin count.
+ */
+static bool wrapper_names_program(const struct shell_word *word)
+{
+	const char *s = word->text.s, *slash = strrchr(s, '/');
+
+	if (slash && !(slash - s >= 3 && strncmp(slash - 3, "bin", 3) == 0) && !strstr(s, "bin/"))
+		return false;
+	return name_of(word) || name_in(word, " kill ");
+}
+
 /* Where the command begins, behind operands of the wrapper. */
 static size_t wrapper_skip(const struct wrapping *w, size_t at)
 {
 	bool remote = w->wrapper->remote;
 
 	for (unsigned i = 0; i < w->wrapper->skip && at < w->count; i++)
-		if (remote || !name_lookup(w->words[at].text.s, w->words[at].text.len))
+		if (remote || !wrapper_names_program(&w->words[at]))
 			at++;
 	while (remote && at < w->count && w->words[at].text.s[0] == '-') /* ssh HOST -t CMD */
 		at += 1 + word_in(&w->words[at], strtab_get(w->wrapper->values));
@@ -602,15 +615,25 @@ static void wrapper_scan(struct wrapping *w, size_t i, unsigned operands)
 	}
 }
 
-/* Operands of the wrapper end at a --, if there is one. */
+/*
+ * Operands of the wrapper end at a --, if there is one; but in direnv exec . rm -- FILE it is one
+ * of the program's.
+ */
 static void wrapper_read_scan(struct wrapping *w)
 {
 	const struct wrapper_runner *r = wrapper_runner_of(w);
 	unsigned operands = r ? r->operands : w->wrapper->skip;
 	size_t at = r ? wrapper_find(w, 1, r->words) + 1 : 1;
 	size_t dashes = operands ? wrapper_find(w, at, " -- ") : w->count;
+	size_t program = at + operands;
 
-	wrapper_scan(w, dashes < w->count ? dashes : at, operands);
+	if (dashes == w->count) {
+		wrapper_scan(w, at, operands);
+		return;
+	}
+	wrapper_scan(w, dashes, operands);
+	if (program < dashes && w->words[at].text.s[0] != '-' && name_of(&w->words[program]))
+		wrapper_run_words(w, program);
 }
 
 /* busybox PROGRAM ..., coreutils --coreutils-prog=PROGRAM ... */
