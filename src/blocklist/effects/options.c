@@ -140,7 +140,7 @@ static const struct hiding {
 	{ " minikube colima ", "--", true, "" },
 	{ " doppler infisical mise ", "--command", true, "" },
 	{ " doppler infisical mise ", "--command=", false, "" },
-	{ " doppler infisical mise ", "-c", true, "" },
+	{ " infisical mise ", "-c", true, "" },
 	{ " cmake ", "time", true, "" },
 	{ " cmake ", "env", true, "" },
 	{ " doctl ", "--ssh-command", true, "" },
