@@ -113,13 +113,22 @@ static void script_files_mark_globs(struct script_reader *r, struct shell_word *
 	w->kind = kind;
 }
 
-/* root.iterdir(), where root is Path("/") */
+/* root.iterdir() and root.rglob("*"), where root is Path("/"). */
 static void script_files_touch_variable(struct script_reader *r, size_t i, const char *effect)
 {
 	const struct shell_word *value = script_variable_at(r, i);
 
 	if (value)
 		action_touch(r->out, effect, value);
+}
+
+/* rglob("*.pyc"), but not rglob("*"): some of what is there. */
+static bool script_files_picks(const struct script_reader *r, size_t i)
+{
+	return script_token_in(&r->t, i, " glob rglob ") && i &&
+	       script_is_char(&r->t, i - 1, '.') && i + 2 < r->t.count &&
+	       r->t.tokens[i + 2].kind == TOKEN_STRING &&
+	       !word_in(&r->t.tokens[i + 2].string, " * ** **/* *.* ");
 }
 
 /* @effect is done to what a loop lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
@@ -139,9 +148,10 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		if (!globs && !script_token_in(&r->t, i, walks))
 			continue;
 		script_read_args(r, i + 1, &a);
-		if (i >= 3)
+		if (i >= 3 && !script_files_picks(r, i))
 			script_files_read_method(r, i, effect);
-		if (i >= 2 && script_is_char(&r->t, i - 1, '.'))
+		if (i >= 2 && script_token_in(&r->t, i, " iterdir glob rglob ") &&
+		    script_is_char(&r->t, i - 1, '.') && !script_files_picks(r, i))
 			script_files_touch_variable(r, i - 2, effect);
 		script_files_touch_home(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
