@@ -314,6 +314,33 @@ static bool script_args_each(const struct script_reader *r, size_t i, struct she
 	return true;
 }
 
+/* os.path.expanduser("~"), os.environ["HOME"], os.homedir(), ENV["HOME"] from token @i on. */
+static bool script_args_home(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	static const char modules[] = " os path process env environ ENV Dir require ";
+	size_t at = i;
+
+	while (script_step(r, 1) &&
+	       (script_token_in(&r->t, i, modules) || script_is_char(&r->t, i, '.') ||
+		(i > at && script_token_in(&r->t, i - 1, " require ") &&
+		 script_is_char(&r->t, i, '(') && script_is_char(&r->t, i + 2, ')'))))
+		i += script_is_char(&r->t, i, '(') ? 3 : 1;
+	if (script_token_in(&r->t, i, " homedir home HOME "))
+		i += script_is_char(&r->t, i + 1, '(') ? 3 : 1;
+	else if (i > at && (script_is_char(&r->t, i, '[') ||
+			    script_token_in(&r->t, i++, " expanduser getenv get ")) &&
+		 i + 2 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING &&
+		 word_in(&r->t.tokens[i + 1].string, " ~ HOME "))
+		i += 3;
+	else
+		return false;
+	if (script_is_char(&r->t, i, '.') || script_is_char(&r->t, i, '+') ||
+	    script_is_char(&r->t, i, '/') || script_is_char(&r->t, i, ','))
+		return false;
+	*out = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[at].start);
+	return true;
+}
+
 void script_note_variable(struct script_reader *r, size_t i)
 {
 	bool loop = script_token_in(&r->t, i + 1, " in of ");
@@ -333,7 +360,8 @@ void script_note_variable(struct script_reader *r, size_t i)
 		v->is_listing = true;
 	} else if (!(loop || script_is_char(&r->t, i + 1, '=')) ||
 		   !(script_args_constant(r, i + 2, &v->value, &v->is_list) ||
-		     script_args_path(r, i + 2, &v->value))) {
+		     script_args_path(r, i + 2, &v->value) ||
+		     (!loop && script_args_home(r, i + 2, &v->value)))) {
 		return;
 	}
 	r->variable_count++;
@@ -384,6 +412,39 @@ static void script_args_append_unknown(struct script_reader *r, struct script_ar
 	script_args_append(r, a, &part, join);
 }
 
+/* Does @w end in an unknown part that begins a path? */
+static bool script_args_ends_unknown(const struct shell_word *w)
+{
+	size_t i = w->text.len;
+
+	while (i && w->kind[i - 1] == SHELL_UNKNOWN)
+		i--;
+	return i < w->text.len && (!i || strchr(" '\"", w->text.s[i - 1]));
+}
+
+/*
+ * x + "/..." with @piece, "/...", at token @i: unlike in a shell, an x that nothing sets is an
+ * error, and no empty text. So the unknown part is there.
+ */
+static void script_args_settle_base(struct script_reader *r, struct script_args *a, size_t i,
+				    const struct shell_word *piece)
+{
+	static const struct shell_unknown set = { .is_set = true, .name = "+" };
+	struct shell_word *last = a->count ? &a->words[a->count - 1] : NULL;
+	struct shell_word base;
+
+	if (!i || !script_is_char(&r->t, i - 1, '+') ||
+	    piece->text.s[0] != '/' || (last && !script_args_ends_unknown(last)) ||
+	    !script_step(r, 1 + (last ? last->text.len : 0) / SCRIPT_STEP_BYTES))
+		return;
+	base = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
+	base.unknowns = &set;
+	base.unknown_count = 1;
+	if (last)
+		*last = word_slice(last, 0, last->text.len - 1, r->t.arena);
+	script_args_append(r, a, &base, true);
+}
+
 /* A name among the arguments: a variable with a constant, a home, or unknown. */
 static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
 				  bool join)
@@ -395,6 +456,8 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 	    r->t.tokens[i + 1].start == r->t.tokens[i].end) /* f"..." */
 		return;
 	if (value) {
+		if (join)
+			script_args_settle_base(r, a, i, value);
 		script_args_append(r, a, value, join);
 	} else if (script_token_in(&r->t, i, homes)) {
 		script_args_append_home(r, a, i, join);
@@ -494,6 +557,8 @@ static void script_args_take_string(struct script_reader *r, struct script_args 
 {
 	const struct script_token *t = &r->t.tokens[i];
 
+	if (join && t->kind == TOKEN_STRING)
+		script_args_settle_base(r, a, i, &t->string);
 	if (t->kind == TOKEN_RUN)
 		script_args_take_template(r, a, i, join);
 	else if (list_has(" HOME USERPROFILE ", t->string.text.s, t->string.text.len))
