@@ -392,7 +392,8 @@ static bool output_text_tail_fits(const struct buf *text, const struct output_ta
 	       !output_text_lines_start(text->data, text->len, tail->lines);
 }
 
-/* Write the rows from the first cut on from which they fit, else from the last one before any. */
+/* Write the rows from the first cut on from which they fit, else from the last one before any; all
+ * where there is none but behind them. */
 static struct screen_cut output_text_fit_rows(const struct screen *s,
 					      const struct output_tail *tail, struct buf *text)
 {
@@ -402,7 +403,9 @@ static struct screen_cut output_text_fit_rows(const struct screen *s,
 	screen_write(s, 0, s->count, text);
 	if (output_text_tail_fits(text, tail) || !high)
 		return cut;
-	high -= high > 1 && s->cuts[high - 1].row + 1 == s->count && !s->rows[s->count - 1].drawn;
+	high -= s->cuts[high - 1].row + 1 == s->count && !s->rows[s->count - 1].drawn;
+	if (!high)
+		return cut;
 	last = high - 1;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
