@@ -253,7 +253,7 @@ def test_daemon_lives_on_after_other_signals(place):
     """INT, HUP and QUIT go to the group and never escalate: the answer says what lives on."""
     for name in ("INT", "HUP", "QUIT"):
         p = place.start("app", command="(setsid %s &); exec sleep 100" % saver())
-        # A shell that still waits for its subshell lives on after INT.
+        # A shell that still waits for its subshell lives on after INT, and then starts the next.
         eventually(lambda: name_of(place.monitor(p)["pid"]) == "sleep", WAIT, "it is no sleep")
         answer = place.kill(p, signal=name)
         equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"]),
@@ -270,7 +270,8 @@ def test_daemon_lives_on_after_other_signals(place):
 @each_mode
 def test_other_signals_with_a_deadline(place):
     """Then they go to every process, as SIGTERM does."""
-    p = place.start("app", command="(setsid %s &); sleep 100; true" % saver("app", "SIGINT"))
+    p = place.start("app", command="(setsid %s &); exec sleep 100" % saver("app", "SIGINT"))
+    eventually(lambda: name_of(place.monitor(p)["pid"]) == "sleep", WAIT, "it is no sleep")
     check_graceful(place, place.kill(p, signal="INT", force_after=30), "SIGINT", "SIGINT")
     p = place.start("app", command="trap '' USR1; touch app.ready; %s" % saver("x", "SIGUSR2"))
     answer = place.kill(p, signal="USR1", force_after=0.2)
