@@ -342,6 +342,36 @@ static void stream_judge_part(struct stream *s, const void *bytes, size_t len, b
 	part->waiting = s->text.len - s->written;
 }
 
+static void stream_join_shown(struct stream_part *part, struct stream_part *next)
+{
+	size_t len = part->shown ? strlen(part->shown) : 0;
+	size_t more = next->shown ? strlen(next->shown) : 0;
+
+	if (!more || (len == SHOWN_MAX && !next->verdict.blocked))
+		return;
+	if (next->verdict.blocked)
+		len = 0;
+	if (len + more > SHOWN_MAX)
+		more = SHOWN_MAX - len;
+	part->shown = mem_realloc(part->shown, len + more + 1);
+	memcpy(part->shown + len, next->shown, more);
+	part->shown[len + more] = '\0';
+}
+
+static void stream_join(struct stream_part *part, struct stream_part *next, size_t waited)
+{
+	stream_join_shown(part, next);
+	part->bytes = mem_realloc(part->bytes, part->len + next->len + 1);
+	memcpy(part->bytes + part->len, next->bytes, next->len);
+	part->len += next->len;
+	part->earlier = part->len < waited ? part->len : waited;
+	part->dropped = next->verdict.blocked ? waited - part->earlier
+					      : part->dropped + next->dropped;
+	part->waiting = next->waiting;
+	part->edited |= next->edited;
+	part->verdict = next->verdict;
+}
+
 /* ---- terminals ---- */
 
 static void stream_set_typed(struct stream *s, const struct typed *line)
@@ -403,11 +433,12 @@ static void stream_erase(struct stream *s, size_t bytes)
 	buf_truncate(&s->text, s->written);
 }
 
-/* What waits is kept as keys and read again, because it can still be erased. */
-static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
-			      struct stream_part *part)
+/* What waits is kept as keys and read again, because it can still be erased. Returns how many of
+ * those that wait precede a ^C. */
+static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, bool end,
+			       struct stream_part *part)
 {
-	size_t waited = s->keys.len, taken;
+	size_t waited = s->keys.len, taken, void_keys;
 	struct typed_text text;
 
 	buf_add(&s->keys, bytes, len);
@@ -423,7 +454,30 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 	part->edited = text.edited && s->reader != BLOCKLIST_READS_DATA;
 	buf_consume(&s->keys, part->verdict.blocked ? s->keys.len : taken);
 	part->waiting = s->keys.len;
+	void_keys = text.interrupted && text.interrupt > taken && s->keys.len
+			    ? text.interrupt - taken
+			    : 0;
 	typed_text_release(&text);
+	return void_keys;
+}
+
+/* A shell drops at ^C what it has read of a command that is not complete. What waits here is just
+ * that, and not written yet, so it goes the same way; the ^C is written. */
+static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
+			      struct stream_part *part)
+{
+	size_t waited = s->keys.len, void_keys = stream_read_keys(s, bytes, len, end, part);
+	size_t earlier = part->earlier;
+	struct stream_part next;
+
+	if (!void_keys)
+		return;
+	buf_consume(&s->keys, void_keys);
+	stream_read_keys(s, "", 0, end, &next);
+	stream_join(part, &next, waited);
+	part->earlier = earlier;
+	part->dropped = void_keys;
+	stream_part_release(&next);
 }
 
 /* ---- public ---- */
@@ -565,7 +619,8 @@ void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 
 	s->parts++;
 	(s->terminal ? stream_judge_keys : stream_judge_part)(s, bytes, len, end, part);
-	part->dropped = part->verdict.blocked ? waited - part->earlier : 0;
+	if (part->verdict.blocked)
+		part->dropped = waited - part->earlier;
 }
 
 /* ---- steps ---- */
@@ -590,35 +645,6 @@ static size_t stream_cut(const struct stream *s, const char *bytes, size_t len)
 	for (cut = len / steps; cut < len && !stream_ends_line(s, bytes[cut - 1]); cut++)
 		;
 	return cut;
-}
-
-static void stream_join_shown(struct stream_part *part, struct stream_part *next)
-{
-	size_t len = part->shown ? strlen(part->shown) : 0;
-	size_t more = next->shown ? strlen(next->shown) : 0;
-
-	if (!more || (len == SHOWN_MAX && !next->verdict.blocked))
-		return;
-	if (next->verdict.blocked)
-		len = 0;
-	if (len + more > SHOWN_MAX)
-		more = SHOWN_MAX - len;
-	part->shown = mem_realloc(part->shown, len + more + 1);
-	memcpy(part->shown + len, next->shown, more);
-	part->shown[len + more] = '\0';
-}
-
-static void stream_join(struct stream_part *part, struct stream_part *next, size_t waited)
-{
-	stream_join_shown(part, next);
-	part->bytes = mem_realloc(part->bytes, part->len + next->len + 1);
-	memcpy(part->bytes + part->len, next->bytes, next->len);
-	part->len += next->len;
-	part->earlier = part->len < waited ? part->len : waited;
-	part->dropped = next->verdict.blocked ? waited - part->earlier : 0;
-	part->waiting = next->waiting;
-	part->edited |= next->edited;
-	part->verdict = next->verdict;
 }
 
 size_t stream_step(const struct stream *s, const char *bytes, size_t len,

@@ -138,13 +138,18 @@ void typed_read(const struct typed *t, const char *keys, size_t len, struct type
 	buf_init(&out->rest.line, TEXT_MAX);
 	if (t->line.len)
 		buf_add(&out->rest.line, t->line.data, t->line.len);
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < len; i++) {
+		if (keys[i] == CTRL('C') && !out->rest.paste) {
+			out->interrupted = true;
+			out->interrupt = i;
+		}
 		if (keys[i] == '\r' || keys[i] == '\n')
 			typed_end_line(out, i + 1);
 		else if (typed_take_mark(out, keys + i, len - i))
 			i += MARK_LEN - 1;
 		else
 			typed_key(out, keys[i]);
+	}
 	typed_flush(out);
 }
 

@@ -41,6 +41,8 @@ struct typed_text {
 	size_t end_count;
 	struct typed rest; /* the line that is open now */
 	bool edited;       /* a line is not known */
+	bool interrupted;  /* there is a ^C outside a paste, ... */
+	size_t interrupt;  /* ... the last one behind so many keys */
 };
 
 /* Read @len @keys behind the open line @t, which stays as it is. */

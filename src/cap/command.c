@@ -264,7 +264,7 @@ void command_fail_blocked(const struct blocklist_verdict *v, struct err *e)
 			   json_pack("[I,I]", (json_int_t)v->start, (json_int_t)v->end));
 }
 
-void command_warn_waiting(struct jsonw *w, size_t waiting)
+void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed)
 {
 	char text[200];
 
@@ -272,7 +272,8 @@ void command_warn_waiting(struct jsonw *w, size_t waiting)
 		return;
 	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
 		 "quote, a here-document or a command that goes on; what completes it has it "
-		 "written", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "");
+		 "written%s", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
+		 typed ? ", and \\u0003 (^C) drops it" : "");
 	jsonw_str(w, NULL, text);
 }
 

@@ -74,8 +74,9 @@ enum err_type command_blocked_type(const struct blocklist_verdict *v);
 /* Fill @e for a command that @v blocks. */
 void command_fail_blocked(const struct blocklist_verdict *v, struct err *e);
 
-/* Write into the open array of warnings that @waiting bytes of input wait in the server, if any. */
-void command_warn_waiting(struct jsonw *w, size_t waiting);
+/* Write into the open array of warnings that @waiting bytes of input wait in the server, if any.
+ * @typed: on a terminal. */
+void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed);
 
 /* Of is_blocked's result the members of a command that @v blocks, into the open object. */
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);

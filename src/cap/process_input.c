@@ -460,6 +460,16 @@ static void process_input_warn_cut(struct jsonw *w)
 	jsonw_str(w, NULL, text);
 }
 
+static void process_input_warn_dropped(struct jsonw *w, size_t dropped)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "%zu byte%s of a command that was not complete %s dropped, "
+		 "as a shell does at ^C", dropped, dropped == 1 ? "" : "s",
+		 dropped == 1 ? "is" : "are");
+	jsonw_str(w, NULL, text);
+}
+
 static void process_input_write_result(const struct cap_call *call, const struct proc *p,
 				       bool closed)
 {
@@ -483,7 +493,9 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	if (t->part.edited)
 		jsonw_str(w, NULL, "a line was not judged by the blocklist: it has editing keys "
 			  "other than erase, ^U and Enter, and only its program knows what it is");
-	command_warn_waiting(w, t->part.waiting);
+	if (t->part.dropped)
+		process_input_warn_dropped(w, t->part.dropped);
+	command_warn_waiting(w, t->part.waiting, proc_has_terminal(p));
 	jsonw_end_array(w);
 }
 

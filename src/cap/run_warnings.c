@@ -40,7 +40,7 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 				 p->background ? "a background run is fed with stdin_mode data or "
 						 "pipe only" : "stdin_mode is null");
 	if (p->phase != PROC_SETTLED)
-		command_warn_waiting(w, v->stdin_waiting);
+		command_warn_waiting(w, v->stdin_waiting, false);
 	if (v->stdin_edited)
 		run_warnings_add(w, "a line of stdin was not judged by the blocklist: it has "
 				    "editing keys other than erase, ^U and Enter, and only its "

@@ -84,6 +84,14 @@ static void test_stream_judges_typed_lines(void **state)
 		{ "echo 'a\r", "+0 ..8" },
 		{ "b", "+0 ..9" },
 		{ "\177'\r", "+12" }, /* the erased b was never judged as written */
+		{ "if true; then\r", "+0 ..14" },
+		{ "\003", "+1" }, /* what waits goes */
+		{ "echo z\r", "+7" },
+		{ "sleep 9\recho 'a\recho b\r\003X=/\r", "+13" },
+		{ "rm -rf $X\r", "+0 !files.remove_tree" },
+		{ "echo 'a\r", "+0 ..8" },
+		{ "'\recho '\r", "+10 ..7" },
+		{ "\003rm -rf /\r", "+0 !files.remove_tree" },
 		{ "rm -rf \033[A", "+10e" },
 		{ "/\r", "+2e" },
 		{ "\trm -rf /\rrm -rf /\r", "+10e !files.remove_tree" },
