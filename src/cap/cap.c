@@ -361,6 +361,22 @@ static void cap_deny_unasked(struct cap_call *call)
 	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 
+static void cap_pass_tier(struct cap_call *call);
+
+/* The human may have thought for long, and the start may have queued: an answer that was to other
+ * files than are there counts for nothing, and the human is asked about these. */
+static void cap_start_confirmed(struct req *r, const char *rule)
+{
+	struct cap_call *call = r->call;
+
+	if (!grant_is_as_shown(call)) {
+		cap_pass_tier(call);
+		return;
+	}
+	grant_remember(call, call->wish);
+	cap_start(r, rule);
+}
+
 static void cap_on_confirmed(void *ctx, struct req *r, const struct req_answer *answer)
 {
 	struct cap_call *call = ctx;
@@ -372,8 +388,8 @@ static void cap_on_confirmed(void *ctx, struct req *r, const struct req_answer *
 		return;
 	}
 	r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
-	grant_remember(call, answer->remember);
-	cap_queue(r, cap_rule(call, "tier.confirm"), cap_start);
+	call->wish = answer->remember;
+	cap_queue(r, cap_rule(call, "tier.confirm"), cap_start_confirmed);
 }
 
 /* The client cancelled while a human was asked: record it as a denial. */

@@ -102,6 +102,7 @@ struct cap_call {
 	struct ruling ruling;         /* of the rules; all zero: none was asked for */
 	const struct blocklist_verdict *verdict; /* of ops->judge; NULL: none */
 	struct cap_grant grant;       /* of a call of tier confirm */
+	enum req_remember wish;       /* of the answer to its question */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
 	bool judged;                  /* ops->judge was called */
 	bool counted;                 /* it is among the reads of the audit log */

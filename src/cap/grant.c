@@ -97,6 +97,19 @@ json_t *grant_read(struct cap_call *call)
 	return files;
 }
 
+bool grant_is_as_shown(struct cap_call *call)
+{
+	const struct cap_grant shown = call->grant;
+
+	if (shown.lacks)
+		return true;
+	json_decref(grant_read(call));
+	if (call->grant.lacks || !hmac_equal(call->grant.digest, shown.digest, HMAC_SIZE))
+		return false;
+	call->event.grant = 0; /* the answer allows it, whatever another one has granted since */
+	return true;
+}
+
 void grant_remember(struct cap_call *call, enum req_remember wish)
 {
 	struct cap_grant *g = &call->grant;

@@ -20,6 +20,10 @@
  */
 json_t *grant_read(struct cap_call *call);
 
+/* After the answer to the question about @call: reads again what it offered to remember. Returns
+ * false if that differs from what was shown. Without an offer nothing is read. */
+bool grant_is_as_shown(struct cap_call *call);
+
 /* The answer to @call wishes to be remembered: make a grant, or say on record and on stderr why
  * not. */
 void grant_remember(struct cap_call *call, enum req_remember wish);

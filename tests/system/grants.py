@@ -188,9 +188,22 @@ def test_changed_meanwhile():
     server = started()
     script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
     params = {"command": "sh x.sh"}
-    change = lambda: write(script, "echo two\n")
-    equal(tried(server, params, YES, before_reply=change)[0], "asked", "first")
-    equal(tried(server, params)[0], "asked", "what was shown is not what is there")
+    questions = []
+
+    def change():
+        questions.append(1)
+        if len(questions) == 1:
+            write(script, "echo two\n")
+
+    for reply in ({"allow": True}, YES):
+        questions.clear()
+        write(script, "echo one\n")
+        equal(tried(server, params, reply, before_reply=change)[0], "asked", "first")
+        equal(len(questions), 2, "the answer was to another script")
+        equal(server.last["result"]["stdout_summary"], "two\n", "the second answer counts")
+    equal(tried(server, params)[0], "granted", "what the second question showed")
+    write(script, "echo one\n")
+    equal(tried(server, params)[0], "asked", "what the first question showed")
 
     call = {"name": "process_run", "arguments": params, "_meta": META}
     first = server.call("tools/call", call)
