@@ -24,6 +24,7 @@
 #define BYTES_MAX (256u * 1024) /* read of all files: some milliseconds of the one thread */
 #define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
 #define TOLD_SIZE 160
+#define HEAD_SIZE 256 /* of a file, with a NUL; the kernel reads as much for a #! line */
 
 /* When the file that a word names may be run. */
 enum run_files_role {
@@ -48,11 +49,16 @@ static void run_files_tell_identity(const struct stat *st, char told[TOLD_SIZE])
 		 st->st_ctim.tv_nsec);
 }
 
-static bool run_files_is_compiled(int fd)
+static void run_files_read_head(int fd, char head[HEAD_SIZE])
 {
-	char head[4];
+	ssize_t len = pread(fd, head, HEAD_SIZE - 1, 0);
 
-	return pread(fd, head, sizeof(head), 0) == sizeof(head) && !memcmp(head, "\177ELF", 4);
+	head[len > 0 ? len : 0] = '\0';
+}
+
+static bool run_files_is_compiled(const char *head)
+{
+	return !strncmp(head, "\177ELF", 4);
 }
 
 /* All of the file, which is @size bytes long, and not a byte more. */
@@ -74,8 +80,9 @@ static bool run_files_hash(int fd, size_t size, char told[TOLD_SIZE])
 	return true;
 }
 
-/* Does the open file @fd hold still while it is read? Then says into @told what is in it. */
-static bool run_files_tell(struct run_files *f, int fd, bool *compiled, char told[TOLD_SIZE])
+/* Does the open file @fd hold still while it is read? Then says into @told what is in it, and how
+ * it begins. */
+static bool run_files_tell(struct run_files *f, int fd, char head[HEAD_SIZE], char told[TOLD_SIZE])
 {
 	char before[TOLD_SIZE], after[TOLD_SIZE];
 	struct stat st;
@@ -84,8 +91,8 @@ static bool run_files_tell(struct run_files *f, int fd, bool *compiled, char tol
 		return false;
 	run_files_tell_identity(&st, before);
 	strcpy(told, before);
-	*compiled = run_files_is_compiled(fd);
-	if (*compiled || (uintmax_t)st.st_size > BYTES_MAX - f->bytes)
+	run_files_read_head(fd, head);
+	if (run_files_is_compiled(head) || (uintmax_t)st.st_size > BYTES_MAX - f->bytes)
 		return true;
 	f->bytes += (size_t)st.st_size;
 	if (!run_files_hash(fd, (size_t)st.st_size, told) || fstat(fd, &st))
@@ -130,13 +137,15 @@ static int run_files_reopen(int fd)
 	return open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Take the file @path, if it is one that counts in its role. Returns whether it was taken. */
+static void run_files_take_interpreter(struct run_files *f, char *head);
+
+/* Take the file @path, if it is one that counts in its role, and what interprets it. Returns
+ * whether it was taken. */
 static bool run_files_take(struct run_files *f, const char *path, enum run_files_role role)
 {
 	AUTO_CLOSE int fd = dir_walk(AT_FDCWD, path, NULL, NULL), file = -1;
 	AUTO_FREE char *name = NULL;
-	char told[TOLD_SIZE];
-	bool compiled;
+	char told[TOLD_SIZE], head[HEAD_SIZE];
 	struct stat st;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || role == RUN_FILES_WORD))
@@ -151,9 +160,13 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	if (json_array_size(f->list) == FILES_MAX || strlen(name) > NAME_MAX_SHOWN)
 		return run_files_refuse(f, "it names too many files, or too long ones");
 	file = run_files_reopen(fd);
-	if (file < 0 || !run_files_tell(f, file, &compiled, told))
+	if (file < 0 || !run_files_tell(f, file, head, told))
 		return run_files_refuse(f, "a file that it runs cannot be read, or changes");
-	return run_files_add(f, name, compiled, told);
+	if (!run_files_add(f, name, run_files_is_compiled(head), told))
+		return false;
+	if (!strncmp(head, "#!", 2))
+		run_files_take_interpreter(f, head + 2);
+	return true;
 }
 
 /* ---- names ---- */
@@ -226,6 +239,49 @@ static bool run_files_take_word(struct run_files *f, const char *text, enum run_
 	else if (text[0] == '-' && text[1] && text[2])
 		taken |= run_files_take_name(f, text + 2, role);
 	return taken;
+}
+
+/* ---- the line #! ---- */
+
+/* Is it unknown what @word leads to, if env takes it? With quotes, variables, assignments, blanks
+ * that only env knows, another directory (-C, --chdir), and -S in one word with what it splits. */
+static bool run_files_is_opaque(const char *word)
+{
+	return strpbrk(word, "\"'\\$#=\v\f\r") || !strncmp(word, "--c", 3) ||
+	       (word[0] == '-' && strpbrk(word, "CS") && strcmp(word, "-S"));
+}
+
+/* Take what @word, behind the interpreter, may name: a script of its own, or, as for env, a
+ * program. */
+static void run_files_take_line_word(struct run_files *f, const char *word)
+{
+	if (run_files_is_opaque(word))
+		(void)run_files_refuse(f, "what the first line of a script runs is not known");
+	else if (!run_files_take_word(f, word, RUN_FILES_SCRIPT) && !strchr(word, '/'))
+		(void)run_files_search(f, word, RUN_FILES_WORD);
+}
+
+/* @line: what is behind #!, and changed here. One interpreter may be interpreted by the next: each
+ * file is taken once, and FILES_MAX bounds the depth. The kernel passes all words behind the
+ * interpreter as one, which only env -S splits. */
+static void run_files_take_interpreter(struct run_files *f, char *line)
+{
+	size_t len = strcspn(line, "\n");
+	char *word, *rest = NULL;
+
+	if (!line[len] && len == HEAD_SIZE - 1 - strlen("#!"))
+		(void)run_files_refuse(f, "the first line of a script is too long");
+	line[len] = '\0';
+	word = strtok_r(line, " \t", &rest);
+	if (!word || f->lacks)
+		return;
+	(void)run_files_take_name(f, word, RUN_FILES_SCRIPT);
+	rest += strspn(rest, " \t");
+	word = strtok_r(NULL, " \t", &rest);
+	if (word && strcmp(word, "-S") && rest[strspn(rest, " \t")])
+		(void)run_files_refuse(f, "what the first line of a script runs is not known");
+	for (; word && !f->lacks; word = strtok_r(NULL, " \t", &rest))
+		run_files_take_line_word(f, word);
 }
 
 /* ---- interpreters ---- */

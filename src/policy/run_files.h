@@ -3,14 +3,16 @@
  *
  * Watches a text being judged (ruling.h), and takes of each simple command the file of its program;
  * of an interpreter, `source` and `.` every file among the words, since any of them may be the
- * script; of other programs the executable files among them, which a wrapper may start. A file is
+ * script; of other programs the executable files among them, which a wrapper may start; of a file
+ * that begins with #! all that its first line names, env's program as PATH finds it. A file is
  * told by the SHA-256 of its content; one that begins as a compiled program does, or is long, by
  * device, inode, size and times, which no write leaves as they were.
  *
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
  * not known before it runs, a script from a pipe, a PATH that the text sets, directories that
- * change on the way, what follows a sourced file, a file that cannot be read. Not seen is what
- * programs read by themselves: a Makefile, an imported module.
+ * change on the way, what follows a sourced file, a #! line of which env would make something else
+ * than its words, a file that cannot be read. Not seen is what programs read by themselves: a
+ * Makefile, an imported module.
  */
 #ifndef PROCPEN_POLICY_RUN_FILES_H
 #define PROCPEN_POLICY_RUN_FILES_H

@@ -183,6 +183,52 @@ def test_files():
 
 
 @suite.test()
+def test_interpreters():
+    """What the first line of a script names is run too."""
+    server = started()
+    at = lambda name: os.path.join(server.workspace, name)
+    path = {"PATH": at("bin") + ":/usr/bin:/bin"}
+    os.mkdir(at("bin"))
+    os.symlink("/usr/bin/env", at("elsewhere"))
+    for name in ("interp", "bin/tool", "helper"):
+        write(at(name), "#!/bin/sh\necho one\n")
+    write(at("middle"), "#! \t%s\n" % at("interp"))
+    for name, line in (("interp", at("interp")), ("interp", at("interp") + " \t"), ("interp", "interp"),
+                       ("interp", at("middle")), ("bin/tool", "/usr/bin/env tool"),
+                       ("bin/tool", "/usr/bin/env -S tool -x"), ("bin/tool", at("elsewhere") + " tool"),
+                       ("helper", "/bin/sh " + at("helper")), ("helper", "/usr/bin/env -S sh -e " + at("helper"))):
+        write(at("x.sh"), "#!%s\necho x\n" % line)
+        for params in ({"command": "./x.sh", "environment": path}, {"command": "sh x.sh; ./x.sh", "environment": path}):
+            write(at(name), "#!/bin/sh\necho one\n")
+            grant(server, params)
+            write(at(name), "#!/bin/sh\necho two\n")
+            equal(tried(server, params)[0], "asked", "%s changed, which #!%s names" % (name, line))
+
+    params = {"command": "./x.sh || :", "environment": path}
+    for name, line in (("new", at("new")), ("bin/newer", "/usr/bin/env newer")):
+        write(at("x.sh"), "#!%s\n" % line)
+        grant(server, params)
+        write(at(name), "#!/bin/sh\n")
+        equal(tried(server, params)[0], "asked", "an interpreter where there was none")
+
+    write(at("loop"), "#!%s\n" % at("loop"))
+    grant(server, {"command": "./loop || :"})
+    for name in ("n%d" % i for i in range(40)):
+        write(at(name), "#!%s\n" % at("n%d" % (int(name[1:]) + 1)))
+    write(at("empty"), "#!\necho x\n")
+    write(at("short"), "#!/bin/sh")
+    for name in ("empty", "short"):
+        grant(server, {"command": "./%s" % name})
+    write(at("long"), "#!/bin/sh %s\n" % ("x" * 300))
+    check("remember" not in tried(server, {"command": "./long"})[1], "a long line")
+    check("remember" not in tried(server, {"command": "./n0"})[1], "a long chain")
+    for line in ("env -S A=1 tool", "env -S 'tool'", "env -S ${X}", "env -C bin", "env -Stool", "env -S -C bin ./tool",
+                 "env tool x", "env -vS tool", "env -S --chdir bin ./tool", "env -S tool\vx"):
+        write(at("x.sh"), "#!/usr/bin/%s\n" % line)
+        check("remember" not in tried(server, params)[1], "#!%s can be remembered" % line)
+
+
+@suite.test()
 def test_changed_meanwhile():
     """A script that changes while a human reads the question."""
     server = started()
