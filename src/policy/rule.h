@@ -83,7 +83,7 @@ enum rule_fit {
 	RULE_OTHER_PROGRAM,
 	RULE_OTHER_WORDS,
 	RULE_OTHER_DIRECTORY,
-	RULE_MAY_FIT, /* a part of the command that decides is not known before it runs */
+	RULE_MAY_FIT, /* what decides is not known before it runs, or a link that can change */
 	RULE_FITS_MORE, /* and the command has words that are not known or not named by the rule */
 	RULE_FITS,
 };

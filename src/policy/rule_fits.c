@@ -497,11 +497,22 @@ static bool rule_fits_is_in(const struct rule *r, const char *path)
 	       (r->real_directory && rule_fits_is_below(r->real_directory, path));
 }
 
+/* Where links lead at present, of the rule's path too. Commands can change links: what fits only by
+ * them may make a decision stricter, not laxer. */
+static bool rule_fits_leads_in(const struct rule *r, const char *path, uint64_t *steps)
+{
+	AUTO_FREE char *directory = realpath(r->directory, NULL);
+	AUTO_FREE char *real = realpath(path, NULL);
+
+	*steps += WORK_REALPATH + WORK_REALPATH;
+	return (real && rule_fits_is_in(r, real)) ||
+	       (directory && rule_fits_is_below(directory, real ? real : path));
+}
+
 /* By its name, and where links lead. */
 static enum rule_fit rule_fits_directory(const struct rule *r, const struct blocklist_run *run,
 					 uint64_t *steps)
 {
-	AUTO_FREE char *real = NULL;
 	char path[512];
 
 	if (!r->directory)
@@ -510,9 +521,7 @@ static enum rule_fit rule_fits_directory(const struct rule *r, const struct bloc
 		return RULE_MAY_FIT;
 	if (rule_fits_is_in(r, path))
 		return RULE_FITS;
-	*steps += WORK_REALPATH;
-	real = realpath(path, NULL);
-	return real && rule_fits_is_in(r, real) ? RULE_MAY_FIT : RULE_OTHER_DIRECTORY;
+	return rule_fits_leads_in(r, path, steps) ? RULE_MAY_FIT : RULE_OTHER_DIRECTORY;
 }
 
 /* ---- all ---- */

@@ -22,7 +22,7 @@ static bool can_write(void *ctx, const char *path)
 /* Ask for @command under @tier. */
 struct question {
 	enum tier tier;
-	const char *command, *user;
+	const char *command, *user, *directory;
 	const char *const *args, *const *environment;
 	const char *input; /* as stdin of a shell */
 	bool no_machine;
@@ -38,7 +38,7 @@ static const char *decide(const struct question *q, struct ruling *ruling)
 	const struct blocklist_input in = {
 		.command = q->command, .args = q->args, .environment = q->environment,
 		.stdin_bytes = q->input, .stdin_len = q->input ? strlen(q->input) : 0,
-		.directory = "/srv/work",
+		.directory = q->directory ? q->directory : "/srv/work",
 	};
 	struct blocklist_verdict v;
 
@@ -200,6 +200,56 @@ static void test_ruling_follows_links_of_directories(void **state)
 		}
 		expect_rows(TIER_NOTIFY, &(struct row){ "x", "notify", NULL }, 1);
 	}
+}
+
+static void expect_in(const char *directory, const char *decision)
+{
+	const struct question q = { .tier = TIER_CONFIRM, .command = "ls", .directory = directory };
+	struct ruling ruling;
+
+	assert_string_equal(decide(&q, &ruling), decision);
+}
+
+static void load_in(const char *directory, const char *decision)
+{
+	char rules[512];
+
+	snprintf(rules, sizeof(rules), "[{\"id\":\"a\",\"program\":\"ls\",\"directory\":\"%s\","
+		 "\"decision\":\"%s\"}]", directory, decision);
+	load(rules, "");
+}
+
+/* A command may make or change a link: that puts no rule out of force, and is no exception. */
+static void test_ruling_follows_links_that_change(void **state)
+{
+	char one[160], two[160], moved[160], late[160];
+
+	(void)state;
+	snprintf(one, sizeof(one), "%s/one", tmp.dir);
+	snprintf(two, sizeof(two), "%s/two", tmp.dir);
+	snprintf(moved, sizeof(moved), "%s/moved", tmp.dir);
+	snprintf(late, sizeof(late), "%s/late", tmp.dir);
+	assert_int_equal(mkdir(one, 0700), 0);
+	assert_int_equal(mkdir(two, 0700), 0);
+	assert_int_equal(symlink(one, moved), 0);
+	load_in(moved, "deny");
+	expect_in(two, "confirm");
+	assert_int_equal(unlink(moved), 0);
+	assert_int_equal(symlink(two, moved), 0);
+	expect_in(one, "deny");
+	expect_in(two, "deny");
+
+	load_in(moved, "allow");
+	expect_in(two, "allow");
+	assert_int_equal(unlink(moved), 0);
+	assert_int_equal(symlink(one, moved), 0);
+	expect_in(one, "confirm");
+
+	load_in(late, "deny");
+	expect_in(two, "confirm");
+	assert_int_equal(symlink(two, late), 0);
+	expect_in(two, "deny");
+	expect_in(one, "confirm");
 }
 
 /* Statements of another language, in a word or on standard input. */
@@ -695,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
+		cmocka_unit_test(test_ruling_follows_links_that_change),
 		cmocka_unit_test(test_ruling_matches_text),
 		cmocka_unit_test(test_ruling_packs_do_not_guess),
 		cmocka_unit_test(test_ruling_order),
