@@ -275,13 +275,29 @@ static int rule_check_alternatives(const struct rule *r, const char *name, const
 	return 0;
 }
 
+static int rule_check_phrases(const struct rule *r, const char *name, const char **list,
+			      struct err *e)
+{
+	if (rule_check_alternatives(r, name, list, e))
+		return -1;
+	for (size_t i = 0; list && list[i]; i++)
+		for (const char *text = list[i]; *text; text += *text == '|') {
+			text += strspn(text, "*");
+			if (!*text || *text == '|')
+				return rule_fail(r, e, name,
+						 "has a * alone, which is in every text");
+			text += strcspn(text, "|");
+		}
+	return 0;
+}
+
 static int rule_check_words(const struct rule *r, struct err *e)
 {
 	return rule_check_alternatives(r, "program", r->programs, e) ||
 			       rule_check_alternatives(r, "words", r->words, e) ||
 			       rule_check_alternatives(r, "without", r->without, e) ||
-			       rule_check_alternatives(r, "text", r->text, e) ||
-			       rule_check_alternatives(r, "without_text", r->without_text, e)
+			       rule_check_phrases(r, "text", r->text, e) ||
+			       rule_check_phrases(r, "without_text", r->without_text, e)
 		       ? -1 : 0;
 }
 

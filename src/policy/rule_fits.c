@@ -319,11 +319,17 @@ static bool rule_fits_part_says(const struct rule_part *p, const char *phrase, s
 				uint64_t *steps)
 {
 	size_t end = p->len < TEXT_MAX ? p->len : TEXT_MAX;
-	char first = rule_fits_lower(*phrase);
+	char first;
 
+	/* A phrase may begin anywhere, so a * before it says nothing. */
+	for (; len && *phrase == '*'; len--)
+		phrase++;
+	first = len ? rule_fits_lower(*phrase) : '\0';
 	*steps += WORK_WORD + end / 16;
 	for (size_t at = 0; at < end; at++)
-		if (rule_fits_lower(p->s[at]) == first && rule_fits_phrase_at(p, at, phrase, len))
+		if ((rule_fits_lower(p->s[at]) == first ||
+		     (first == ' ' && rule_fits_is_blank(p->s[at]))) &&
+		    rule_fits_phrase_at(p, at, phrase, len))
 			return true;
 	return false;
 }

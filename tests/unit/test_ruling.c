@@ -272,13 +272,24 @@ static void test_ruling_matches_text(void **state)
 		{ "psql -c 'update t set a = 1 where b'", "notify", NULL },
 		{ "psql -c 'select 1 for update; set x = 1'", "notify", NULL },
 		{ "psql -c 'update t'", "notify", NULL },
+		{ "mysql -e 'drop table t'", "deny", "star" },
+		{ "mysql -e 'select 1; DROP table t'", "deny", "star" },
+		{ "mysql -e 'droptable t'", "notify", NULL },
+		{ "mysql -e 'select 1;\tgrant x'", "deny", "blank" },
+		{ "mysql -e 'select 1;  grant x'", "deny", "blank" },
+		{ "mysql -e 'migrant x'", "notify", NULL },
+		{ "mysql -e \"$A\"'grant x'", "notify", NULL },
 	};
 
 	(void)state;
 	load("[{\"id\":\"drop\",\"program\":\"psql\",\"text\":\"drop table|drop schema\","
 	     "\"decision\":\"deny\"},"
 	     "{\"id\":\"all\",\"program\":\"psql\",\"text\":\"update * set \","
-	     "\"without_text\":\"where \",\"decision\":\"confirm\"}]", "");
+	     "\"without_text\":\"where \",\"decision\":\"confirm\"},"
+	     "{\"id\":\"star\",\"program\":\"mysql\",\"text\":\"x y|**drop table\","
+	     "\"decision\":\"deny\"},"
+	     "{\"id\":\"blank\",\"program\":\"mysql\",\"text\":\"* grant\",\"decision\":\"deny\"}]",
+	     "");
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
@@ -636,6 +647,9 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"decision\":\"deny\"}", "every command" },
 		{ "{\"id\":\"a\",\"words\":\"x||y\",\"decision\":\"deny\"}", "is empty, or longer" },
 		{ "{\"id\":\"a\",\"words\":\"x|\",\"decision\":\"deny\"}", "is empty, or longer" },
+		{ "{\"id\":\"a\",\"text\":[\"x\",\"y|*\"],\"decision\":\"deny\"}", "every text" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"without_text\":\"**|y\",\"decision\":\"deny\"}",
+		  "every text" },
 		{ "{\"id\":\"a\",\"words\":\"x\",\"decision\":\"allow\"}", "names its programs" },
 		{ "{\"id\":\"a\",\"program\":\"x*\",\"decision\":\"allow\"}", "whole" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"P*\",\"decision\":\"allow\"}", "PATH" },
