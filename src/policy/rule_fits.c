@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "blocklist/path.h"
@@ -23,6 +24,7 @@ struct rule_part {
 	size_t len;
 	size_t gone_from, gone_to; /* may be missing */
 	bool guess; /* bytes that are not known may be any; else they fit a * only */
+	bool if_on; /* an option that its value switches off is not there */
 };
 
 static bool rule_fits_part_known_at(const struct rule_part *p, size_t i)
@@ -41,7 +43,7 @@ static bool rule_fits_part_known(const struct rule_part *p)
 static struct rule_part rule_fits_part_of(const struct rule *r, const struct shell_word *w)
 {
 	return (struct rule_part){ w->text.s, w->kind, w->text.len, w->gone_from, w->gone_to,
-				   r->guesses };
+				   r->guesses, false };
 }
 
 /* ---- patterns ---- */
@@ -149,6 +151,21 @@ static bool rule_fits_cluster_has(const struct rule_part *p, char letter, bool s
 	return false;
 }
 
+/* Does the value, from byte @at on, switch an option off? */
+static bool rule_fits_part_is_off(const struct rule_part *p, size_t at)
+{
+	static const char *const off[] = { "", "0", "f", "n", "no", "off", "none", "null",
+					   "false" };
+
+	for (size_t i = at; i < p->len; i++)
+		if (!rule_fits_part_known_at(p, i))
+			return false;
+	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+		if (strlen(off[i]) == p->len - at && !strncasecmp(off[i], p->s + at, p->len - at))
+			return true;
+	return false;
+}
+
 /* --name=VALUE is the option --name. */
 static bool rule_fits_part_is_option(const struct rule_part *p, const char *pattern, size_t len)
 {
@@ -158,7 +175,7 @@ static bool rule_fits_part_is_option(const struct rule_part *p, const char *patt
 	for (size_t i = 0; i <= len; i++)
 		if (!rule_fits_part_known_at(p, i))
 			return false;
-	return true;
+	return !p->if_on || !rule_fits_part_is_off(p, len + 1);
 }
 
 /* ---- words ---- */
@@ -214,7 +231,7 @@ enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 /* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's. */
 static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 					      const struct blocklist_run *run, const char *text,
-					      bool sure, uint64_t *steps)
+					      bool sure, bool if_on, uint64_t *steps)
 {
 	enum rule_fits_occurs best = OCCURS_NOT;
 	const struct shell_word *w;
@@ -222,6 +239,7 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 	for (size_t i = 1; best < OCCURS && (w = rule_fits_next(r, run, i)); i++) {
 		struct rule_part p = rule_fits_part_of(r, w);
 
+		p.if_on = if_on;
 		if (rule_fits_word(&p, text, sure, steps))
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
 				       ? OCCURS : OCCURS_ONCE;
@@ -249,13 +267,15 @@ static bool rule_fits_not(struct rule_miss *miss, const char *member, const char
 	return false;
 }
 
+/* @if_on: an option that is switched off does not exclude. */
 static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
-				  struct rule_miss *miss, uint64_t *steps)
+				  bool if_on, struct rule_miss *miss, uint64_t *steps)
 {
 	size_t once = 0;
 
 	for (size_t i = 0; r->words && r->words[i]; i++) {
-		enum rule_fits_occurs occurs = rule_fits_occurs(r, run, r->words[i], sure, steps);
+		enum rule_fits_occurs occurs = rule_fits_occurs(r, run, r->words[i], sure, false,
+								 steps);
 
 		if (!occurs)
 			return rule_fits_not(miss, "words", r->words[i]);
@@ -265,7 +285,7 @@ static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_r
 		return rule_fits_not(miss, "words", r->words[0]);
 	/* A command without the word may have it, so only a known one excludes, if we guess. */
 	for (size_t i = 0; r->without && r->without[i]; i++)
-		if (rule_fits_occurs(r, run, r->without[i], !sure && r->guesses, steps))
+		if (rule_fits_occurs(r, run, r->without[i], !sure && r->guesses, if_on, steps))
 			return rule_fits_not(miss, "without", r->without[i]);
 	return true;
 }
@@ -544,7 +564,8 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
 		return RULE_OTHER_PROGRAM;
 	unknown = rule_fits_program_is_unknown(run);
 	/* $X status: some part of it must be known; and a definition alone runs nothing. */
-	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, miss, steps) ||
+	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, true, miss,
+				   steps) ||
 	    !rule_fits_text_occurs(r, run, miss, steps))
 		return RULE_OTHER_WORDS;
 	if (unknown && r->programs && (run->is_idle || !r->guesses))
@@ -552,7 +573,9 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
 	where = rule_fits_directory(r, run, steps);
 	if (where != RULE_FITS)
 		return where;
-	if (!rule_fits_program_is_sure(run) || !rule_fits_words_occur(r, run, true, miss, steps))
+	/* What a value switches off is a guess, so it makes no exception. */
+	if (!rule_fits_program_is_sure(run) ||
+	    !rule_fits_words_occur(r, run, true, false, miss, steps))
 		return RULE_MAY_FIT;
 	return rule_fits_covers(r, run, miss, steps) ? RULE_FITS : RULE_FITS_MORE;
 }

@@ -179,6 +179,51 @@ static void test_ruling_matches_members(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* A value may switch off the option that it is of: a rule that excludes the option then matches, but
+ * is no exception by that. */
+static void test_ruling_sees_options_that_are_off(void **state)
+{
+	static const struct row rows[] = {
+		{ "helm rm x --dry-run", "notify", NULL },
+		{ "helm rm x --dry-run=server", "notify", NULL },
+		{ "helm rm x --dry-run=offline", "notify", NULL },
+		{ "helm rm x --dry-run=none", "deny", "own" },
+		{ "helm rm x --dry-run=false", "deny", "own" },
+		{ "helm rm x --dry-run=False", "deny", "own" },
+		{ "helm rm x --dry-run=f", "deny", "own" },
+		{ "helm rm x --dry-run=no", "deny", "own" },
+		{ "helm rm x --dry-run=OFF", "deny", "own" },
+		{ "helm rm x --dry-run=0", "deny", "own" },
+		{ "helm rm x --dry-run=", "deny", "own" },
+		{ "helm rm x --dry-run=$A", "deny", "own" }, /* could be none */
+		{ "$HELM rm x --dry-run=none", "deny", "own" },
+		{ "publish x --dry-run=no", "deny", "any" },
+		{ "publish x --dry-run=yes", "notify", NULL },
+		{ "make --keep=no", "deny", "whole" },
+		{ "make --keep=none", "notify", NULL },
+		{ "npm publish --dry-run=false", "deny", "publish.npm" },
+		{ "npm publish --dry-run", "notify", NULL },
+		{ "kubectl delete ns x --dry-run=none", "deny", "k8s.delete" },
+		{ "rclone sync a b --dry-run=false", "deny", "cloud.rclone_sync" },
+	};
+	static const struct row exceptions[] = {
+		{ "ls --all", "confirm", NULL },
+		{ "ls --all=no", "confirm", NULL },
+		{ "ls x", "allow", "ls" },
+	};
+
+	(void)state;
+	load("[{\"id\":\"own\",\"program\":\"helm\",\"words\":\"rm\",\"without\":\"--dry-run\","
+	     "\"decision\":\"deny\"},"
+	     "{\"id\":\"any\",\"words\":\"x\",\"without\":[\"-n|--dry-run\",\"rm|ns\"],"
+	     "\"decision\":\"deny\"},"
+	     "{\"id\":\"whole\",\"program\":\"make\",\"without\":\"--keep=none\","
+	     "\"decision\":\"deny\"}]", "k8s:deny,publish:deny,cloud:deny");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+	load("[{\"id\":\"ls\",\"program\":\"ls\",\"without\":\"--all\",\"decision\":\"allow\"}]", "");
+	expect_rows(TIER_CONFIRM, exceptions, sizeof(exceptions) / sizeof(exceptions[0]));
+}
+
 /* Links lead into the directory of a rule, or are its name. */
 static void test_ruling_follows_links_of_directories(void **state)
 {
@@ -758,6 +803,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
+		cmocka_unit_test(test_ruling_sees_options_that_are_off),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
 		cmocka_unit_test(test_ruling_matches_text),
