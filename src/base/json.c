@@ -165,6 +165,7 @@ static bool json_text_is_valid(const char *text, size_t len)
 	AUTO_FREE char *copy = mem_strndup(text, len);
 	size_t at = 0, number;
 	json_t *value;
+	bool valid;
 
 	while (at < len) {
 		if (copy[at] == '"') {
@@ -179,8 +180,9 @@ static bool json_text_is_valid(const char *text, size_t len)
 		at += number ? number : 1;
 	}
 	value = json_loadb(copy, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+	valid = value;
 	json_decref(value);
-	return value;
+	return valid;
 }
 
 static void json_text_explain(const json_error_t *error, char why[WHY_SIZE])

@@ -394,7 +394,7 @@ static void schema_hint_all(const struct schema *s, struct err *e)
 
 	buf_init(&list, HINT_MAX);
 	for (const struct schema_field *f = s->fields; *f->name; f++)
-		if (!(s->mcp && f->plain))
+		if (schema_may_name(s, f))
 			buf_addf(&list, "%s%s", list.len ? ", " : "Parameters: ", f->name);
 	err_hint(e, "%s.", list.len ? list.data : "There are no parameters");
 	buf_release(&list);

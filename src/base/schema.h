@@ -61,6 +61,12 @@ struct schema {
 	bool mcp; /* for MCP: name no parameter of the plain dialect to the client */
 };
 
+/* May the client be told of @f? */
+static inline bool schema_may_name(const struct schema *s, const struct schema_field *f)
+{
+	return !(s->mcp && f->plain);
+}
+
 /*
  * Check @params (an object; NULL and JSON null are not accepted here) against @s
  * and normalise it in place: null taken out where it stands for an optional parameter (which is

@@ -141,9 +141,9 @@ static const char *schema_suggest_find_near(const struct schema *s, const char *
 	count = 0;
 	for (const struct schema_field *f = s->fields; *f->name; f++) {
 		const char *const both[] = { f->name, f->alias };
-		bool hidden = s->mcp && f->plain;
+		bool may = schema_may_name(s, f);
 
-		for (size_t i = 0; i < COUNT_OF(both) && *both[i] && !hidden; i++) {
+		for (size_t i = 0; i < COUNT_OF(both) && *both[i] && may; i++) {
 			struct folded candidate;
 
 			schema_suggest_fold(both[i], &candidate);
@@ -162,7 +162,7 @@ static const char *schema_suggest_find_same(const struct schema *s, const struct
 
 	for (int synonyms = 0; synonyms < 2; synonyms++)
 		for (const struct schema_field *f = s->fields; *f->name && !found; f++) {
-			if (s->mcp && f->plain)
+			if (!schema_may_name(s, f))
 				continue;
 			found = schema_suggest_match(name, f, synonyms, stems);
 			if (found && (synonyms || stems))
@@ -177,7 +177,7 @@ static const struct schema_field *schema_suggest_find_other(const struct schema 
 {
 	for (int synonyms = 0; name->unit && synonyms < 2; synonyms++)
 		for (const struct schema_field *f = s->fields; *f->name; f++)
-			if (!(s->mcp && f->plain) && schema_suggest_is_alike(f, name->unit) &&
+			if (schema_may_name(s, f) && schema_suggest_is_alike(f, name->unit) &&
 			    schema_suggest_match(name, f, synonyms, true))
 				return f;
 	return NULL;
