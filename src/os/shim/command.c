@@ -8,6 +8,7 @@
 #include <linux/fcntl.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/poll.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -239,6 +240,21 @@ static void command_take_plan(const struct command *c)
 
 static volatile int command_shares_memory; /* the child has not executed yet, nor ended */
 
+int command_sleeps(const struct command *c)
+{
+	return c->await && !c->watches && c->timer_fd >= 0;
+}
+
+/* Wake the shim in time, once @c->came says why. */
+static void command_set_alarm(const struct command *c)
+{
+	const int64_t ns = c->plan->flags & SHIM_ANNOUNCE ? 1 : SHIM_ANNOUNCE_MS * 1000000;
+	const struct { int64_t interval_s, interval_ns, s, ns; } at = { .ns = ns };
+
+	if (command_sleeps(c))
+		sys4(__NR_timerfd_settime, c->timer_fd, 0, &at, 0);
+}
+
 /* Entry of the child; the result is its exit status. */
 static int command_run(void *command)
 {
@@ -251,13 +267,13 @@ static int command_run(void *command)
 		return command_failed(c, SHIM_STAGE_DESCRIPTORS, result);
 	result = sys0(__NR_setsid);
 	if (c->await) {
-		sys1(__NR_set_tid_address, &command_shares_memory);
 		if ((c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
 		    (c->filter_len && command_install_filter(c)))
 			return 1;
-		c->came = !c->await(c);
-		if (!c->came)
+		if (c->await(c))
 			return 1;
+		c->came = 1;
+		command_set_alarm(c);
 		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP;
 	}
 	if (result >= 0 && (c->plan->flags & (SHIM_TERMINAL | SHIM_OWN_PTS)) == SHIM_TERMINAL)
@@ -290,8 +306,31 @@ static unsigned long command_shares_files(const struct command *c)
 }
 
 /*
+ * Most commands are short. If the exec woke the shim, it would take the processor from the command and
+ * wait again. So the shim sleeps on until the command has ended or the alarm of its process comes.
+ * The alarm of an earlier command may still come before this one's plan has: then it sleeps on.
+ */
+static void command_sleep(const struct command *c)
+{
+	struct pollfd events[2] = {
+		{ .fd = c->signal_fd, .events = POLLIN }, { .fd = c->timer_fd, .events = POLLIN },
+	};
+	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
+	long ready;
+
+	do {
+		ready = sys5(__NR_ppoll, events, 2, 0, 0, 0);
+		if (ready > 0 && events[0].revents)
+			sys3(__NR_read, c->signal_fd, notices, sizeof(notices));
+		if (ready > 0 && events[1].revents)
+			sys3(__NR_read, c->timer_fd, notices, sizeof(uint64_t));
+	} while ((ready > 0 || ready == -EINTR) && command_shares_memory && !c->came);
+}
+
+/*
  * As vfork(2) does, but the wait for a command may be long, and one in vfork(2) would count as load
- * of the machine. The kernel clears the word when the child executes or ends (set_tid_address(2)).
+ * of the machine. The kernel clears the word when the child executes or ends (clone(2),
+ * CLONE_CHILD_CLEARTID).
  */
 static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 {
@@ -299,8 +338,10 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 
 	c->came = 0;
 	command_shares_memory = 1;
-	pid = sys_clone_call(CLONE_VM | SIGCHLD | command_shares_files(c), stack + COMMAND_STACK,
-			     command_run, c);
+	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),
+			     stack + COMMAND_STACK, &command_shares_memory, command_run, c);
+	if (pid > 0 && command_sleeps(c))
+		command_sleep(c);
 	while (pid > 0 && command_shares_memory)
 		sys4(__NR_futex, &command_shares_memory, FUTEX_WAIT, 1, 0);
 	return (int)pid;
@@ -329,7 +370,7 @@ int command_start(struct command *c, char stack[COMMAND_STACK])
 	}
 	if (pid < 0)
 		pid = sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD | command_shares_files(c),
-				     stack + COMMAND_STACK, command_run, c);
+				     stack + COMMAND_STACK, 0, command_run, c);
 	return (int)pid;
 }
 

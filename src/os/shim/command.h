@@ -23,6 +23,8 @@ struct command {
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
 	volatile int came;  /* what it waited for */
+	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
+	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
 	int watches;        /* its process calls sockets_watch() */
 	int ruleset;        /* of Landlock, which the process enters before it waits; -1: none */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
@@ -43,8 +45,12 @@ int command_install_filter(struct command *c);
  */
 int command_cut_own_bounding_set(struct command *c);
 
+/* True if the shim sleeps until the command has ended or has run for SHIM_ANNOUNCE_MS; where the plan
+ * says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched. */
+int command_sleeps(const struct command *c);
+
 /* Clone the command's process. Returns its pid when it executes, has failed or was not needed (see
- * @c), or a negative errno. */
+ * @c), or a negative errno; if command_sleeps(), not before that sleep is over. */
 int command_start(struct command *c, char stack[COMMAND_STACK]);
 
 /* Wipe the shim's own argv and environment, which are @c's. */

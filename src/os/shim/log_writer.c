@@ -209,6 +209,6 @@ long log_writer_start(struct shim_plan *plan, const char *path)
 	(void)log_writer_look(&opened);
 	sys3(__NR_close_range, SHIM_FD_CONTROL + 1, ~0U, 0);
 	/* A process of its own memory: the shim must not wait for it as it does for an exec. */
-	pid = sys_clone_call(CLONE_PARENT | SIGCHLD, stack + STACK_BYTES, log_writer_run, plan);
+	pid = sys_clone_call(CLONE_PARENT | SIGCHLD, stack + STACK_BYTES, 0, log_writer_run, plan);
 	return pid < 0 ? pid : 0;
 }

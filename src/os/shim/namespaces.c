@@ -446,7 +446,7 @@ static long namespaces_lock_mounts(void)
 	long fd = -ENOENT, here, result;
 	long pid =
 		sys_clone_call(CLONE_NEWUSER | CLONE_NEWNS | CLONE_VM | CLONE_VFORK | CLONE_FILES,
-			       stack + sizeof(stack), namespaces_open_own_mounts, &fd);
+			       stack + sizeof(stack), 0, namespaces_open_own_mounts, &fd);
 
 	if (pid < 0)
 		return pid;

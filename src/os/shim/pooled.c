@@ -191,12 +191,15 @@ static int pooled_send_ready(void)
 int pooled_prepare(struct command *c)
 {
 	const uint32_t flags = c->plan->flags;
+	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has
+	 * another pid for each run. */
+	const int reachable = !(flags & SHIM_PID_NS && c->filter_len);
 
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	if (command_cut_own_bounding_set(c) || pooled_take_filter(c))
 		return -1;
-	taint_remember((flags & SHIM_IPC_NS) != 0,
+	taint_remember(reachable, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);
 	pooled_close_fds();
 	return flags & SHIM_QUEUED ? 0 : pooled_send_ready();
@@ -262,9 +265,10 @@ int pooled_renew(const struct command *c)
 	return pooled_send_ready();
 }
 
-void pooled_forget(void)
+void pooled_forget(const struct command *c)
 {
-	pooled_close_fds();
+	if (!c->await)
+		pooled_close_fds();
 	for (volatile char *at = strings; at && at < strings_end; at++)
 		*at = '\0';
 }

@@ -39,7 +39,8 @@ int pooled_renews(const struct command *c);
  */
 int pooled_renew(const struct command *c);
 
-/* The command executes: close its descriptors, and wipe its arguments and environment. */
-void pooled_forget(void);
+/* The command executes: close its descriptors if the shim has them, and wipe its arguments and
+ * environment. */
+void pooled_forget(const struct command *c);
 
 #endif

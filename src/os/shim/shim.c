@@ -39,6 +39,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/socket.h>
+#include <linux/time.h>
 #include <linux/wait.h>
 
 #include "os/shim/command.h"
@@ -75,6 +76,7 @@ static struct scheduling {
 	uint64_t deadline[3];
 } usual; /* the server's; size 0: we have it always */
 static struct command command = { .plan = &plan, .bounding = ~0ULL, .ruleset = -1 };
+static int raised;        /* we run under SCHED_FIFO */
 static int command_pid;   /* 0 when reaped */
 static int signal_fd;
 static int announced;
@@ -212,14 +214,16 @@ static long shim_collect(int *status)
 static void shim_command_exited(int exit_status)
 {
 	int empty, stays, wait_status, count = 0;
-	long pid;
+	long pid = -ECHILD;
 
 	command_pid = 0;
-	if (!killing && shim_has_children())
-		shim_sleep(KILL_PASS_MS);
-	do
-		pid = shim_collect(&wait_status);
-	while (pid > 0 && ++count < REAP_MAX);
+	if (shim_has_children()) {
+		if (!killing)
+			shim_sleep(KILL_PASS_MS);
+		do
+			pid = shim_collect(&wait_status);
+		while (pid > 0 && ++count < REAP_MAX);
+	}
 	empty = pid == -ECHILD && tally_is_none(); /* else SHIM_EMPTY counts */
 	stays = empty && plan.flags & SHIM_REUSABLE;
 	shim_report_exit(exit_status, empty, stays);
@@ -652,8 +656,12 @@ static void shim_raise_priority(void)
 {
 	const int priority = 1;
 
-	if (usual.size && sys3(__NR_sched_setscheduler, 0, SCHED_FIFO, &priority) < 0)
+	if (raised || !usual.size)
+		return;
+	if (sys3(__NR_sched_setscheduler, 0, SCHED_FIFO, &priority) < 0)
 		usual.size = 0;
+	else
+		raised = 1;
 }
 
 /*
@@ -663,10 +671,11 @@ static void shim_raise_priority(void)
  */
 static void shim_lower_priority(void)
 {
-	long result = usual.size ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
+	long result = raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
 
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);
+	raised = 0;
 }
 
 static void shim_prepare(void)
@@ -687,6 +696,8 @@ static void shim_prepare(void)
 			      O_CLOEXEC | O_NONBLOCK);
 	if (signal_fd < 0)
 		fail_to_start(SHIM_STAGE_FORK, signal_fd);
+	command.signal_fd = signal_fd;
+	command.timer_fd = (int)sys2(__NR_timerfd_create, CLOCK_MONOTONIC, O_CLOEXEC | O_NONBLOCK);
 	/* If the server dies while the command has the shim stopped, SIGCONT lets the shim clean
 	 * up. An init need not: killing it kills its namespace. */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, plan.flags & SHIM_PID_NS ? SIGKILL : SIGCONT, 0, 0, 0);
@@ -722,25 +733,26 @@ static void shim_keep_forks_fd(void)
 }
 
 /* Returns when the shim is to be reused. @forget: drop the command's data when not needed. */
-static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
+static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const struct command *c))
 {
 	announced = over = 0;
 	sockets_forget();
 	rusage_start();
 	shim_lower_priority();
 	command_pid = command_start(&command, stack);
-	shim_raise_priority();
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	if (command.await && !command.came)
 		shim_exit(0);
-	shim_reap(); /* a short command may already be over */
-	if (plan.flags & SHIM_ANNOUNCE)
+	shim_reap(); /* a short command is over */
+	if (!over)
+		shim_raise_priority();
+	if (plan.flags & SHIM_ANNOUNCE || command_sleeps(&command))
 		shim_report_started();
 	shim_keep_forks_fd();
-	forget();
+	forget(&command);
 	limit_start(&plan);
 	if (!over)
 		shim_serve();
@@ -748,10 +760,10 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 		sys1(__NR_close, forks_fd);
 }
 
-static void shim_forget_arguments(void)
+static void shim_forget_arguments(const struct command *c)
 {
 	shim_close_command_fds();
-	command_wipe(&command);
+	command_wipe(c);
 }
 
 /*
@@ -764,17 +776,19 @@ static void shim_forget_arguments(void)
  */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {
-	int result = pooled_prepare(&command);
+	int result;
 
+	shim_lower_priority();
+	result = pooled_prepare(&command);
 	command_wipe(&command);
 	if ((plan.flags & (SHIM_PID_NS | SHIM_GROUPED)) == SHIM_PID_NS)
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
-		if (!taint_none())
-			break;
 		shim_lower_priority();
 		sys0(__NR_sched_yield); /* the server has our report to answer first */
+		if (!taint_none())
+			break;
 		result = pooled_renew(&command);
 	}
 	if (command.stage)

@@ -31,14 +31,15 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 }
 
 /*
- * @nr is clone(2) or clone3(2) with a separate stack, @a and @b are its first arguments. The
- * child calls fn(arg) and exits with its result. Written in assembly because the child must
- * not return into a frame that the parent is using.
+ * @nr is clone(2) or clone3(2) with a separate stack, @a and @b are its first arguments, @tid is
+ * clone's child_tid. The child calls fn(arg) and exits with its result. Written in assembly because
+ * the child must not return into a frame that the parent is using.
  */
-static inline long sys_start_child(long nr, long a, long b, int (*fn)(void *), void *arg)
+static inline long sys_start_child(long nr, long a, long b, volatile int *tid, int (*fn)(void *),
+				   void *arg)
 {
 	long ret;
-	register long r10 __asm__("r10") = 0;
+	register long r10 __asm__("r10") = (long)tid;
 	register long r8 __asm__("r8") = 0;
 	register int (*r12)(void *) __asm__("r12") = fn;
 	register void *r13 __asm__("r13") = arg;
@@ -89,14 +90,15 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 
-static inline long sys_start_child(long nr, long a, long b, int (*fn)(void *), void *arg)
+static inline long sys_start_child(long nr, long a, long b, volatile int *tid, int (*fn)(void *),
+				   void *arg)
 {
 	register long x8 __asm__("x8") = nr;
 	register long x0 __asm__("x0") = a;
 	register long x1 __asm__("x1") = b;
 	register long x2 __asm__("x2") = 0;
 	register long x3 __asm__("x3") = 0;
-	register long x4 __asm__("x4") = 0;
+	register long x4 __asm__("x4") = (long)tid;
 	register int (*x19)(void *) __asm__("x19") = fn;
 	register void *x20 __asm__("x20") = arg;
 
@@ -128,16 +130,17 @@ static inline long sys_start_child(long nr, long a, long b, int (*fn)(void *), v
 #error "the shim knows x86_64 and aarch64; add the two calls above for this machine"
 #endif
 
-static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn)(void *),
-				  void *arg)
+/* @tid: with CLONE_CHILD_CLEARTID. */
+static inline long sys_clone_call(unsigned long flags, void *stack_top, volatile int *tid,
+				  int (*fn)(void *), void *arg)
 {
-	return sys_start_child(__NR_clone, (long)flags, (long)stack_top, fn, arg);
+	return sys_start_child(__NR_clone, (long)flags, (long)stack_top, tid, fn, arg);
 }
 
 /* The same by clone3(2); @args is its struct, which includes the stack. */
 static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
 {
-	return sys_start_child(__NR_clone3, (long)args, (long)size, fn, arg);
+	return sys_start_child(__NR_clone3, (long)args, (long)size, 0, fn, arg);
 }
 
 #define sys0(nr) sys6(nr, 0, 0, 0, 0, 0, 0)

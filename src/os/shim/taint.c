@@ -18,17 +18,18 @@
 #define SIGNALS_MAX 64 /* taken off the queue at once */
 
 /* Members of 8 bytes only: compared byte by byte, so without padding. */
-struct facts {
+struct attributes {
 	uint64_t sched[SCHED_ATTR_BYTES / 8];
 	uint64_t processors[CPU_SET_BYTES / 8];
 	uint64_t limits[LIMITS][2];
 	int64_t io_priority, nice;
-	int64_t ipc[4]; /* segments, semaphore sets, message queues; the size of POSIX queues */
 };
 
-static struct facts as_made;
-static int has_own_ipc, has_own_pts;
+static struct attributes as_made;
+static int64_t ipc_as_made[4];
+static int can_be_reached, has_own_ipc, has_own_pts;
 
+/* Segments, semaphore sets, message queues; the size of POSIX queues. */
 static void taint_read_ipc(int64_t ipc[4])
 {
 	struct shm_info segments = { 0 };
@@ -44,33 +45,49 @@ static void taint_read_ipc(int64_t ipc[4])
 	ipc[3] = namespaces_queues_size();
 }
 
-static void taint_read(struct facts *f)
+static void taint_read_attributes(struct attributes *a)
 {
-	sys4(__NR_sched_getattr, 0, f->sched, SCHED_ATTR_BYTES, 0);
-	sys3(__NR_sched_getaffinity, 0, sizeof(f->processors), f->processors);
+	sys4(__NR_sched_getattr, 0, a->sched, SCHED_ATTR_BYTES, 0);
+	sys3(__NR_sched_getaffinity, 0, sizeof(a->processors), a->processors);
 	for (int i = 0; i < LIMITS; i++)
-		sys4(__NR_prlimit64, 0, i, 0, f->limits[i]);
-	f->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, 0);
-	f->nice = sys2(__NR_getpriority, PRIO_PROCESS, 0); /* a real-time process has one too */
-	if (has_own_ipc)
-		taint_read_ipc(f->ipc);
+		sys4(__NR_prlimit64, 0, i, 0, a->limits[i]);
+	a->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, 0);
+	a->nice = sys2(__NR_getpriority, PRIO_PROCESS, 0);
 }
 
-void taint_remember(int own_ipc, int own_pts)
+void taint_remember(int reachable, int own_ipc, int own_pts)
 {
+	can_be_reached = reachable;
 	has_own_ipc = own_ipc;
 	has_own_pts = own_pts;
-	taint_read(&as_made);
+	if (can_be_reached)
+		taint_read_attributes(&as_made);
+	if (has_own_ipc)
+		taint_read_ipc(ipc_as_made);
 }
 
-static int taint_unchanged(const struct facts *now)
+static int taint_equal(const void *a, const void *b, unsigned size)
 {
-	const unsigned char *a = (const unsigned char *)&as_made, *b = (const unsigned char *)now;
-
-	for (unsigned i = 0; i < sizeof(*now); i++)
-		if (a[i] != b[i])
+	for (unsigned i = 0; i < size; i++)
+		if (((const unsigned char *)a)[i] != ((const unsigned char *)b)[i])
 			return 0;
 	return 1;
+}
+
+static int taint_attributes_unchanged(void)
+{
+	struct attributes now = { 0 };
+
+	taint_read_attributes(&now);
+	return taint_equal(&now, &as_made, sizeof(now));
+}
+
+static int taint_ipc_unchanged(void)
+{
+	int64_t now[4];
+
+	taint_read_ipc(now);
+	return now[3] >= 0 && taint_equal(now, ipc_as_made, sizeof(now));
 }
 
 /* The shim blocks every signal, so those sent stay pending for its whole life and count against the
@@ -88,9 +105,7 @@ static int taint_drop_signals(void)
 
 int taint_none(void)
 {
-	struct facts now = { 0 };
-
-	taint_read(&now);
-	return taint_unchanged(&now) && now.ipc[3] >= 0 && (!has_own_pts || pts_is_untouched()) &&
+	return (!can_be_reached || taint_attributes_unchanged()) &&
+	       (!has_own_ipc || taint_ipc_unchanged()) && (!has_own_pts || pts_is_untouched()) &&
 	       taint_drop_signals();
 }

@@ -1,18 +1,18 @@
 /*
  * taint - detects whether a command has changed its shim, or has left something to the next one.
  *
- * With the same uid a command can change the shim's priority, scheduling class, processors,
- * I/O priority and limits, and queue signals for it. The next command must not inherit that,
- * so a tainted shim serves no other. The same holds for System V objects and message queues in
+ * Without a PID namespace and the filter, a command of the same uid can change the shim's
+ * priority, scheduling class, processors, I/O priority and limits; with them, it can still queue
+ * signals for it. The next command must not inherit that, so a tainted shim serves no other. The same holds for System V objects and message queues in
  * the IPC namespace that both would share, and for the devpts: terminals that somebody holds,
  * changed modes. (No command can write below the /proc/PID of a pooled shim: see os/spawn/pool.c.)
  */
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H
 
-/* Record the present state as the clean one. @own_ipc: the shim has an IPC namespace of its own;
- * @own_pts: pseudo-terminals. */
-void taint_remember(int own_ipc, int own_pts);
+/* Record the present state as the clean one. @reachable: commands can change the shim's attributes;
+ * @own_ipc: it has an IPC namespace of its own; @own_pts: pseudo-terminals. */
+void taint_remember(int reachable, int own_ipc, int own_pts);
 
 /* True if nothing has changed since. Discards pending signals. */
 int taint_none(void);
