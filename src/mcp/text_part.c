@@ -9,6 +9,9 @@
 #include "base/utf8.h"
 #include "mcp/tool_names.h"
 
+#define WARNINGS_MAX 4000 /* bytes of all of them */
+#define WARNING_BYTES 50  /* of one, beside its text; of the count of those left out */
+
 /* ---- members ---- */
 
 const struct outline_value *text_member(const struct text *t, const struct outline_value *of,
@@ -216,17 +219,35 @@ void text_put_ends(struct text *t, const struct outline_value *v, size_t max)
 	text_put(t, text + start, kept - start);
 }
 
+size_t text_warnings_size(const struct text *t)
+{
+	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
+	size_t size = 0;
+
+	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v)))
+		size += v->text_len + WARNING_BYTES;
+	return size < WARNINGS_MAX ? size : WARNINGS_MAX;
+}
+
 void text_add_warnings(struct text *t)
 {
 	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
+	size_t size = WARNING_BYTES, left_out = 0;
 
 	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v))) {
 		size_t kept;
 		const char *text = text_bytes(t, v, &kept);
 
+		if (size + kept + WARNING_BYTES > WARNINGS_MAX) {
+			left_out++;
+			continue;
+		}
+		size += kept + WARNING_BYTES;
 		text_end_line(t);
 		text_add(t, "warning: ");
 		text_put_named(t, text, kept);
 		text_add(t, "\n");
 	}
+	if (left_out)
+		text_add(t, "warning: [... %zu more left out ...]\n", left_out);
 }

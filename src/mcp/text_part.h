@@ -65,7 +65,9 @@ void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_
 /* A string of at most @max bytes, or both ends of a longer one and how much is left out. */
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max);
 
-/* A line for each of the result's warnings. */
+/* A line for each of the result's warnings that there is room for, and how many there are beside
+ * these; at most so many bytes. */
 void text_add_warnings(struct text *t);
+size_t text_warnings_size(const struct text *t);
 
 #endif

@@ -20,10 +20,10 @@ struct part {
 	const char *name;
 	const struct output *o;
 	uint64_t from, to; /* bytes [from, to) are left out */
-	size_t need;       /* bytes of text for all of it; MCP_TEXT_MAX: that much or more */
-	size_t budget;
 	bool end_only;     /* the call limits lines or bytes, counted from the end */
 	uint64_t start;    /* of the part that these limits allow */
+	size_t need;       /* bytes of text for that part; MCP_TEXT_MAX: that much or more */
+	size_t budget;
 	struct output_tail tail; /* of a terminal: the limits ... */
 	struct buf head_text, tail_text; /* ... and what it shows of both ends */
 };
@@ -66,16 +66,17 @@ static size_t text_run_shown_prefix(const char *bytes, size_t len, size_t max, s
 	return at;
 }
 
-/* The bytes of text for all of @o; MCP_TEXT_MAX if that much or more. */
-static size_t text_run_shown_size(const struct output *o)
+/* The bytes of text for @o from @start on; MCP_TEXT_MAX if that much or more. */
+static size_t text_run_shown_size(const struct output *o, uint64_t start)
 {
+	uint64_t rest = o->total - start;
 	char bytes[MCP_TEXT_MAX];
 	size_t len, size;
 
-	if (o->total >= MCP_TEXT_MAX)
+	if (rest >= MCP_TEXT_MAX)
 		return MCP_TEXT_MAX;
-	len = text_run_read(o, 0, bytes, (size_t)o->total);
-	return len < o->total || text_run_shown_prefix(bytes, len, MCP_TEXT_MAX, &size) < len
+	len = text_run_read(o, start, bytes, (size_t)rest);
+	return len < rest || text_run_shown_prefix(bytes, len, MCP_TEXT_MAX, &size) < len
 		       ? MCP_TEXT_MAX
 		       : size;
 }
@@ -157,18 +158,18 @@ static void text_run_take_part(struct part *part, const char *name, const struct
 	*part = (struct part){ .name = name, .o = o, .end_only = end_only };
 	if (!o->total || o->range->dropped)
 		return;
-	part->need = o->range->screen.cols ? MCP_TEXT_MAX : text_run_shown_size(o);
 	if (tail)
 		part->tail = *tail;
-	if (!end_only || o->range->screen.cols)
+	if (o->range->screen.cols) {
+		part->need = MCP_TEXT_MAX;
 		return;
-	part->start = output_tail_offset(o, tail->lines);
-	if (o->total - part->start > tail->max_bytes)
-		part->start = o->total - tail->max_bytes;
-	if (part->start)
-		part->need = o->total - part->start < MCP_TEXT_MAX
-				     ? (size_t)(o->total - part->start)
-				     : MCP_TEXT_MAX;
+	}
+	if (end_only) {
+		part->start = output_tail_offset(o, tail->lines);
+		if (o->total - part->start > tail->max_bytes)
+			part->start = o->total - tail->max_bytes;
+	}
+	part->need = text_run_shown_size(o, part->start);
 }
 
 /* What a terminal shows of the start of its output in @max bytes. Returns where that ends. */
@@ -456,23 +457,12 @@ static void text_run_add_next(struct text *t)
 	text_add(t, ", process_kill stops it.");
 }
 
-/* Bytes of text for the warnings. */
-static size_t text_run_warnings_size(const struct text *t)
-{
-	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
-	size_t size = 0;
-
-	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v)))
-		size += v->text_len + sizeof("warning: \n");
-	return size;
-}
-
 void text_run(struct text *t)
 {
 	const struct proc *run = t->a->run;
 	const struct run_result_options *options = t->a->options;
 	bool end_only = options && !options->by_default, empty = !run->out.total && !run->err.total;
-	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + text_run_warnings_size(t);
+	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + text_warnings_size(t);
 	const char *none = empty ? ", no output" : "";
 	bool running = text_is(t, NULL, "state", "running");
 	struct part out, err;

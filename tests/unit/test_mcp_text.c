@@ -15,6 +15,9 @@
 #include "json_result.h"
 #include "mcp/text.h"
 
+#define HEAD_BYTES (1 << 18) /* kept of a stream */
+#define TAIL_BYTES (1 << 20)
+
 static const struct cap rows = { .rows = cap_rows };
 
 /* A run whose streams hold @out and @err. */
@@ -41,7 +44,7 @@ static struct proc *run_new(const char *out, const char *err)
 	struct proc *p = calloc(1, sizeof(*p));
 
 	p->rare = calloc(1, sizeof(*p->rare));
-	proc_rare_init(p->rare, 1 << 18, 1 << 20);
+	proc_rare_init(p->rare, HEAD_BYTES, TAIL_BYTES);
 	hold(&p->out, &p->rare->out, out, strlen(out));
 	hold(&p->err, &p->rare->err, err, strlen(err));
 	return p;
@@ -302,6 +305,176 @@ static void test_mcp_text_is_cut_at_characters(void **state)
 		free(text);
 		run_free(p);
 		buf_release(&b);
+	}
+}
+
+/* ---- whatever a command writes ---- */
+
+static uint32_t seed; /* of the shapes, the same in each run */
+
+static size_t below(size_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+/* Heap: up to @max bytes without NUL, most of them of one kind. */
+static char *bytes_of_a_shape(size_t max)
+{
+	static const char *const units[] = { "x", "\n", "\r", "\xff", "\x80", "\xe2\x82", "\xf0\x9f\x98",
+					     "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\x1b[2K",
+					     "\x1b[3A", "word " };
+	size_t count = sizeof(units) / sizeof(*units), most = below(count), lines = below(4), i;
+	size_t len = below(max + 1);
+	struct buf b;
+
+	buf_init(&b, 1 << 22);
+	buf_adds(&b, "");
+	while (b.len < len) {
+		i = below(8) ? most : below(count);
+		buf_adds(&b, lines && !below(40 * lines) ? "\n" : units[i]);
+	}
+	return buf_steal(&b);
+}
+
+/* As the text shows it. */
+static void add_shown(struct buf *b, const char *bytes, size_t len)
+{
+	size_t used;
+
+	for (size_t at = 0; at < len; at += used)
+		if (utf8_next(bytes + at, len - at, &used) == UTF8_VALID)
+			buf_add(b, bytes + at, used);
+		else
+			buf_adds(b, UTF8_REPLACEMENT);
+	if (b->len && b->data[b->len - 1] != '\n')
+		buf_adds(b, "\n");
+}
+
+static size_t number_before(const char *mark, const char *words)
+{
+	const char *at = strstr(mark, words);
+	size_t number = 0;
+
+	assert_non_null(at);
+	while (at[-1] == ',' || (at[-1] >= '0' && at[-1] <= '9'))
+		at--;
+	for (; *at != ' '; at++)
+		if (*at != ',')
+			number = 10 * number + (size_t)(*at - '0');
+	return number;
+}
+
+/*
+ * The stream @name in @text is that of @bytes: all of it, or without the bytes that its mark says
+ * are left out, at the offset that the mark names.
+ */
+static void check_stream(const char *text, const char *name, const char *bytes)
+{
+	size_t len = strlen(bytes), from = len, to = len;
+	char heading[20];
+	const char *at, *mark, *end, *next;
+	struct buf wanted;
+
+	snprintf(heading, sizeof(heading), "\n--- %s\n", name);
+	at = strstr(text, heading);
+	if (!at)
+		return;
+	next = strstr(at + 1, "\n--- stderr\n");
+	mark = strstr(at, "\n[... ");
+	buf_init(&wanted, 1 << 22);
+	buf_adds(&wanted, heading);
+	if (mark && (!next || mark < next)) {
+		end = strstr(mark, " ...]\n");
+		assert_non_null(end);
+		from = strtoul(strstr(mark, "\"offset\":") + 9, NULL, 10);
+		to = from + number_before(mark, strstr(mark, " bytes") ? " byte" : " byte)");
+		add_shown(&wanted, bytes, from);
+		buf_add(&wanted, mark + 1, (size_t)(end + 6 - mark) - 1);
+	}
+	assert_true(from <= to && to <= len);
+	add_shown(&wanted, bytes + (from < to ? to : 0), len - (from < to ? to : 0));
+	if (strncmp(at, wanted.data, wanted.len))
+		fail_msg("%s of %zu bytes without %zu to %zu: %.300s", name, len, from, to, at);
+	buf_release(&wanted);
+}
+
+/* The answers to one call of a run: every word that a verdict can have, and @warnings. */
+static char *answer_of_a_shape(void)
+{
+	static const char *const ends[] = {
+		"\"state\":\"completed\",\"exit_code\":0,\"duration_ms\":4",
+		"\"state\":\"timed_out\",\"reason\":\"timeout\",\"exit_code\":null,"
+		"\"signal\":\"SIGKILL\",\"duration_ms\":359999000,\"leftover\":100000",
+		"\"state\":\"running\",\"reason\":\"running\",\"exit_code\":null,"
+		"\"duration_ms\":359999000",
+	};
+	size_t warnings = below(2) ? 0 : below(60);
+	struct buf b;
+
+	buf_init(&b, 1 << 20);
+	buf_addf(&b, "{\"process_id\":\"p123456-72cc\",%s,\"replayed\":%s,\"warnings\":[",
+		 ends[below(3)], below(2) ? "true" : "false");
+	for (size_t i = 0; i < warnings; i++)
+		buf_addf(&b, "%s\"%0*d\"", i ? "," : "", (int)below(400) + 1, 7);
+	buf_adds(&b, "]}");
+	return buf_steal(&b);
+}
+
+static struct run_result_options options_of_a_shape(void)
+{
+	static const size_t lines[] = { 0, 1, 3, 50, 10000 }, bytes[] = { 1, 100, 4096, 1 << 20 };
+	struct run_result_options o = { .by_default = !below(3), .timeout_most = 3600 };
+
+	o.out.lines = lines[below(5)];
+	o.err.lines = lines[below(5)];
+	o.out.max_bytes = bytes[below(4)];
+	o.err.max_bytes = bytes[below(4)];
+	o.timeout_is_most = below(2);
+	o.background_ends = below(2);
+	o.keyed = below(2);
+	o.input_open = below(2);
+	o.input_awaited = below(2);
+	return o;
+}
+
+/* A text never has more bytes than were asked for, and shows what it says it shows. */
+static void check_a_shape(size_t max)
+{
+	struct run_result_options options = options_of_a_shape();
+	char *out = bytes_of_a_shape(max), *err = bytes_of_a_shape(max);
+	char *json = answer_of_a_shape(), *text;
+	size_t room = below(2) ? MCP_TEXT_MAX : MCP_TEXT_MAX - 1500;
+	bool terminal = !below(8);
+	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .options = &options };
+	struct proc *p = run_new(out, terminal ? "" : err);
+
+	p->background = below(2);
+	if (terminal)
+		p->rare->out.screen = (struct screen_size){ .cols = 80, .rows = 24 };
+	a.run = p;
+	text = text_of(a, json, room);
+	if (strlen(text) > room)
+		fail_msg("%zu bytes of text, not %zu: %.600s", strlen(text), room, text);
+	if (!terminal) {
+		check_stream(text, "stdout", out);
+		check_stream(text, "stderr", err);
+	}
+	free(text);
+	run_free(p);
+	free(json);
+	free(err);
+	free(out);
+}
+
+static void test_mcp_text_is_bounded_for_every_output(void **state)
+{
+	(void)state;
+	for (seed = 0; seed < 3000000; seed = (seed / 1000 + 1) * 1000) {
+		uint32_t shape = seed;
+
+		check_a_shape(seed % 100000 ? 20000 : HEAD_BYTES + TAIL_BYTES + 100000);
+		seed = shape;
 	}
 }
 
@@ -807,6 +980,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_repeats),
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
+		cmocka_unit_test(test_mcp_text_is_bounded_for_every_output),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_a_lost_end),
 		cmocka_unit_test(test_mcp_text_of_pages),

@@ -370,6 +370,8 @@ class Session:
         check(result["content"] and all(c["type"] == "text" for c in result["content"]),
               "content is not text")
         text = "\n".join(c["text"] for c in result["content"])
+        size = len(text.encode())
+        check(size <= TEXT_MAX, "a text of %d bytes" % size)
         if result.get("isError"):
             data = dict(result["_meta"][ERROR_META])
             self._structured_error(revision, data, result)
@@ -391,8 +393,6 @@ class Session:
         whole = plain(result["structuredContent"] if "structuredContent" in result
                       else result["_meta"][RESULT_META])
         conform(self.schemas.outputs[name], whole, "result of " + name)
-        size = len(text.encode())
-        check(size <= TEXT_MAX, "a text of %d bytes" % size)
         check(whole.get("process_id", "") in text or name == "process.logs",
               "the text does not name the process: %.200r" % text)
 
