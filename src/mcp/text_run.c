@@ -299,26 +299,37 @@ static void text_run_add_range(struct text *t, uint64_t from, uint64_t to, const
 	text_add_count(t, to);
 }
 
+/* "lines 146 to 4,733", "line 7", or "part of line 7": where [part->from, part->to) lies. */
+static void text_run_add_lines(struct text *t, const struct part *part)
+{
+	const struct output *o = part->o;
+	uint64_t before = text_run_count_newlines(o, 0, part->from);
+	bool begins = text_run_begins_line(o, part->from), ends = text_run_begins_line(o, part->to);
+	uint64_t last = before + text_run_count_newlines(o, part->from, part->to) + !ends;
+
+	if (last > before + 1) {
+		text_add(t, "lines ");
+		text_run_add_range(t, before + 1, last, " to ");
+	} else {
+		text_add(t, begins && ends ? "line " : "part of line ");
+		text_add_count(t, before + 1);
+	}
+}
+
 /* "[... lines 146 to 4,733 (100,125 bytes) left out: process_logs {...}, or with "grep" ...]" */
 static void text_run_add_mark(struct text *t, const struct part *part, bool named)
 {
 	const struct output *o = part->o;
-	uint64_t before, last, from, to;
+	bool lines_known = text_run_lines_known(o);
+	uint64_t from, to;
 
 	text_add(t, "[... ");
-	if (text_run_lines_known(o)) {
-		before = text_run_count_newlines(o, 0, part->from);
-		last = before + text_run_count_newlines(o, part->from, part->to) +
-		       !text_run_begins_line(o, part->to);
-		text_add(t, last > before + 1 ? "lines " : "part of line ");
-		if (last > before + 1)
-			text_run_add_range(t, before + 1, last, " to ");
-		else
-			text_add_count(t, before + 1);
+	if (lines_known) {
+		text_run_add_lines(t, part);
 		text_add(t, " (");
 	}
 	text_add_plural(t, (int64_t)(part->to - part->from), "byte", "bytes");
-	text_add(t, text_run_lines_known(o) ? ") left out: " : " left out: ");
+	text_add(t, lines_known ? ") left out: " : " left out: ");
 	text_open_call(t, "process_logs");
 	if (named)
 		text_add(t, ",\"stream\":\"%s\"", part->name);

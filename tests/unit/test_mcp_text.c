@@ -308,6 +308,30 @@ static void test_mcp_text_is_cut_at_characters(void **state)
 	}
 }
 
+/* The mark says whether lines are left out whole. */
+static void test_mcp_text_names_what_is_left_out(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+				   "\"exit_code\":0,\"duration_ms\":4}";
+	struct run_result_options end = { .out = { .lines = 1, .max_bytes = 100 } };
+
+	(void)state;
+	check_run_with(&end, json, "one\ntwo\n", "",
+		       "exit 0 in 4 ms [p1]; stdout 8 bytes in 2 lines, end shown\n--- stdout\n"
+		       "[... line 1 (4 bytes) left out: process_logs {\"process_id\":\"p1\","
+		       "\"offset\":0}, or with \"grep\" ...]\ntwo\n");
+	end.out.lines = 2;
+	check_run_with(&end, json, "1\n2\n3\n4", "",
+		       "exit 0 in 4 ms [p1]; stdout 7 bytes in 4 lines, end shown\n--- stdout\n"
+		       "[... lines 1 to 2 (4 bytes) left out: process_logs {\"process_id\":\"p1\","
+		       "\"offset\":0}, or with \"grep\" ...]\n3\n4\n");
+	end.out.max_bytes = 3;
+	check_run_with(&end, json, "abcdef", "",
+		       "exit 0 in 4 ms [p1]; stdout 6 bytes in 1 line, end shown\n--- stdout\n"
+		       "[... part of line 1 (3 bytes) left out: process_logs {\"process_id\":\"p1\","
+		       "\"offset\":0}, or with \"grep\" ...]\ndef\n");
+}
+
 /* ---- whatever a command writes ---- */
 
 static uint32_t seed; /* of the shapes, the same in each run */
@@ -980,6 +1004,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_repeats),
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
+		cmocka_unit_test(test_mcp_text_names_what_is_left_out),
 		cmocka_unit_test(test_mcp_text_is_bounded_for_every_output),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_a_lost_end),
