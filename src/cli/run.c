@@ -225,7 +225,7 @@ static void cli_run_print_error(const struct err *e, const struct result *partia
 	size_t len;
 
 	buf_init(&line, REQ_LINE_MAX);
-	rpc_write_error(&line, NULL, 0, e, partial);
+	rpc_write_error(&line, NULL, 0, e, partial, NULL);
 	error = json_raw_member(line.data, line.len, "error", &len);
 	answer_print_json_error(error, len);
 	buf_release(&line);

@@ -12,6 +12,7 @@
 #include "mcp/progress.h"
 #include "mcp/resources.h"
 #include "mcp/tasks.h"
+#include "mcp/tool_names.h"
 #include "mcp/tools.h"
 
 #define LEVEL_NOTICE 5
@@ -81,7 +82,7 @@ static void mcp_call_tool_fail(const struct req *r, const struct err *e,
 
 	if (e->type == ERR_METHOD_NOT_FOUND || e->type == ERR_INVALID_REQUEST ||
 	    e->type == ERR_PARSE_ERROR || e->type == ERR_MISSING_CLIENT_CAPABILITY) {
-		rpc_write_error(line, r->id, strlen(r->id), e, NULL);
+		rpc_write_error(line, r->id, strlen(r->id), e, NULL, mcp_tool_names_write);
 		return;
 	}
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
@@ -114,7 +115,7 @@ static void mcp_call_read_fail(const struct req *r, const struct err *e,
 	(void)partial; /* reading starts nothing */
 	json_incref(shown.details);
 	mcp_resources_error(&shown, mcp_call_uri_of(r), mcp_call_shape_of(r));
-	rpc_write_error(line, r->id, strlen(r->id), &shown, NULL);
+	rpc_write_error(line, r->id, strlen(r->id), &shown, NULL, mcp_tool_names_write);
 	err_release(&shown);
 }
 

@@ -153,7 +153,7 @@ void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
 	}
 	if (mcp_legacy_serve_own(m, message) || !message->id || mcp_serve(m, message, m->revision))
 		return;
-	err_set(&e, ERR_METHOD_NOT_FOUND, "this server has no method %.100s", message->method);
+	err_set(&e, ERR_METHOD_NOT_FOUND, "this server has no method `%.100s`", message->method);
 	err_hint(&e, "The answer to initialize names the capabilities that it serves.");
 	rpc_refuse(m->reqs, message, &e);
 }

@@ -94,7 +94,7 @@ static void mcp_modern_call_method(struct mcp *m, const struct rpc_message *mess
 	}
 	if (mcp_serve(m, message, REVISION))
 		return;
-	err_set(e, ERR_METHOD_NOT_FOUND, "revision %s has no method %.100s here", SHAPE->name,
+	err_set(e, ERR_METHOD_NOT_FOUND, "revision %s has no method `%.100s` here", SHAPE->name,
 		message->method);
 	err_hint(e, "Call server/discover for what this server serves.");
 	rpc_refuse(m->reqs, message, e);

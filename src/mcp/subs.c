@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "mcp/resources.h"
 #include "mcp/tasks.h"
+#include "mcp/tool_names.h"
 
 #define EVERY_MS 200
 #define ITEMS_MAX 256     /* of one listener */
@@ -177,7 +178,7 @@ static void mcp_subs_answer_fail(const struct req *r, const struct err *e,
 				 const struct result *partial, struct buf *line)
 {
 	(void)partial;
-	rpc_write_error(line, r->id, strlen(r->id), e, NULL);
+	rpc_write_error(line, r->id, strlen(r->id), e, NULL, mcp_tool_names_write);
 }
 
 /* ---- life ---- */

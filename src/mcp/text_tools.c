@@ -402,8 +402,9 @@ void text_input(struct text *t)
 
 void text_is_blocked(struct text *t)
 {
-	size_t kept;
-	const char *suggestion = text_bytes(t, text_member(t, NULL, "suggestion"), &kept);
+	size_t reason_len, suggestion_len;
+	const char *reason = text_bytes(t, text_member(t, NULL, "block_reason"), &reason_len);
+	const char *suggestion = text_bytes(t, text_member(t, NULL, "suggestion"), &suggestion_len);
 
 	if (!text_flag(t, "blocked")) {
 		text_add(t, "not blocked%s", text_is(t, NULL, "decision", "confirm")
@@ -412,9 +413,7 @@ void text_is_blocked(struct text *t)
 		return;
 	}
 	text_add(t, "blocked: ");
-	text_put_member(t, text_member(t, NULL, "block_reason"));
-	if (kept) {
-		text_add(t, " ");
-		text_put_named(t, suggestion, kept);
-	}
+	text_put_named(t, reason, reason_len);
+	text_add(t, "%s", suggestion_len ? " " : "");
+	text_put_named(t, suggestion, suggestion_len);
 }

@@ -49,10 +49,11 @@ bool mcp_tool_names_is_one(const char *text, size_t len)
 	return row && strlen(row->name) == len;
 }
 
-/* The end of a quotation "like this" that begins at @at, or @at. */
+/* The end of a quotation "like this" or `like this` that begins at @at, or @at. */
 static size_t tool_names_skip_quoted(const char *text, size_t len, size_t at)
 {
-	const char *end = text[at] == '"' ? memchr(text + at + 1, '"', len - at - 1) : NULL;
+	bool opens = text[at] == '"' || text[at] == '`';
+	const char *end = opens ? memchr(text + at + 1, text[at], len - at - 1) : NULL;
 
 	return end ? (size_t)(end - text) : at;
 }

@@ -14,7 +14,7 @@
 /*
  * Write @text, an error's message or hint or a warning, into the open string of @w, with names of
  * tools for those of capabilities. Longer names that contain one stay: tier.process.kill, a path;
- * so does what stands in double quotes, which repeats what a command or a client said.
+ * so does what stands in double quotes or backticks, which repeats what a command or a client said.
  */
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len);
 

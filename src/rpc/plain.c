@@ -18,7 +18,7 @@ static void plain_write_ok(const struct req *r, struct result *result, struct bu
 static void plain_write_fail(const struct req *r, const struct err *e, const struct result *partial,
 			     struct buf *line)
 {
-	rpc_write_error(line, r->id, strlen(r->id), e, partial);
+	rpc_write_error(line, r->id, strlen(r->id), e, partial, NULL);
 }
 
 /* One notice per request, so notices are bounded as answers are: do not ask for room. */

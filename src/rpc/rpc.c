@@ -55,13 +55,18 @@ void rpc_write_details(struct jsonw *w, const struct err *e, const struct result
 	jsonw_end_object(w);
 }
 
+static void rpc_write_text(struct jsonw *w, const char *key, const char *text, rpc_write_fn write)
+{
+	jsonw_open_str(w, key);
+	(write ? write : jsonw_piece)(w, text, strlen(text));
+	jsonw_close_str(w);
+}
+
 static void rpc_write_action(struct jsonw *w, const struct err_action *action, rpc_write_fn write)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "name", action->name);
-	jsonw_open_str(w, "text");
-	(write ? write : jsonw_piece)(w, action->text, strlen(action->text));
-	jsonw_close_str(w);
+	rpc_write_text(w, "text", action->text, write);
 	jsonw_end_object(w);
 }
 
@@ -78,29 +83,30 @@ void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write)
 	jsonw_end_array(w);
 }
 
-static void rpc_write_data(struct jsonw *w, const struct err *e, const struct result *partial)
+static void rpc_write_data(struct jsonw *w, const struct err *e, const struct result *partial,
+			   rpc_write_fn write)
 {
 	jsonw_object(w, "data");
 	if (rpc_has_own_data(e))
 		rpc_write_members(w, e->details);
 	jsonw_str(w, "type", err_rows[e->type].name);
-	jsonw_str(w, "hint", err_hint_text(e));
+	rpc_write_text(w, "hint", err_hint_text(e), write);
 	jsonw_bool(w, "retryable", err_retryable(e));
-	rpc_write_actions(w, e, NULL);
+	rpc_write_actions(w, e, write);
 	rpc_write_details(w, e, partial);
 	jsonw_end_object(w);
 }
 
 void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e,
-		     const struct result *partial)
+		     const struct result *partial, rpc_write_fn write)
 {
 	struct jsonw w;
 
 	rpc_begin_reply(&w, line, id, id_len);
 	jsonw_object(&w, "error");
 	jsonw_int(&w, "code", err_rows[e->type].code);
-	jsonw_str(&w, "message", e->message);
-	rpc_write_data(&w, e, partial);
+	rpc_write_text(&w, "message", e->message, write);
+	rpc_write_data(&w, e, partial, write);
 	jsonw_end_object(&w);
 	jsonw_end_object(&w);
 }
@@ -140,16 +146,16 @@ void rpc_close_notification(struct jsonw *w)
 
 /* Answer with an error; releases @e. */
 static void rpc_send_error(struct reqtab *t, struct req_batch *batch, const char *id, size_t id_len,
-			   struct err *e)
+			   struct err *e, rpc_write_fn write)
 {
 	struct buf line;
 
 	buf_init(&line, REQ_LINE_MAX);
-	rpc_write_error(&line, id, id_len, e, NULL);
+	rpc_write_error(&line, id, id_len, e, NULL, write);
 	if (line.full || !req_fits(batch, line.len)) {
 		req_too_large(e);
 		buf_clear(&line);
-		rpc_write_error(&line, id, id_len, e, NULL);
+		rpc_write_error(&line, id, id_len, e, NULL, write);
 	}
 	reqtab_send(t, batch, line.data, line.len);
 	buf_release(&line);
@@ -160,9 +166,9 @@ void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e)
 {
 	if (m->duplicate_id) {
 		req_duplicate_id(e, json_object_get(m->root, "id"));
-		rpc_send_error(t, m->batch, NULL, 0, e);
+		rpc_send_error(t, m->batch, NULL, 0, e, m->write);
 	} else if (m->id) {
-		rpc_send_error(t, m->batch, m->id, m->id_len, e);
+		rpc_send_error(t, m->batch, m->id, m->id_len, e, m->write);
 	} else {
 		err_release(e);
 	}
@@ -249,7 +255,7 @@ static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct 
 {
 	if (rpc->garbage < RPC_GARBAGE_MAX) {
 		rpc->garbage++;
-		rpc_send_error(rpc->reqs, batch, NULL, 0, e);
+		rpc_send_error(rpc->reqs, batch, NULL, 0, e, NULL);
 		return;
 	}
 	if (batch)
@@ -340,7 +346,7 @@ static void rpc_refuse_text(struct rpc *rpc, enum json_fault fault, const char *
 	if (id && req_find_id(rpc->reqs, id, id_len))
 		id = NULL;
 	if (id)
-		rpc_send_error(rpc->reqs, NULL, id, id_len, &e);
+		rpc_send_error(rpc->reqs, NULL, id, id_len, &e, NULL);
 	else
 		rpc_refuse_garbage(rpc, NULL, &e);
 }
@@ -431,5 +437,5 @@ void rpc_broken_input(struct rpc *rpc, const char *why)
 
 	err_set(&e, ERR_PARSE_ERROR, "no more input is read: %s", why);
 	err_hint(&e, "Send `Content-Length: N`, CR LF, an empty line, and a JSON text of N bytes.");
-	rpc_send_error(rpc->reqs, NULL, NULL, 0, &e);
+	rpc_send_error(rpc->reqs, NULL, NULL, 0, &e, NULL);
 }

@@ -26,6 +26,10 @@
 
 #define RPC_GARBAGE_MAX 16
 
+/* Write a text of ours into the open string of @w as the client's dialect has it. NULL in place of
+ * one: as it is. */
+typedef void (*rpc_write_fn)(struct jsonw *w, const char *text, size_t len);
+
 /* One well-formed message; everything in it is borrowed. */
 struct rpc_message {
 	json_t *root;
@@ -35,6 +39,7 @@ struct rpc_message {
 	size_t id_len;
 	struct req_batch *batch;
 	bool duplicate_id; /* an open request has this id: only that one may be answered with it */
+	rpc_write_fn write; /* texts of an error that refuses it; set by the route function */
 };
 
 typedef void (*rpc_route_fn)(void *ctx, struct rpc_message *m);
@@ -79,16 +84,16 @@ void rpc_broken_input(struct rpc *rpc, const char *why);
  * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,actions,
  * details}}}
  * into @line; of an error that MCP defines, the members of details also stand in data directly.
- * @id NULL writes null. @partial: written as the detail `result`; or NULL.
+ * @id NULL writes null. @partial: written as the detail `result`; or NULL. @write: for message,
+ * hint and actions.
  */
 void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e,
-		     const struct result *partial);
+		     const struct result *partial, rpc_write_fn write);
 
 /*
  * "actions" of @e: those of its type, and `retry` where only this case passes by itself; none where
- * no call helps. @write writes a text of ours into the open string; NULL: as it is.
+ * no call helps.
  */
-typedef void (*rpc_write_fn)(struct jsonw *w, const char *text, size_t len);
 void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write);
 
 /* "details" of @e; @partial as above. */

@@ -12,6 +12,7 @@
 #include "mcp/progress.h"
 #include "mcp/subs.h"
 #include "mcp/tasks.h"
+#include "mcp/tool_names.h"
 #include "mcp/tools.h"
 #include "policy/approval.h"
 #include "rpc/plain.h"
@@ -107,6 +108,7 @@ static void route_response(struct route *route, struct rpc_message *m)
 
 static void route_modern(struct route *route, struct rpc_message *m)
 {
+	m->write = mcp_tool_names_write;
 	mcp_drop_nulls(m->params);
 	mcp_modern_message(&route->mcp, m);
 }
@@ -118,6 +120,7 @@ static bool route_is_legacy(const struct rpc_message *m)
 
 static void route_legacy(struct route *route, struct rpc_message *m)
 {
+	m->write = mcp_tool_names_write;
 	mcp_drop_nulls(m->params);
 	mcp_legacy_message(&route->mcp, m);
 }

@@ -117,10 +117,11 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 
 	(void)state;
 	err_set(&e, ERR_PROCESS_NOT_FOUND, "no process p9");
-	err_hint(&e, "Call process.list, not tier.process.list or process.listing.");
+	err_hint(&e, "Call process.list, not tier.process.list or process.listing, for `process.list`.");
 	call = shaped_error(&e, NULL, &structured, &full);
 	assert_string_equal(text_of(call), "ProcessNotFound: no process p9. Call process_list, not "
-					   "tier.process.list or process.listing.");
+					   "tier.process.list or process.listing, for "
+					   "`process.list`.");
 	assert_true(json_is_true(json_object_get(call, "isError")));
 	object = json_object_get(json_object_get(call, "structuredContent"), "error");
 	assert_string_equal(json_string_value(json_object_get(object, "message")), "no process p9");

@@ -21,6 +21,7 @@ ID_MAX = 1024               # bytes of a raw id
 BATCH_ID_MAX = 256          # the same, in a batch
 RESULT_META = "dev.procpen/result"
 ERROR_META = "dev.procpen/error"
+QUOTED = re.compile(r"""\"[^"]*"|`[^`]*`""")  # what a command or a client said
 CALL = re.compile(r'\b(process_\w+) (\{"process_id":.*?\})')
 # Of these the protocol says what stands in `data` beside our members.
 OWN_DATA = {"ResourceNotFound", "MissingClientCapability", "UnsupportedProtocolVersion"}
@@ -50,6 +51,9 @@ class Schemas:
                 self.capabilities[data["name"]] = data
         self.tools = {name.replace(".", "_") for name, c in self.capabilities.items()
                       if "plain" not in c["flags"]}
+        self.tool_methods = re.compile(r"(?<![\w./-])(?:%s)(?![\w/-]|\.\w)" % "|".join(
+            sorted(re.escape(name) for name, c in self.capabilities.items()
+                   if "plain" not in c["flags"] and "." in name)))
         self.unlisted = {name.replace(".", "_") for name, c in self.capabilities.items()
                          if "unlisted" in c["flags"]}
         messages = json.loads((folder / "messages.json").read_text())
@@ -255,6 +259,7 @@ class Session:
             return
         self._error(m["error"])
         if is_mcp(method) or requested_revision(params) is not None:
+            self._names_tools([m["error"]["message"], *self._said(m["error"]["data"])])
             self.schemas.official.error(self._revision(params), m)
 
     def _revision(self, params):
@@ -339,6 +344,17 @@ class Session:
         check(("retry" in names) == data["retryable"],
               "%s: retryable %s with %s" % (data["type"], data["retryable"], names))
 
+    def _names_tools(self, texts):
+        """What we say over MCP names no method of plain JSON-RPC that is a tool there."""
+        for text in texts:
+            found = self.schemas.tool_methods.search(QUOTED.sub("", text))
+            check(not found, "a method where MCP has a tool: %.600s" % text)
+
+    @staticmethod
+    def _said(data):
+        """The texts of an error beside its message."""
+        return [data.get("hint", ""), *(a["text"] for a in data["actions"])]
+
     def _result(self, method, params, message):
         result = message["result"]
         if method in self.schemas.capabilities:
@@ -383,7 +399,10 @@ class Session:
                   "%(type)s with code %(code)s" % data)
             self.schemas.seen_errors.add(data["type"])
             check(text.startswith(data["type"] + ": "), "text of an error: %.100r" % text)
+            self._names_tools([text.partition("\n")[0], *self._said(data)])
             return
+        self._names_tools([text] if name == "is_blocked" else
+                          re.findall("^warning: .*", text, re.M))
         name = (name or "process_run").replace("process_", "process.")
         for group in ("agent", "server", "config"):
             name = name.replace(group + "_", group + ".")
