@@ -147,7 +147,7 @@ static void mcp_call_report_start(const struct req *r)
 {
 	const char *what = json_get_str(r->params, "command", NULL);
 	char text[1024];
-	size_t len = (size_t)snprintf(text, sizeof(text), "%s starts: ", r->row->name);
+	size_t len = (size_t)snprintf(text, sizeof(text), "%s starts: ", r->row->tool_name);
 
 	if (!what)
 		what = json_get_str(r->params, "process_id", "");

@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "mcp/tool_names.h"
 
 #define QUESTION "confirm" /* the key of our one question */
 #define FORM_BYTES_MAX (4u << 20) /* never reached: the notice is bounded (cap/notice.h) */
@@ -82,10 +83,11 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "An answer for the session also binds the files", "scripts" },
 		{ "Reason given by the agent", "intent" },
 	};
+	const char *capability = json_get_str(notice, "capability", "this call");
 
 	jsonw_open_str(w, "message");
 	mcp_confirm_add(w, "Allow ");
-	mcp_confirm_add(w, json_get_str(notice, "capability", "this call"));
+	mcp_tool_names_write(w, capability, strlen(capability));
 	mcp_confirm_add(w, "?");
 	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		mcp_confirm_add_line(w, lines[i].label, json_object_get(notice, lines[i].member));

@@ -294,7 +294,7 @@ def complete(counts, host, turns):
 def asked(counts, host):
     """People are shown which rule asks, and for what; who cannot be asked is told what to change."""
     text = json.dumps([m for _, m in recorded(host.scratch, host.name)])
-    question = re.search(r'Allow process\.run\?(.*?)requestedSchema', text)
+    question = re.search(r'Allow process_run\?(.*?)requestedSchema', text)
     words = ("npm publish", "publish.npm", host.scratch.work, "May write", "Network")
     shown = question and [w for w in words if w not in question[1]] == []
     counts.note(bool(shown) if host.asks else not question and "change publish:confirm" in text,
