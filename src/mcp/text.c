@@ -7,6 +7,7 @@
 #include "mcp/text_members.h"
 #include "mcp/text_options.h"
 #include "mcp/text_run.h"
+#include "mcp/text_session.h"
 #include "mcp/text_tools.h"
 
 _Static_assert(MCP_TEXT_MAX <= OUTLINE_KEEP, "what is shown of a text is kept of it");
@@ -21,6 +22,7 @@ static const struct {
 	{ "process.kill", text_kill, false },   { "process.delete", text_delete, false },
 	{ "process.wait", text_wait, false },   { "process.input", text_input, false },
 	{ "is_blocked", text_is_blocked, false }, { "config.get", text_options, false },
+	{ "agent.session", text_session, false },
 };
 
 void mcp_text_write(struct jsonw *w, const struct mcp_answer *a, size_t max)

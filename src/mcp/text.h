@@ -10,8 +10,8 @@
  *	--- stderr
  *	main.c:2:32: error: expected ';' before '}' token
  *
- * text_run, text_logs, text_tools and text_options write the texts of their tools; text_members
- * shows any other result member by member.
+ * text_run, text_logs, text_session, text_tools and text_options write the texts of their tools;
+ * text_members shows any other result member by member.
  *
  * A text has at most MCP_TEXT_MAX bytes, because hosts cut longer ones silently. A longer output
  * loses its middle; a mark there says how much is left out and which call returns it.

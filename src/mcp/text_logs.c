@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "mcp/text_members.h"
 
 #define WAIT_MS 45000
 #define PARAMETER_BYTES 160 /* of one that the next call repeats; more is left to the reader */
@@ -419,8 +418,6 @@ void text_logs(struct text *t)
 		text_logs_matches(t);
 	else if (text_member(t, NULL, "entries"))
 		text_logs_entries(t);
-	else if (text_member(t, NULL, "stdout"))
-		text_logs_page(t);
 	else
-		text_members(t);
+		text_logs_page(t);
 }

@@ -1,8 +1,7 @@
 /*
- * text_members - the text of any other result, agent.session's for example: one member a line.
- * Omits null, false and empty members, and limits that are at their default. A list with
- * sentences has each on a line of its own. Strings that are long or have several lines come last,
- * each under a heading, so that none passes for a member.
+ * text_members - the text of a tool that has none of its own: one member a line, without those that
+ * are null, false or empty. Arrays, objects and strings of several lines are JSON, so that nothing
+ * in them passes for a member.
  */
 #ifndef PROCPEN_MCP_TEXT_MEMBERS_H
 #define PROCPEN_MCP_TEXT_MEMBERS_H

@@ -25,26 +25,7 @@ static void text_options_add_zero(struct text *t, const char *key, const char *b
 	text_add(t, "%s%.*s%s", before, (int)(len - (means[len - 1] == '.')), means, after);
 }
 
-/* @none: what an empty list is called. */
-static void text_options_add_list(struct text *t, const struct outline_value *list,
-				  const char *none)
-{
-	const struct outline_value *v = NULL;
-	const char *glue = "";
-
-	while ((v = outline_next(&t->a->result->outline, list, v))) {
-		text_add(t, "%s", glue);
-		if (v->kind == OUTLINE_TEXT)
-			text_put_member(t, v);
-		else
-			text_add_json(t, v, VALUE_MAX);
-		glue = ", ";
-	}
-	if (!*glue)
-		text_add(t, "%s", none);
-}
-
-/* @v is of the option @key, in octal if --set takes it so. */
+/* @v is of the option @key, in octal if --set takes it so. @none: what an empty list is called. */
 static void text_options_add_value(struct text *t, const char *key, const struct outline_value *v,
 				   const char *none)
 {
@@ -52,12 +33,12 @@ static void text_options_add_value(struct text *t, const char *key, const struct
 
 	if (option >= 0 && config_rows[option].octal)
 		text_add(t, "%#llo", (long long)v->number);
-	else if (v->kind == OUTLINE_ARRAY)
-		text_options_add_list(t, v, none);
-	else if (v->kind == OUTLINE_TEXT)
-		text_put_member(t, v);
+	else if (v->kind != OUTLINE_ARRAY)
+		text_add_value(t, v, VALUE_MAX);
+	else if (outline_next(&t->a->result->outline, v, NULL))
+		text_add_elements(t, v, ", ");
 	else
-		text_add_json(t, v, VALUE_MAX);
+		text_add(t, "%s", none);
 }
 
 /* What the number means: "16 requests", "0: no limit". */
@@ -111,7 +92,7 @@ static void text_options_add_bounds(struct text *t, const struct outline_value *
 
 	if (choices) {
 		text_add(t, "; one of ");
-		text_options_add_list(t, choices, "");
+		text_add_elements(t, choices, ", ");
 	} else if (value->kind == OUTLINE_INT) {
 		text_add(t, "; ");
 		text_options_add_value(t, option->key, text_member(t, bounds, "minimum"), "");

@@ -178,6 +178,35 @@ void text_add_json(struct text *t, const struct outline_value *v, size_t max)
 		text_add(t, " [... cut ...]");
 }
 
+void text_add_value(struct text *t, const struct outline_value *v, size_t max)
+{
+	size_t kept;
+	const char *text = text_bytes(t, v, &kept);
+
+	if (v->kind == OUTLINE_TEXT && v->text_len <= max && !memchr(text, '\n', kept) &&
+	    !memchr(text, '\r', kept))
+		text_put(t, text, kept);
+	else
+		text_add_json(t, v, max);
+}
+
+void text_add_elements(struct text *t, const struct outline_value *array, const char *glue)
+{
+	const struct outline_value *v = NULL;
+	size_t shown = 0, left_out = 0;
+
+	while ((v = outline_next(&t->a->result->outline, array, v))) {
+		if (v->json_len + TEXT_MARK_BYTES > t->left) {
+			left_out++;
+			continue;
+		}
+		text_add(t, "%s", shown++ ? glue : "");
+		text_add_value(t, v, t->left);
+	}
+	if (left_out)
+		text_add(t, "%s[... %zu more left out ...]", shown ? glue : "", left_out);
+}
+
 void text_open_call(struct text *t, const char *tool)
 {
 	text_add(t, "%s {\"process_id\":\"", tool);

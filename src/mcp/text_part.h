@@ -53,6 +53,13 @@ void text_add_one_line(struct text *t, const struct outline_value *v, size_t max
 /* The JSON of @v, at most @max bytes. */
 void text_add_json(struct text *t, const struct outline_value *v, size_t max);
 
+/* A string of one line as it is; of any other value the JSON. At most @max bytes. */
+void text_add_value(struct text *t, const struct outline_value *v, size_t max);
+
+/* The elements of @array that there is room for, with @glue in between, and how many there are
+ * beside these. */
+void text_add_elements(struct text *t, const struct outline_value *array, const char *glue);
+
 /* process_logs {"process_id":"p1-72cc"; the caller adds members and the closing brace. */
 void text_open_call(struct text *t, const char *tool);
 

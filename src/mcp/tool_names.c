@@ -42,13 +42,6 @@ bool mcp_tool_names_is_plain(const char *text, size_t len)
 	return false;
 }
 
-bool mcp_tool_names_is_one(const char *text, size_t len)
-{
-	const struct cap_row *row = tool_names_at(text, len, 0);
-
-	return row && strlen(row->name) == len;
-}
-
 /* The end of a quotation "like this" or `like this` that begins at @at, or @at. */
 static size_t tool_names_skip_quoted(const char *text, size_t len, size_t at)
 {

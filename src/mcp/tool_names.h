@@ -21,7 +21,4 @@ void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len);
 /* Is @text the name of a capability that no MCP client can call, and nothing else? */
 bool mcp_tool_names_is_plain(const char *text, size_t len);
 
-/* Is @text the name of a capability that has a tool, and nothing else? */
-bool mcp_tool_names_is_one(const char *text, size_t len);
-
 #endif

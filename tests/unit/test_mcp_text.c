@@ -910,47 +910,100 @@ static void test_mcp_text_of_verdicts(void **state)
 /* What has no words of its own is shown member by member, as far as it says something. */
 static void test_mcp_text_of_members(void **state)
 {
+	struct mcp_answer a = { .row = cap_find(&rows, "server.metrics") };
+	struct buf b;
+	char *text;
+
 	(void)state;
-	check("agent.session", "{}", "done");
-	check("agent.session",
-	      "{\"a\":1,\"b\":null,\"c\":true,\"d\":\"x y\",\"e\":\"\",\"f\":false,\"g\":[],\"h\":{}}",
-	      "a: 1\nc: true\nd: x y\n");
-	check("agent.session",
-	      "{\"capabilities\":[{\"name\":\"process.run\",\"tier\":\"notify\"},"
-	      "{\"name\":\"server.metrics.stop\",\"tier\":\"deny\"}],"
-	      "\"workspace\":\"/w/my process.list\","
-	      "\"o\":{\"n\":1,\"l\":[\"x\",\"y z\"],\"m\":{\"p\":null,\"q\":2}},\"last\":-1.5}",
-	      "capabilities: process_run, tier notify\nworkspace: /w/my process.list\no: n 1\n"
-	      "o.l:\n- x\n- y z\no.m: q 2\n"
-	      "last: -1.5\n");
-	check("agent.session",
-	      "{\"packs\":[{\"name\":\"git\",\"decision\":\"deny\",\"rules\":9},{\"name\":\"db\"}]}",
-	      "packs: git, decision deny, rules 9; db\n");
-	check("agent.session",
-	      "{\"capabilities\":[{\"name\":\"process.follow\"},{\"name\":\"process.run\"},"
-	      "{\"name\":\"rpc.discover\"},{\"name\":\"process.kill\"}]}",
-	      "capabilities: process_run; process_kill\n");
-	check("agent.session",
-	      "{\"limits\":{\"limits.cpu_percent\":0,\"process.background_seconds\":0,"
-	      "\"limits.requests\":9,\"limits.tasks_per_run\":0,\"log.head_bytes\":0}}",
-	      "limits: limits.requests 9, limits.tasks_per_run 0 (no limit), log.head_bytes 0; "
-	      "config_get has all\n");
-	check("agent.session",
-	      "{\"limits\":{\"limits.requests\":256},\"allowances\":{\"limits\":{\"n\":0}}}",
-	      "limits: at their defaults; config_get has all\nallowances.limits: n 0\n");
-	check("agent.session",
-	      "{\"policy\":{\"blocklist\":\"command\",\"rules\":0},\"gaps\":[\"a: b; c\",\"d\"],"
-	      "\"missing\":[{\"layer\":\"x\",\"reason\":\"so it is\"},{\"layer\":\"y\"}]}",
-	      "policy: blocklist applies to commands, rules 0\ngaps:\n- a: b; c\n- d\n"
-	      "missing:\n- layer x, reason: so it is\n- layer y\n");
-	check("agent.session", "{\"policy\":{\"blocklist\":\"anywhere\"}}",
-	      "policy: blocklist applies to commands and data\n");
+	check("server.metrics", "{}", "done");
 	check("server.metrics",
-	      "{\"cpu_percent\":5.4,\"unknown\":{\"memory_limit_bytes\":\"no group "
-	      "limits it\",\"net_rx_bytes\":\"not for runs\"},\"counters\":{\"cpu_limit\":0.255}}",
-	      "cpu_percent: 5.4\nunknown:\n- memory_limit_bytes: no group limits it\n"
-	      "- net_rx_bytes: not for runs\ncounters: cpu_limit 0.255\n");
-	check("agent.session", "{\"out\":\"one\\ntwo\",\"code\":0}", "code: 0\n--- out\none\ntwo\n");
+	      "{\"a\":1,\"b\":null,\"c\":true,\"d\":\"x process.list\",\"e\":\"\",\"f\":false,"
+	      "\"g\":[],\"h\":{},\"o\":{\"n\":1,\"l\":[\"x\"]},\"s\":\"one\\ntwo: 2\",\"last\":-1.5}",
+	      "a: 1\nc: true\nd: x process.list\no: {\"n\":1,\"l\":[\"x\"]}\n"
+	      "s: \"one\\ntwo: 2\"\nlast: -1.5\n");
+	buf_init(&b, 1 << 20);
+	for (int i = 0; i < 300; i++)
+		buf_addf(&b, "%s\"k%d\":\"%0*d\"", i ? "," : "{", i, i == 7 ? 9000 : 100, i);
+	buf_adds(&b, "}");
+	text = text_of(a, b.data, MCP_TEXT_MAX);
+	assert_true(strlen(text) <= MCP_TEXT_MAX && strlen(text) > MCP_TEXT_MAX - 1000);
+	assert_non_null(strstr(text, "0 [... cut ...]\nk8: 0"));
+	free(text);
+	buf_release(&b);
+}
+
+#define SESSION(limits, policy, rest) \
+	"{\"workspace\":\"/w\",\"accessible_directories\":[\"/w\",\"/x y\"]," \
+	"\"shell\":\"/bin/sh\",\"limits\":" limits "," \
+	"\"capabilities\":[{\"name\":\"process.run\",\"version\":\"1.1\",\"tier\":\"notify\"}," \
+	"{\"name\":\"process.follow\",\"tier\":\"notify\"}," \
+	"{\"name\":\"process.kill\",\"tier\":\"notify\"}," \
+	"{\"name\":\"is_blocked\",\"tier\":\"autonomous\"}],\"policy\":" policy "," rest "," \
+	"\"server\":{\"name\":\"procpen\",\"version\":\"0.1\",\"instance\":\"ab\",\"host\":\"vm\"}}"
+
+static void test_mcp_text_of_sessions(void **state)
+{
+	(void)state;
+	check("agent.session",
+	      SESSION("{\"limits.requests\":256}",
+		      "{\"blocklist\":\"command\",\"rules\":0,\"own_rules\":0,\"project_rules\":0,"
+		      "\"from\":[],\"packs\":[]}",
+		      "\"allowances\":{\"cpu_limit\":null,\"timeout\":3600,\"limits\":{\"as\":null,"
+		      "\"nice\":0}},\"users\":[],\"sandbox\":{\"active\":[\"shim\",\"seccomp:default\"],"
+		      "\"readonly\":[],\"missing\":[],\"gaps\":[\"files: a; b\",\"c\"]}"),
+	      "workspace: /w\naccessible directories: /w, /x y\nshell: /bin/sh\n"
+	      "limits: at their defaults; config_get has all\n"
+	      "allowances: timeout 3600; of limits: nice 0\n"
+	      "tools of tier autonomous: is_blocked\ntools of tier notify: process_run, process_kill\n"
+	      "policy: blocklist applies to commands; 0 rules\nprocpen: 0.1\ninstance: ab\nhost: vm\n"
+	      "sandbox: shim, seccomp:default\ngaps of the sandbox:\n- files: a; b\n- c\n");
+	check("agent.session",
+	      SESSION("{\"limits.cpu_percent\":0,\"process.background_seconds\":0,\"limits.requests\":9,"
+		      "\"limits.tasks_per_run\":0,\"log.head_bytes\":0}",
+		      "{\"blocklist\":\"anywhere\",\"rules\":12,\"own_rules\":1,\"project_rules\":2,"
+		      "\"from\":[\"/etc/c\"],\"packs\":[{\"name\":\"git\",\"decision\":\"deny\","
+		      "\"rules\":9},{\"name\":\"db\",\"decision\":\"confirm\",\"rules\":1}]}",
+		      "\"allowances\":{\"limits\":{\"nofile\":9}},\"users\":[\"ci\"],"
+		      "\"project\":{\"narrowed\":[\"sandbox.network\"],"
+		      "\"ignored\":[\"it would loosen\"],\"ignored_total\":3},"
+		      "\"sandbox\":{\"active\":[],\"readonly\":[\"/w/a\\nhidden: b\"],\"hidden\":[\"/k\"],"
+		      "\"missing\":[{\"layer\":\"landlock\",\"reason\":\"the kernel lacks it\",\"remedy\":"
+		      "\"Linux 5.13\"}]},\"audit_log\":\"/a\""),
+	      "workspace: /w\naccessible directories: /w, /x y\nshell: /bin/sh\n"
+	      "limits: limits.requests 9, limits.tasks_per_run 0 (no limit), "
+	      "log.head_bytes 0; config_get has all\nallowances: of limits: nofile 9\n"
+	      "tools of tier autonomous: is_blocked\ntools of tier notify: process_run, process_kill\n"
+	      "users that a command may run as: ci\n"
+	      "policy: blocklist applies to commands and data; 12 rules, 2 of them the project's; packs "
+	      "git:deny, db:confirm\nrules from: /etc/c\nnarrowed by .procpen.json: sandbox.network\n"
+	      "ignored of .procpen.json:\n- it would loosen\n- 2 more\n"
+	      "procpen: 0.1\ninstance: ab\nhost: vm\naudit log: /a\nmissing from the sandbox:\n"
+	      "- landlock: the kernel lacks it; Linux 5.13\nread-only: \"/w/a\\nhidden: b\"\nhidden: /k\n");
+}
+
+/* However many paths and gaps there are, the text is bounded and counts what it lacks. */
+static void test_mcp_text_of_a_large_session(void **state)
+{
+	struct buf b;
+	char *text, mark[80];
+	int shown = 0;
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	buf_adds(&b, "{\"limits\":{},\"policy\":{},\"sandbox\":{\"gaps\":[");
+	for (int i = 0; i < 100; i++)
+		buf_addf(&b, "%s\"%0300d\"", i ? "," : "", i);
+	buf_addf(&b, "]},\"audit_log\":\"%04000d\"}", 7);
+	text = text_of((struct mcp_answer){ .row = cap_find(&rows, "agent.session") }, b.data,
+		       MCP_TEXT_MAX);
+	assert_true(strlen(text) <= MCP_TEXT_MAX && strlen(text) > MCP_TEXT_MAX - 1000);
+	for (const char *at = text; (at = strstr(at, "\n- 0")); at++)
+		shown++;
+	snprintf(mark, sizeof(mark), "\n- [... %d more left out ...]\n", 100 - shown);
+	assert_true(shown > 10 && strstr(text, mark));
+	assert_non_null(strstr(text, "7\ngaps of the sandbox:\n- 0"));
+	free(text);
+	buf_release(&b);
 }
 
 /* Options that do not fit are counted. */
@@ -1020,6 +1073,8 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_kills),
 		cmocka_unit_test(test_mcp_text_of_verdicts),
 		cmocka_unit_test(test_mcp_text_of_members),
+		cmocka_unit_test(test_mcp_text_of_sessions),
+		cmocka_unit_test(test_mcp_text_of_a_large_session),
 		cmocka_unit_test(test_mcp_text_of_options),
 		cmocka_unit_test(test_mcp_text_with_no_room),
 	};

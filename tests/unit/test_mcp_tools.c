@@ -149,7 +149,7 @@ static void test_mcp_tools_error_shows_the_partial_result(void **state)
 	call = shaped_error(&e, &partial, &usual, &plain);
 	assert_null(json_object_get(call, "structuredContent"));
 	assert_string_equal(text_of(call), "ResourceLimitExceeded: too much. Less.\nstate: killed\n"
-					   "--- out\na\nb\n");
+					   "out: \"a\\nb\"\n");
 	details = json_object_get(in_meta(call, "dev.procpen/error"), "details");
 	assert_string_equal(json_string_value(json_object_get(details, "limit")), "memory_limit");
 	assert_true(json_equal(json_object_get(details, "result"), object));
