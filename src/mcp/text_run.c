@@ -95,6 +95,22 @@ static uint64_t text_run_head_end(const struct output *o, size_t max)
 	return len;
 }
 
+/* Does a line begin at @offset? */
+static bool text_run_begins_line(const struct output *o, uint64_t offset)
+{
+	char last = '\n';
+
+	return !offset || !text_run_read(o, offset - 1, &last, 1) || last == '\n';
+}
+
+/* 1 if the newline of a line that is cut before @offset, which @bytes begin at, would pass for an
+ * empty line. */
+static size_t text_run_line_rest(const struct output *o, uint64_t offset, const char *bytes,
+				 size_t len)
+{
+	return len > 1 && *bytes == '\n' && !text_run_begins_line(o, offset);
+}
+
 /* Where the last part of @o that @max bytes can show begins, not before @first. */
 static uint64_t text_run_tail_start(const struct output *o, uint64_t first, size_t max)
 {
@@ -109,7 +125,7 @@ static uint64_t text_run_tail_start(const struct output *o, uint64_t first, size
 	if (over) /* @over + 3: the character that contains byte @over may have four bytes */
 		start += text_run_shown_prefix(bytes + start, len - start, over + 3, &size);
 	else if (offset == first)
-		return offset + start;
+		return offset + start + text_run_line_rest(o, offset, bytes + start, len - start);
 	near = len - start < NEWLINE_NEAR ? len - start : NEWLINE_NEAR;
 	newline = memchr(bytes + start, '\n', near);
 	if (newline)
@@ -133,14 +149,6 @@ static uint64_t text_run_count_newlines(const struct output *o, uint64_t from, u
 		from += got;
 	}
 	return count;
-}
-
-/* Does a line begin at @offset? */
-static bool text_run_begins_line(const struct output *o, uint64_t offset)
-{
-	char last = '\n';
-
-	return !offset || !text_run_read(o, offset - 1, &last, 1) || last == '\n';
 }
 
 static bool text_run_lines_known(const struct output *o)

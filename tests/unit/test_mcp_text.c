@@ -332,6 +332,29 @@ static void test_mcp_text_names_what_is_left_out(void **state)
 		       "\"offset\":0}, or with \"grep\" ...]\ndef\n");
 }
 
+/* The newline of a line that is left out is no empty line. */
+static void test_mcp_text_begins_at_a_line(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+				   "\"exit_code\":0,\"duration_ms\":4}";
+	struct run_result_options end = { .out = { .lines = 100, .max_bytes = 5 } };
+
+	(void)state;
+	check_run_with(&end, json, "1\n2\n3\n4\n5\n", "",
+		       "exit 0 in 4 ms [p1]; stdout 10 bytes in 5 lines, end shown\n--- stdout\n"
+		       "[... lines 1 to 3 (6 bytes) left out: process_logs {\"process_id\":\"p1\","
+		       "\"offset\":0}, or with \"grep\" ...]\n4\n5\n");
+	check_run_with(&end, json, "abc\n\n\n4\n", "",
+		       "exit 0 in 4 ms [p1]; stdout 8 bytes in 4 lines, end shown\n--- stdout\n"
+		       "[... line 1 (4 bytes) left out: process_logs {\"process_id\":\"p1\","
+		       "\"offset\":0}, or with \"grep\" ...]\n\n\n4\n");
+	end.out.max_bytes = 1;
+	check_run_with(&end, json, "abc\n", "",
+		       "exit 0 in 4 ms [p1]; stdout 4 bytes in 1 line, end shown\n--- stdout\n"
+		       "[... part of line 1 (3 bytes) left out: process_logs {\"process_id\":\"p1\","
+		       "\"offset\":0}, or with \"grep\" ...]\n\n");
+}
+
 /* ---- whatever a command writes ---- */
 
 static uint32_t seed; /* of the shapes, the same in each run */
@@ -1058,6 +1081,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_names_what_is_left_out),
+		cmocka_unit_test(test_mcp_text_begins_at_a_line),
 		cmocka_unit_test(test_mcp_text_is_bounded_for_every_output),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_a_lost_end),
