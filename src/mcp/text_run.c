@@ -350,12 +350,16 @@ static void text_run_add_mark(struct text *t, const struct part *part, bool name
 	text_add(t, " ...]\n");
 }
 
+/* Of a run that goes on the rest of a character at the end may come. */
 static void text_run_add_bytes(struct text *t, const struct output *o, uint64_t from, uint64_t to)
 {
 	char bytes[MCP_TEXT_MAX];
 	size_t len = to - from < sizeof(bytes) ? (size_t)(to - from) : sizeof(bytes);
 
-	text_put(t, bytes, text_run_read(o, from, bytes, len));
+	len = text_run_read(o, from, bytes, len);
+	if (to == o->total && text_is(t, NULL, "state", "running"))
+		len -= utf8_partial_tail(bytes, len);
+	text_put(t, bytes, len);
 }
 
 static void text_run_add_head(struct text *t, const struct part *part)
