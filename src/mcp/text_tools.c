@@ -59,7 +59,7 @@ static void text_tools_add_alive(struct text *t, const struct outline_value *run
 	text_add(t, running ? ", " : "; still alive: ");
 	text_add_plural(t, alive, "process", "processes");
 	if (!running)
-		text_add(t, ", process_kill ends them");
+		text_add(t, ", process_kill ends %s", alive == 1 ? "it" : "them");
 }
 
 /* What a wait that was not met says, while the run goes on and when it has ended. */

@@ -765,6 +765,10 @@ static void test_mcp_text_of_monitors(void **state)
 	      "exit 0 in 12 ms [p8]; still alive: 2 processes, process_kill ends them: x\n"
 	      "started T\n");
 	check("process.monitor",
+	      "{\"process_id\":\"p8\",\"state\":\"completed\",\"exit_code\":0,\"command\":\"x\","
+	      "\"duration_ms\":12,\"pid\":null,\"alive\":1,\"started_at\":\"T\"}",
+	      "exit 0 in 12 ms [p8]; still alive: 1 process, process_kill ends it: x\nstarted T\n");
+	check("process.monitor",
 	      "{\"process_id\":\"p8\",\"state\":\"running\",\"command\":\"cat\",\"duration_ms\":12000,"
 	      "\"alive\":1,\"started_at\":\"T\",\"waits_for_input\":true}",
 	      "running for 12 s, waits for input [p8]: cat\nstarted T\nprocess_input "
