@@ -33,20 +33,33 @@ static void text_tools_add_usage(struct text *t)
 	text_add(t, "\n");
 }
 
+/* "stdout 5 bytes". Returns whether any of them can be read. */
+static bool text_tools_add_stream(struct text *t, const char *name, const struct output *o)
+{
+	text_add(t, "%s ", name);
+	text_add_plural(t, (int64_t)o->total, "byte", "bytes");
+	if (o->range->dropped)
+		text_add(t, ", no longer kept");
+	return o->total && !o->range->dropped;
+}
+
 /* How much the run has written, and the call that reads it. */
 static void text_tools_add_output(struct text *t)
 {
 	const struct proc *run = t->a->run;
+	bool any;
 
 	if (!run || !(run->out.total + run->err.total))
 		return;
-	text_add(t, "stdout ");
-	text_add_plural(t, (int64_t)run->out.total, "byte", "bytes");
-	text_add(t, ", stderr ");
-	text_add_plural(t, (int64_t)run->err.total, "byte", "bytes");
-	text_add(t, ": ");
-	text_open_call(t, "process_logs");
-	text_add(t, "} reads it\n");
+	any = text_tools_add_stream(t, "stdout", &run->out);
+	text_add(t, ", ");
+	any |= text_tools_add_stream(t, "stderr", &run->err);
+	if (any) {
+		text_add(t, ": ");
+		text_open_call(t, "process_logs");
+		text_add(t, "} reads it");
+	}
+	text_add(t, "\n");
 }
 
 static void text_tools_add_alive(struct text *t, const struct outline_value *run)

@@ -775,6 +775,29 @@ static void test_mcp_text_of_monitors(void **state)
 	      "{\"process_id\":\"p8\",\"data\":\"...\\n\"} answers it\n");
 }
 
+/* Output that had to go is not offered for reading. */
+static void test_mcp_text_of_dropped_output(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p8\",\"state\":\"completed\",\"exit_code\":0,"
+				   "\"command\":\"x\",\"duration_ms\":12,\"started_at\":\"T\"}";
+	struct proc *p = run_new("12345", "");
+	struct mcp_answer a = { .row = cap_find(&rows, "process.monitor"), .run = p };
+	char *text;
+
+	(void)state;
+	p->rare->out.dropped = true;
+	text = text_of(a, json, MCP_TEXT_MAX);
+	assert_string_equal(text, "exit 0 in 12 ms [p8]: x\nstarted T\nstdout 5 bytes, no longer kept, "
+				  "stderr 0 bytes\n");
+	free(text);
+	p->rare->out.dropped = false;
+	text = text_of(a, json, MCP_TEXT_MAX);
+	assert_string_equal(text, "exit 0 in 12 ms [p8]: x\nstarted T\nstdout 5 bytes, stderr 0 bytes: "
+				  "process_logs {\"process_id\":\"p8\"} reads it\n");
+	free(text);
+	run_free(p);
+}
+
 /* The call that waits on asks for the same stream; one with `from` misses nothing. */
 static void test_mcp_text_of_waits_for_output(void **state)
 {
@@ -1116,6 +1139,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
 		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_monitors),
+		cmocka_unit_test(test_mcp_text_of_dropped_output),
 		cmocka_unit_test(test_mcp_text_of_waits_for_output),
 		cmocka_unit_test(test_mcp_text_of_lists),
 		cmocka_unit_test(test_mcp_text_of_waits),
