@@ -261,6 +261,20 @@ static bool text_logs_joins(const struct text *t, const struct outline_value *la
 	       text_logs_before(t, match).from <= text_logs_after(t, last).to;
 }
 
+static void text_logs_add_matching_line(struct text *t, const struct outline_value *match)
+{
+	text_logs_add_number(t, text_number(t, match, "line"), ':');
+	text_put_match(t, match);
+	text_add(t, "\n");
+}
+
+static void text_logs_add_match_heading(struct text *t, const struct outline_value *match)
+{
+	text_add(t, "-- ");
+	text_put_member(t, text_member(t, match, "stream"));
+	text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
+}
+
 /*
  * The lines after @last, the match that was shown before it, and then @match itself, as `grep -n`
  * shows it, under its stream and offset unless it joins @last. NULL: there is none. A line that is
@@ -277,16 +291,20 @@ static void text_logs_add_match(struct text *t, const struct outline_value *last
 	text_logs_add_context(t, &after, 1, joins ? text_number(t, match, "line") : INT64_MAX);
 	if (!match)
 		return;
-	if (!joins) {
-		text_add(t, "-- ");
-		text_put_member(t, text_member(t, match, "stream"));
-		text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
-	}
+	if (!joins)
+		text_logs_add_match_heading(t, match);
 	before = text_logs_before(t, match);
 	text_logs_add_context(t, &before, joins ? after.to : 1, INT64_MAX);
-	text_logs_add_number(t, text_number(t, match, "line"), ':');
-	text_put_match(t, match);
-	text_add(t, "\n");
+	text_logs_add_matching_line(t, match);
+}
+
+/* The first match, if the text has no room for it with its context: a call that shows nothing would
+ * name itself as the next one. */
+static void text_logs_add_match_alone(struct text *t, const struct outline_value *match)
+{
+	text_logs_add_match_heading(t, match);
+	text_logs_add_matching_line(t, match);
+	text_add(t, "[... its context has no room ...]\n");
 }
 
 /* Bytes that the lines after @last need. */
@@ -339,6 +357,11 @@ static void text_logs_matches(struct text *t)
 	       t->left > v->json_len + text_logs_kept_for(t, last) + MARKS_BYTES) {
 		text_logs_add_match(t, last, v);
 		last = v;
+		shown++;
+	}
+	if (v && !shown) {
+		text_logs_add_match_alone(t, v);
+		v = outline_next(&t->a->result->outline, matches, v);
 		shown++;
 	}
 	text_logs_add_match(t, last, NULL);

@@ -748,6 +748,41 @@ static void test_mcp_text_of_matches(void **state)
 		   "process_logs {\"process_id\":\"p1\",\"stream\":\"combined\",\"since\":3} ...]");
 }
 
+/* A match whose lines around it have no room is shown without them: a call always gets on. */
+static void test_mcp_text_of_a_match_in_long_lines(void **state)
+{
+	json_t *given = json_loads("{\"grep\":\"FAIL\",\"context\":20}", 0, NULL);
+	struct mcp_answer a = { .row = cap_find(&rows, "process.logs"), .params = given };
+	struct buf b;
+	char *text;
+
+	(void)state;
+	for (int matches = 1; matches <= 2; matches++) {
+		buf_init(&b, 1 << 20);
+		buf_adds(&b, "{\"process_id\":\"p1\",\"matches\":[");
+		for (int i = 0; i < matches; i++) {
+			buf_addf(&b, "%s{\"stream\":\"stdout\",\"offset\":%d,\"line\":%d,\"text\":\"FAIL\","
+				     "\"after\":[],\"before\":[", i ? "," : "", 70000 + i, 70 + i);
+			for (int line = 0; line < 20; line++)
+				buf_addf(&b, "%s\"%01000d\"", line ? "," : "", 7);
+			buf_adds(&b, "]}");
+		}
+		buf_addf(&b, "],\"matches_total\":%d,\"stdout_size\":99999,\"stdout_next_offset\":%d}",
+			 matches + 1, 80000);
+		text = text_of(a, b.data, MCP_TEXT_MAX);
+		assert_string_equal(text, matches == 1
+			? "2 matches\n-- stdout, offset 70000\n70:FAIL\n[... its context has no room ...]\n"
+			  "[... 1 of 2 shown, the next: process_logs {\"process_id\":\"p1\",\"stream\":"
+			  "\"stdout\",\"offset\":80000,\"grep\":\"FAIL\",\"context\":20} ...]"
+			: "3 matches\n-- stdout, offset 70000\n70:FAIL\n[... its context has no room ...]\n"
+			  "[... 1 of 3 shown, the next: process_logs {\"process_id\":\"p1\",\"stream\":"
+			  "\"stdout\",\"offset\":70001,\"grep\":\"FAIL\",\"context\":20} ...]");
+		free(text);
+		buf_release(&b);
+	}
+	json_decref(given);
+}
+
 /* ---- the others ---- */
 
 static void test_mcp_text_of_monitors(void **state)
@@ -1138,6 +1173,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_pages_while_it_runs),
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
 		cmocka_unit_test(test_mcp_text_of_matches),
+		cmocka_unit_test(test_mcp_text_of_a_match_in_long_lines),
 		cmocka_unit_test(test_mcp_text_of_monitors),
 		cmocka_unit_test(test_mcp_text_of_dropped_output),
 		cmocka_unit_test(test_mcp_text_of_waits_for_output),
