@@ -107,29 +107,36 @@ void pump_let_go(struct pump *p)
 	mem_cleanup_close(&p->held);
 }
 
+/* How much is left to read. Of a terminal some bytes are still on their way to where FIONREAD
+ * counts them. */
+static size_t pump_count_waiting(const struct pump *p)
+{
+	int waiting = 0;
+
+	if (p->is_terminal)
+		return PTY_HELD;
+	return ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0 ? READ_MAX : (size_t)waiting;
+}
+
 bool pump_drain(struct pump *p)
 {
 	uint64_t before = p->out ? p->out->total : 0;
-	int waiting = 0;
-	size_t left;
+	size_t left = 0;
 	ssize_t n;
 
 	if (!pump_open(p))
 		return true;
-	/* Bytes in the pipe now were written before the event that caused the drain. Of a terminal
-	 * some are still on their way to where FIONREAD counts them. */
-	if (p->is_terminal)
-		waiting = PTY_HELD;
-	else if (ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0)
-		waiting = READ_MAX;
-	left = (size_t)waiting;
-	do {
-		/* The last call checks for the end of file and may store a little more. */
-		n = output_fill(p->out, p->io.fd, left ? left : READ_MAX);
-		left -= n > 0 && (size_t)n < left ? (size_t)n : left;
-	} while (n > 0 && left);
+	n = output_fill(p->out, p->io.fd, READ_MAX); /* of most commands that is all */
+	/* Bytes in the pipe now were written before the event that caused the drain, or soon after
+	 * it: to read until it is empty could take as long as somebody writes. */
 	if (n > 0)
-		n = output_fill(p->out, p->io.fd, READ_MAX);
+		left = pump_count_waiting(p);
+	while (n > 0 && left) {
+		n = output_fill(p->out, p->io.fd, left);
+		left -= n > 0 && (size_t)n < left ? (size_t)n : left;
+	}
+	if (n > 0)
+		n = output_fill(p->out, p->io.fd, READ_MAX); /* the end of file, or a little more */
 	pump_note(p, before);
 	if (n > 0 || (n < 0 && errno != EIO))
 		return false;
