@@ -756,6 +756,32 @@ def test_swapped_by_a_command(place, options):
 
 
 @each_form
+def test_directory_made_anew(place, options):
+    """A command's directory is the one that has its path, however many ran in an earlier one."""
+    server = place.server(*options, "--set", "sandbox.readonly=")
+    path = place.path("workspace", "sub")
+
+    def serves():
+        """Three runs in a row: what the first two leave to the third must not matter."""
+        for name in ("one", "two", "three"):
+            result = server.run("touch %s; stat -c %%i ." % name, working_directory="sub")
+            equal(int(result["stdout_summary"]), os.stat(path).st_ino, "the directory of %s" % name)
+            check(os.path.exists(os.path.join(path, name)), "%s was not made there" % name)
+
+    os.makedirs(path, exist_ok=True)
+    place.own()
+    serves()
+    equal(server.run("mv sub away && mkdir sub")["exit_code"], 0, "the swap")
+    serves()
+    os.rename(path, place.path("workspace", "older"))
+    os.rename(place.path("workspace", "away"), path)
+    for name in ("one", "two", "three"):
+        os.unlink(os.path.join(path, name))
+    serves()
+    server.stop()
+
+
+@each_form
 def test_moved_workspace(place, options):
     """The workspace is renamed and another made: a run is refused or works in one of the two."""
     server = place.server(*options)

@@ -3,7 +3,6 @@
 #include <stddef.h>
 
 #include <asm/signal.h>
-#include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/filter.h>
@@ -136,32 +135,42 @@ static int command_cut_bounding_set(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
-int command_cut_own_bounding_set(struct command *c)
+static long command_read_capabilities(struct command_capabilities *has)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	sys5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return sys2(__NR_capget, &header, has->halves);
+}
+
+int command_prepare_shim(struct command *c)
 {
 	if (!(c->plan->flags & SHIM_DROP_CAPS))
 		return 0;
 	if (command_cut_bounding_set(c))
 		return 1;
 	c->bounding &= c->plan->caps;
+	c->inherits = !command_read_capabilities(&c->inherited);
 	return 0;
 }
 
+/* A change of user may have taken some of those that the shim has. */
 static int command_drop_capabilities(struct command *c)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2];
+	struct command_capabilities has = c->inherited;
 	uint64_t keep = c->plan->caps;
-	long result;
+	long result = 0;
 
-	sys5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	result = sys2(__NR_capget, &header, data);
+	if (!c->inherits || c->plan->flags & SHIM_CREDENTIALS)
+		result = command_read_capabilities(&has);
 	for (int half = 0; half < 2 && !result; half++) {
-		data[half].permitted &= (uint32_t)(keep >> 32 * half);
-		data[half].effective &= data[half].permitted;
-		data[half].inheritable = 0;
+		has.halves[half].permitted &= (uint32_t)(keep >> 32 * half);
+		has.halves[half].effective &= has.halves[half].permitted;
+		has.halves[half].inheritable = 0;
 	}
 	if (!result)
-		result = sys2(__NR_capset, &header, data);
+		result = sys2(__NR_capset, &header, has.halves);
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
@@ -195,7 +204,7 @@ static int command_enter_layers(struct command *c)
 	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
 	 * command_change_user(), which would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
+	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP) && !c->no_new_privs) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
@@ -306,8 +315,8 @@ static unsigned long command_shares_files(const struct command *c)
 }
 
 /*
- * Most commands are short. If the exec woke the shim, it would take the processor from the command and
- * wait again. So the shim sleeps on until the command has ended or the alarm of its process comes.
+ * Most commands are short. If the exec woke the shim, it would take the processor from the command
+ * and wait again. So the shim sleeps on until the command has ended or its process's alarm comes.
  * The alarm of an earlier command may still come before this one's plan has: then it sleeps on.
  */
 static void command_sleep(const struct command *c)

@@ -8,9 +8,15 @@
 #ifndef PROCPEN_OS_SHIM_COMMAND_H
 #define PROCPEN_OS_SHIM_COMMAND_H
 
+#include <linux/capability.h>
+
 #include "os/shim/proto.h"
 
 #define COMMAND_STACK 3072 /* the child's stack, part of the shim's: costs no further page */
+
+struct command_capabilities {
+	struct __user_cap_data_struct halves[2];
+};
 
 struct command {
 	struct shim_plan *plan;
@@ -20,6 +26,9 @@ struct command {
 	void *filter;     /* the instructions to install, each of 8 bytes ... */
 	uint32_t filter_len; /* ... and how many; 0: none, or the command inherits them */
 	uint64_t bounding;            /* the shim's bounding set, as far as it was cut */
+	struct command_capabilities inherited; /* by its process, if ... */
+	int inherits;                          /* ... command_prepare_shim() has read them */
+	int no_new_privs; /* it inherits this too */
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
 	volatile int came;  /* what it waited for */
@@ -39,14 +48,14 @@ void command_name_shim(const struct command *c, uint32_t shim);
 int command_install_filter(struct command *c);
 
 /*
- * Cut the shim's own bounding set to what the plan leaves to commands. They inherit it, which saves
- * each a call per capability; one whose plan leaves it less cuts the rest itself. 0, or 1 with the
- * failure in @c.
+ * Cut the shim's own bounding set to what the plan leaves to commands, and clear its ambient set.
+ * They inherit both, which saves each a call per capability; one whose plan leaves it less cuts the
+ * rest itself. 0, or 1 with the failure in @c.
  */
-int command_cut_own_bounding_set(struct command *c);
+int command_prepare_shim(struct command *c);
 
-/* True if the shim sleeps until the command has ended or has run for SHIM_ANNOUNCE_MS; where the plan
- * says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched. */
+/* True if the shim sleeps until the command has ended or has run for SHIM_ANNOUNCE_MS; where the
+ * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched. */
 int command_sleeps(const struct command *c);
 
 /* Clone the command's process. Returns its pid when it executes, has failed or was not needed (see

@@ -41,6 +41,7 @@
 #define OPEN_DIRECTORY (OPEN_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define DESCRIPTORS_MAX 64
 #define NAME_SIZE 256 /* of a name in a directory, NUL included */
+#define WALKED_SIZE 256 /* of the path of a directory that is kept open */
 #define REPLACED_MAX 64 /* attempts to cover a path whose file is replaced meanwhile */
 
 /* The clone of a tree that keeps what all others lose, and the place where it is attached. */
@@ -132,22 +133,75 @@ static long namespaces_open_directory(const char *path, int nearest)
 	return dir;
 }
 
+/* The directory of the last commands, as long as it is the same. */
+static struct {
+	char path[WALKED_SIZE];
+	int fd; /* 0: not opened */
+	uint64_t dev, ino;
+} walked;
+
+static int namespaces_walked_to(const char *path)
+{
+	unsigned i = 0;
+
+	while (path[i] && path[i] == walked.path[i])
+		i++;
+	return path[i] == walked.path[i];
+}
+
 long namespaces_open_same(const char *path, int same)
 {
 	uint64_t dev, ino, want_dev, want_ino;
-	long fd = namespaces_open_directory(path, 0), result;
+	long result = namespaces_stat_identity(same, &want_dev, &want_ino), fd;
 
+	if (result)
+		return result;
+	if (walked.fd && walked.dev == want_dev && walked.ino == want_ino &&
+	    namespaces_walked_to(path))
+		return walked.fd;
+	fd = namespaces_open_directory(path, 0);
 	if (fd < 0)
 		return fd;
 	result = namespaces_stat_identity((int)fd, &dev, &ino);
-	if (!result)
-		result = namespaces_stat_identity(same, &want_dev, &want_ino);
 	if (!result && (dev != want_dev || ino != want_ino))
 		result = -ESTALE;
 	if (!result)
 		return fd;
 	sys1(__NR_close, fd);
 	return result;
+}
+
+static void namespaces_keep_open(const char *path)
+{
+	long fd = namespaces_open_directory(path, 0);
+
+	if (fd < 0)
+		return;
+	if (!namespaces_stat_identity((int)fd, &walked.dev, &walked.ino))
+		walked.fd = (int)sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC,
+				    SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
+	sys1(__NR_close, fd);
+	if (walked.fd < 0)
+		walked.fd = 0;
+}
+
+void namespaces_keep_directory(const char *path)
+{
+	unsigned len = 0;
+
+	if (namespaces_walked_to(path)) {
+		if (!walked.fd)
+			namespaces_keep_open(path);
+		return;
+	}
+	if (walked.fd)
+		sys1(__NR_close, walked.fd);
+	walked.fd = 0;
+	while (path[len] && len < WALKED_SIZE - 1)
+		len++;
+	for (unsigned i = 0; i < len; i++)
+		walked.path[i] = path[i];
+	walked.path[path[len] ? 0 : len] = '\0'; /* too long: none */
 }
 
 /* Open the path of an entry if it still is the file that the plan names. 0: gone or another file:

@@ -23,7 +23,13 @@ long namespaces_renew_network(void);
 int64_t namespaces_queues_size(void);
 
 /* Open @path as a directory (O_PATH, close-on-exec) in the shim's mount namespace. It must be the
- * directory that @same refers to. Returns a descriptor, or a negative errno (ESTALE: another). */
+ * directory that @same refers to. Returns a descriptor, which stays open until the exec, or a
+ * negative errno (ESTALE: another). */
 long namespaces_open_same(const char *path, int same);
+
+/* A command whose directory was @path is over. After two in a row keep it open, so that
+ * namespaces_open_same() need not walk there again for the next. The mounts of the namespace never
+ * change, so the same directory is reached by the same way. */
+void namespaces_keep_directory(const char *path);
 
 #endif

@@ -197,7 +197,7 @@ int pooled_prepare(struct command *c)
 
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
-	if (command_cut_own_bounding_set(c) || pooled_take_filter(c))
+	if (command_prepare_shim(c) || pooled_take_filter(c))
 		return -1;
 	taint_remember(reachable, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);

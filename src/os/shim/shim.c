@@ -710,6 +710,7 @@ static void shim_prepare(void)
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_NO_NEW_PRIVS, result);
+	command.no_new_privs = (plan.flags & SHIM_NO_NEW_PRIVS) != 0;
 	sys5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-shim", 0, 0, 0);
 }
@@ -789,6 +790,8 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 		sys0(__NR_sched_yield); /* the server has our report to answer first */
 		if (!taint_none())
 			break;
+		if (plan.flags & SHIM_MOUNTS)
+			namespaces_keep_directory(command.cwd);
 		result = pooled_renew(&command);
 	}
 	if (command.stage)
