@@ -14,7 +14,7 @@
 #define STACK_BYTES 2048
 #define LOG_FD 1
 
-static struct statx opened; /* the file then */
+static struct statx opened SHIM_LARGE; /* the file then */
 
 /* The next component of *@path into @name; moves *@path behind it. 0: there is none, or a negative
  * errno. */

@@ -55,7 +55,7 @@ static struct sign {
 };
 #define SIGNS ((int)(sizeof(signs) / sizeof(*signs)))
 
-static char texts[SIGNS][TEXT_SIZE]; /* of each; short, because a shim holds few pages */
+static char texts[SIGNS][TEXT_SIZE] SHIM_LARGE; /* of each */
 
 static int all_signs; /* sockets_begin() has found them */
 

@@ -25,7 +25,7 @@ struct attributes {
 	int64_t io_priority, nice;
 };
 
-static struct attributes as_made;
+static struct attributes as_made SHIM_LARGE;
 static int64_t ipc_as_made[4];
 static int can_be_reached, has_own_ipc, has_own_pts;
 
