@@ -2,13 +2,17 @@
 
 #include "cap/cap.h"
 
-static int budget_refuse(const char *what, int64_t most, enum config_key key, struct err *e)
+static int budget_refuse(const struct config *c, const char *what, int64_t most,
+			 enum config_key key, struct err *e)
 {
 	const char *option = config_rows[key].name;
+	char remedy[CONFIG_REMEDY_SIZE];
 
 	err_set(e, ERR_LIMIT_REACHED, "this session has used its budget of %lld %s (%s)",
 		(long long)most, what, option);
-	err_hint(e, "No command starts in this session any more; the operator sets %s.", option);
+	config_remedy(c, option, "...", remedy);
+	err_hint(e, "No command starts in this session any more; the operator can change this for "
+		    "the next one %s.", remedy);
 	err_detail(e, "limit", json_string(option));
 	err_detail(e, "limit_value", json_integer(most));
 	e->lasting = true;
@@ -25,10 +29,11 @@ int budget_check(struct cap *c, struct err *e)
 		return 0;
 	spent = metrics_spent(c);
 	if (runs && spent.runs >= (uint64_t)runs)
-		return budget_refuse(runs == 1 ? "run" : "runs", runs, CONFIG_BUDGET_RUNS, e);
+		return budget_refuse(c->config, runs == 1 ? "run" : "runs", runs,
+				     CONFIG_BUDGET_RUNS, e);
 	if (seconds && spent.cpu_us / 1000000 >= seconds)
-		return budget_refuse(seconds == 1 ? "second of processor time"
-						  : "seconds of processor time", seconds,
-				     CONFIG_BUDGET_CPU_SECONDS, e);
+		return budget_refuse(c->config, seconds == 1 ? "second of processor time"
+							     : "seconds of processor time",
+				     seconds, CONFIG_BUDGET_CPU_SECONDS, e);
 	return 0;
 }

@@ -308,10 +308,22 @@ static void cap_notify(struct cap_call *call)
 	buf_release(&notice);
 }
 
+/* How the operator changes the tier of @row to @tier. */
+static void cap_write_remedy(const struct cap *c, const struct cap_row *row, const char *tier,
+			     char text[CONFIG_REMEDY_SIZE])
+{
+	char option[sizeof(config_rows->name)];
+
+	snprintf(option, sizeof(option), "tier.%s", row->name);
+	config_remedy(c->config, option, tier, text);
+}
+
 static void cap_hint_change(const struct cap_call *call, struct err *e)
 {
 	const struct rule *r = call->ruling.rule;
+	char remedy[CONFIG_REMEDY_SIZE];
 
+	cap_write_remedy(call->c, call->row, "...", remedy);
 	if (call->ruling.pack)
 		err_hint(e, "%srule \"%s\" of pack %s asks for it, which the "
 			    "operator can change in packs (set by %.200s).", CAP_TO_MODEL, r->id,
@@ -320,8 +332,7 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 		err_hint(e, "%srule \"%s\" asks for it, which the operator "
 			    "can change (%.200s).", CAP_TO_MODEL, r->id, r->origin);
 	else
-		err_hint(e, "%sthe operator can change this with "
-			    "--set tier.%s=...", CAP_TO_MODEL, call->row->name);
+		err_hint(e, "%sthe operator can change this %s.", CAP_TO_MODEL, remedy);
 }
 
 static void cap_deny(struct cap_call *call, const char *rule, const char *why)
@@ -338,7 +349,9 @@ static void cap_hint_unasked(const struct cap_call *call, struct err *e)
 {
 	static const char host[] = "Tell the user: use a host that can ask (MCP elicitation), or ";
 	const struct rule *r = call->ruling.rule;
+	char remedy[CONFIG_REMEDY_SIZE];
 
+	cap_write_remedy(call->c, call->row, "notify", remedy);
 	if (call->ruling.pack)
 		err_hint(e, "%schange %s:confirm, which has rule \"%s\", to %s:notify in the "
 			    "option packs (set by %.200s).", host, call->ruling.pack, r->id,
@@ -346,8 +359,7 @@ static void cap_hint_unasked(const struct cap_call *call, struct err *e)
 	else if (r)
 		err_hint(e, "%schange rule \"%s\" (%.200s).", host, r->id, r->origin);
 	else
-		err_hint(e, "%sstart procpen with `serve --set tier.%s=notify` to allow these "
-			    "calls without asking.", host, call->row->name);
+		err_hint(e, "%sallow these calls without asking %s.", host, remedy);
 }
 
 static void cap_deny_unasked(struct cap_call *call)
@@ -740,6 +752,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 {
 	AUTO_FREE char *request_id = mem_strndup(id, id_len);
 	enum tier tier = cap_tier(c, row);
+	char remedy[CONFIG_REMEDY_SIZE];
 	struct audit_event event = {
 		.event = "attempt",
 		.request_id = request_id,
@@ -752,6 +765,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 	if (tier == TIER_NOTIFY)
 		log_notice("notify %s of %s by request %s", row->name, process_id, request_id);
 	if (tier == TIER_CONFIRM || tier == TIER_DENY) {
+		cap_write_remedy(c, row, "...", remedy);
 		event.decision = "denied";
 		event.rule = tier == TIER_DENY ? "tier.deny" : "tier.confirm";
 		event.outcome = err_rows[ERR_PERMISSION_DENIED].name;
@@ -759,10 +773,10 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 			row->name, process_id,
 			tier == TIER_DENY ? "the operator denies this capability"
 					  : "it needs a human's confirmation");
-		err_hint(e, tier == TIER_DENY ? "Do not retry; the operator can change this with "
-						"--set tier.%s=..."
-					      : "Call %s, which asks.",
-			 row->name);
+		if (tier == TIER_DENY)
+			err_hint(e, "%sthe operator can change this %s.", CAP_TO_MODEL, remedy);
+		else
+			err_hint(e, "Call %s, which asks.", row->name);
 	}
 	cap_record(c, &event);
 	return tier == TIER_CONFIRM || tier == TIER_DENY ? -1 : 0;

@@ -88,18 +88,20 @@ struct run_bound {
 };
 
 /* @b.fallback, unless the request asks for another time within the operator's bound. */
-static int process_run_read_bound(const struct run_bound *b, const json_t *params, int64_t *ms,
+static int process_run_read_bound(const struct run_bound *b, const struct req *r, int64_t *ms,
 				  struct err *e)
 {
+	char remedy[CONFIG_REMEDY_SIZE];
 	int64_t fallback = b->most && (!b->fallback || b->fallback > b->most) ? b->most
 									      : b->fallback;
-	double seconds = json_get_num(params, b->parameter, -1);
+	double seconds = json_get_num(r->params, b->parameter, -1);
 
 	if (b->most && seconds > (double)b->most) {
 		err_invalid(e, b->parameter, "%s is %g seconds, and the operator allows at most "
 			    "%lld", b->parameter, seconds, (long long)b->most);
-		return err_hint(e, "Ask for at most %lld seconds; the operator can raise %s.",
-				(long long)b->most, b->option);
+		config_remedy(r->call->c->config, b->option, "...", remedy);
+		return err_hint(e, "Ask for at most %lld seconds; the operator can change this %s.",
+				(long long)b->most, remedy);
 	}
 	*ms = seconds < 0 ? fallback * 1000 : (int64_t)ceil(seconds * 1000);
 	return 0;
@@ -122,8 +124,7 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 		config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS),
 	};
 
-	if (process_run_read_bound(t->background ? &max_runtime : &timeout, r->params,
-				   &t->timeout_ms, e))
+	if (process_run_read_bound(t->background ? &max_runtime : &timeout, r, &t->timeout_ms, e))
 		return -1;
 	t->result_options.timeout_most = timeout.most;
 	t->result_options.timeout_is_most = t->timeout_ms == timeout.most * 1000;
@@ -198,6 +199,7 @@ static int process_run_find_program(struct run_task *t, struct err *e)
 static int process_run_check_follow(const struct cap_call *call, struct err *e)
 {
 	const struct cap_row *row = cap_find(call->c, "process.follow");
+	char remedy[CONFIG_REMEDY_SIZE];
 
 	if (!call->r->dialect->events) {
 		err_invalid(e, "follow",
@@ -209,8 +211,8 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 		return 0;
 	err_set(e, ERR_PERMISSION_DENIED, "follow is not allowed: the operator denies %s, or has "
 					  "it confirmed", row->name);
-	return err_hint(e, "Leave it out; the operator can change this with --set tier.%s=...",
-			row->name);
+	config_remedy(call->c->config, "tier.process.follow", "...", remedy);
+	return err_hint(e, "Leave it out; the operator can change this %s.", remedy);
 }
 
 static enum proc_stdin process_run_stdin_mode(const json_t *params)

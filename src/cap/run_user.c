@@ -5,12 +5,14 @@
 
 #include "base/str.h"
 
-static int run_user_refuse(const char *name, struct err *e)
+static int run_user_refuse(const struct config *c, const char *name, struct err *e)
 {
+	char remedy[CONFIG_REMEDY_SIZE];
+
+	config_remedy(c, "sandbox.users", "NAME,...", remedy);
 	err_set(e, ERR_PERMISSION_DENIED,
 		"user: the operator does not allow requests to run as \"%.64s\"", name);
-	return err_hint(e, "Leave user out, or ask the operator: serve --set "
-			   "sandbox.users=NAME,...");
+	return err_hint(e, "Leave user out; the operator can change this %s.", remedy);
 }
 
 static int run_user_find(const char *name, struct user *user, struct err *e)
@@ -29,7 +31,7 @@ int run_user_read(const struct config *config, const char *wanted, struct user *
 	*user = (struct user){ 0 };
 	if (wanted && !(usual && !strcmp(usual, wanted)) &&
 	    !str_is_listed(wanted, (const char *const *)config_names(config, CONFIG_SANDBOX_USERS)))
-		return run_user_refuse(wanted, e);
+		return run_user_refuse(config, wanted, e);
 	if (!wanted && !usual)
 		return 0;
 	if (run_user_find(wanted ? wanted : usual, user, e)) {

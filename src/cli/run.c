@@ -124,8 +124,6 @@ static const char *cli_run_hint(const struct err *e)
 	case ERR_BAD_DIRECTORY:
 		return *e->hint ? e->hint
 				: "Name a directory that exists with --cwd, or create it first.";
-	case ERR_PERMISSION_DENIED:
-		return *e->hint ? e->hint : "The tier is set with --set tier.process.run=TIER.";
 	case ERR_PROTECTED_VARIABLE:
 		return "Leave it out of --env; a command may set it for itself.";
 	case ERR_SANDBOX_UNAVAILABLE:

@@ -994,7 +994,7 @@ def test_confirm():
                  "Rule \"git.push_force\" of pack git asks for it, which the operator can change in packs "
                  "(set by --set)"),
                 (["--set", "tier.process.run=confirm", "true"],
-                 "The operator can change this with --set tier.process.run=...")):
+                 "The operator can change this with --set tier.process.run=... (set by --set)")):
             status, out, err = place.run(*words)
             equal((status, out, err.rstrip(".\n")), (77, "", (asks + said).rstrip(".")), str(words))
         _, _, err = place.run("--set", "packs=git:deny", "git", "push", "--force")

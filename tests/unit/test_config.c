@@ -258,6 +258,32 @@ static void test_config_unknown_key_names_the_nearest(void **state)
 	assert_refused(*state, "", "no '='");
 }
 
+static void test_config_remedy_names_who_set_it(void **state)
+{
+	static const struct {
+		enum config_rank rank;
+		const char *origin, *remedy;
+	} rows[] = {
+		{ CONFIG_BY_USER_FILE, "/home/me/c.json:3",
+		  "with --set tier.process.kill=... (set by /home/me/c.json:3)" },
+		{ CONFIG_BY_COMMAND_LINE, "--set",
+		  "with --set tier.process.kill=... (set by --set)" },
+		{ CONFIG_BY_PROJECT, ".procpen.json:7",
+		  "in .procpen.json:7 (tier.process.kill), or with --set config.project=off" },
+	};
+	char text[CONFIG_REMEDY_SIZE];
+	struct err e = ERR_INIT;
+
+	config_remedy(*state, "tier.process.kill", "notify", text);
+	assert_string_equal(text, "with --set tier.process.kill=notify (set by default)");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(config_assign(*state, config_find("tier.process.kill"), "deny",
+					       rows[i].rank, rows[i].origin, &e), 0);
+		config_remedy(*state, "tier.process.kill", "...", text);
+		assert_string_equal(text, rows[i].remedy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +299,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_enum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names_have_a_maximum, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_remedy_names_who_set_it, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_config_unknown_key_names_the_nearest, setup,
 						teardown),
 	};
