@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "blocklist/path.h"
@@ -14,8 +15,9 @@
 
 /* Steps of the budget for a word that is compared, besides those for its bytes. */
 #define WORK_WORD 2u
-/* And for system calls that follow a path. */
+/* And for system calls that follow paths. */
 #define WORK_REALPATH 3000u
+#define WORK_STATS 3000u
 
 /* Part of a word: [s, s + len), with what each byte is (NULL: all known). */
 struct rule_part {
@@ -472,29 +474,78 @@ static bool rule_fits_program_is_unknown(const struct blocklist_run *run)
 	return run->program_kind && run->program.len;
 }
 
-/* An absolute path that is written in the command is that program and no other. */
-static bool rule_fits_is_other_path(const char *program, const struct blocklist_run *run)
+/* Drop from the absolute @path, as text, "." and empty parts, and ".." with the part before it. */
+static void rule_fits_fold_path(char *path)
 {
-	const char *written = run->program_kind ? shell_word_constant(&run->words[0]) : NULL;
+	char *to = path;
 
-	return program[0] == '/' && written && written[0] == '/' && strcmp(program, written);
+	for (const char *p = path; *p; ) {
+		size_t len = 1 + strcspn(p + 1, "/");
+
+		if (len == 3 && !memcmp(p, "/..", 3)) {
+			while (to > path && *--to != '/')
+				;
+		} else if (len > 1 && !(len == 2 && p[1] == '.')) {
+			memmove(to, p, len);
+			to += len;
+		}
+		p += len;
+	}
+	*to = '\0';
 }
 
-static bool rule_fits_program(const struct rule *r, const struct blocklist_run *run,
-			      uint64_t *steps)
+static bool rule_fits_is_same_file(const char *a, const char *b)
 {
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Do two paths with the same name at their ends lead to one directory? */
+static bool rule_fits_is_same_folder(const char *a, const char *b)
+{
+	AUTO_FREE char *x = mem_strndup(a, (size_t)(strrchr(a, '/') + 1 - a));
+	AUTO_FREE char *y = mem_strndup(b, (size_t)(strrchr(b, '/') + 1 - b));
+
+	return rule_fits_is_same_file(x, y);
+}
+
+/* Is the path that is written in the command, which has the name of @program, that program?
+ * RULE_MAY_FIT: by another spelling, which may make a decision stricter, not laxer. */
+static enum rule_fit rule_fits_path(const char *program, const struct blocklist_run *run,
+				    uint64_t *steps)
+{
+	const char *written = run->program_kind ? shell_word_constant(&run->words[0]) : NULL;
+	AUTO_FREE char *folded = NULL;
+
+	if (program[0] != '/' || !written || written[0] != '/' || rule_text_fits(program, written))
+		return RULE_FITS;
+	folded = mem_strdup(written);
+	rule_fits_fold_path(folded);
+	*steps += WORK_STATS + strlen(written);
+	return rule_text_fits(program, folded) || rule_fits_is_same_file(program, written) ||
+			       rule_fits_is_same_folder(program, written)
+		       ? RULE_MAY_FIT : RULE_OTHER_PROGRAM;
+}
+
+static enum rule_fit rule_fits_program(const struct rule *r, const struct blocklist_run *run,
+				       uint64_t *steps)
+{
+	enum rule_fit best = RULE_OTHER_PROGRAM;
 	const struct rule_part p = { .s = run->program.s, .kind = run->program_kind,
 				     .len = run->program.len, .guess = r->guesses };
 
 	++*steps;
 	if (!r->programs)
-		return true;
-	for (size_t i = 0; r->names[i]; i++)
+		return RULE_FITS;
+	for (size_t i = 0; r->names[i] && best < RULE_FITS; i++)
 		if (rule_fits_letter(&p, r->names[i]) &&
-		    rule_fits_pattern(&p, r->names[i], strlen(r->names[i]), steps) &&
-		    !rule_fits_is_other_path(r->programs[i], run))
-			return true;
-	return false;
+		    rule_fits_pattern(&p, r->names[i], strlen(r->names[i]), steps)) {
+			enum rule_fit fit = rule_fits_path(r->programs[i], run, steps);
+
+			best = fit > best ? fit : best;
+		}
+	return best;
 }
 
 static bool rule_fits_program_is_sure(const struct blocklist_run *run)
@@ -556,11 +607,12 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
 			struct rule_miss *miss, uint64_t *steps)
 {
 	struct rule_miss ignored = { .member = NULL };
-	enum rule_fit where;
+	enum rule_fit program, where;
 	bool unknown;
 
 	miss = miss ? miss : &ignored;
-	if (!run->count || !rule_fits_program(r, run, steps))
+	program = run->count ? rule_fits_program(r, run, steps) : RULE_OTHER_PROGRAM;
+	if (program == RULE_OTHER_PROGRAM)
 		return RULE_OTHER_PROGRAM;
 	unknown = rule_fits_program_is_unknown(run);
 	/* $X status: some part of it must be known; and a definition alone runs nothing. */
@@ -574,7 +626,7 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
 	if (where != RULE_FITS)
 		return where;
 	/* What a value switches off is a guess, so it makes no exception. */
-	if (!rule_fits_program_is_sure(run) ||
+	if (program != RULE_FITS || !rule_fits_program_is_sure(run) ||
 	    !rule_fits_words_occur(r, run, true, false, miss, steps))
 		return RULE_MAY_FIT;
 	return rule_fits_covers(r, run, miss, steps) ? RULE_FITS : RULE_FITS_MORE;

@@ -264,6 +264,62 @@ static void load_in(const char *directory, const char *decision)
 	load(rules, "");
 }
 
+/* However a path to the program is spelled, what is there or not. */
+static void test_ruling_knows_a_program_by_any_path(void **state)
+{
+	static const struct {
+		const char *path; /* below the directory */
+		bool fits;
+	} rows[] = {
+		{ "bin/tool", true }, { "/bin/tool", true }, { "bin//tool", true },
+		{ "./bin/./tool", true }, { "bin/../bin/tool", true }, { "link/tool", true },
+		{ "own/linked", true }, { "own/tool", false }, { "own/../link/tool", true },
+		{ "bin//late", true }, { "link/late", true }, { "own/late", false },
+		{ "none/at//all", true }, { "none/x/../at/./all", true }, { "none/all", false },
+		{ "bin/many-a", true }, { "link/many-b", true }, { "own/many-b", false },
+	};
+	struct scratch place;
+	char rules[768], command[256];
+
+	(void)state;
+	scratch_init(&place);
+	scratch_mkdir(&place, "bin");
+	scratch_mkdir(&place, "own");
+	scratch_file(&place, "bin/tool", "", 0755);
+	scratch_file(&place, "bin/linked", "", 0755);
+	scratch_file(&place, "own/tool", "", 0755);
+	scratch_link(&place, "bin", "link");
+	scratch_link(&place, "../bin/linked", "own/linked");
+	snprintf(rules, sizeof(rules),
+		 "[{\"id\":\"x\",\"program\":[\"%s/bin/tool\",\"%s/bin/linked\",\"%s/bin/late\","
+		 "\"%s/none/at/all\",\"%s/bin/many*\"],\"decision\":\"deny\"}]", place.dir, place.dir,
+		 place.dir, place.dir, place.dir);
+	load(rules, "");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(command, sizeof(command), "%s/%s", place.dir, rows[i].path);
+		expect_rows(TIER_NOTIFY, &(struct row){ command, rows[i].fits ? "deny" : "notify",
+							rows[i].fits ? "x" : NULL }, 1);
+	}
+	scratch_release(&place);
+}
+
+/* An exception is for the path that it names. */
+static void test_ruling_excepts_no_other_path(void **state)
+{
+	static const struct row rows[] = {
+		{ "/usr/bin/id", "allow", "x" },
+		{ "/usr//bin/id", "confirm", NULL },
+		{ "/usr/bin/../bin/id", "confirm", NULL },
+		{ "/bin/id", "confirm", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"x\",\"program\":\"/usr/bin/id\",\"decision\":\"allow\"}]", "");
+	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
+	load("[{\"id\":\"x\",\"program\":\"/usr/bin/id\",\"decision\":\"notify\"}]", "");
+	expect_rows(TIER_CONFIRM, rows + 1, sizeof(rows) / sizeof(rows[0]) - 1);
+}
+
 /* A command may make or change a link: that puts no rule out of force, and is no exception. */
 static void test_ruling_follows_links_that_change(void **state)
 {
@@ -806,6 +862,8 @@ int main(void)
 		cmocka_unit_test(test_ruling_sees_options_that_are_off),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
+		cmocka_unit_test(test_ruling_knows_a_program_by_any_path),
+		cmocka_unit_test(test_ruling_excepts_no_other_path),
 		cmocka_unit_test(test_ruling_matches_text),
 		cmocka_unit_test(test_ruling_packs_do_not_guess),
 		cmocka_unit_test(test_ruling_order),
