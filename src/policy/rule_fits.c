@@ -153,31 +153,70 @@ static bool rule_fits_cluster_has(const struct rule_part *p, char letter, bool s
 	return false;
 }
 
-/* Does the value, from byte @at on, switch an option off? */
-static bool rule_fits_part_is_off(const struct rule_part *p, size_t at)
+/* Does the value, from byte @at on, switch an option off? @guess: of what is not known. */
+static bool rule_fits_part_is_off(const struct rule_part *p, size_t at, bool guess)
 {
 	static const char *const off[] = { "", "0", "f", "n", "no", "off", "none", "null",
 					   "false" };
 
 	for (size_t i = at; i < p->len; i++)
 		if (!rule_fits_part_known_at(p, i))
-			return false;
+			return guess;
 	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
 		if (strlen(off[i]) == p->len - at && !strncasecmp(off[i], p->s + at, p->len - at))
 			return true;
 	return false;
 }
 
-/* --name=VALUE is the option --name. */
-static bool rule_fits_part_is_option(const struct rule_part *p, const char *pattern, size_t len)
+static bool rule_fits_is_long_option(const char *pattern, size_t len)
 {
-	if (len < 3 || strncmp(pattern, "--", 2) || p->len <= len || p->s[len] != '=' ||
+	return len > 2 && !strncmp(pattern, "--", 2);
+}
+
+/* Is it --name=VALUE of the option --name? */
+static bool rule_fits_part_has_value(const struct rule_part *p, const char *pattern, size_t len)
+{
+	if (!rule_fits_is_long_option(pattern, len) || p->len <= len || p->s[len] != '=' ||
 	    memcmp(p->s, pattern, len))
 		return false;
 	for (size_t i = 0; i <= len; i++)
 		if (!rule_fits_part_known_at(p, i))
 			return false;
-	return !p->if_on || !rule_fits_part_is_off(p, len + 1);
+	return true;
+}
+
+/* --name=VALUE is the option --name. */
+static bool rule_fits_part_is_option(const struct rule_part *p, const char *pattern, size_t len)
+{
+	return rule_fits_part_has_value(p, pattern, len) &&
+	       !(p->if_on && rule_fits_part_is_off(p, len + 1, false));
+}
+
+/* Is it --no-name of the option --name? */
+static bool rule_fits_part_is_negation(const struct rule_part *p, const char *pattern, size_t len)
+{
+	static const char no[] = "--no-";
+	const size_t no_len = sizeof(no) - 1;
+
+	return rule_fits_is_long_option(pattern, len) && p->len == no_len + len - 2 &&
+	       !memcmp(p->s, no, no_len) && !memcmp(p->s + no_len, pattern + 2, len - 2) &&
+	       rule_fits_part_known(p);
+}
+
+/* Does it switch one of the alternatives @text off, which stood before it? */
+static bool rule_fits_part_revokes(const struct rule_part *p, const char *text)
+{
+	for (const char *end; ; text = end + 1) {
+		size_t len = strcspn(text, "|");
+
+		end = text + len;
+		if (rule_fits_part_is_negation(p, text, len) ||
+		    (rule_fits_part_has_value(p, text, len) &&
+		     rule_fits_part_is_off(p, len + 1, p->guess)))
+			return true;
+		if (!*end)
+			return false;
+	}
 }
 
 /* ---- words ---- */
@@ -230,7 +269,8 @@ static const struct shell_word *rule_fits_next(const struct rule *r,
 /* How the word @text of a rule is among those of @run. */
 enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 
-/* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's. */
+/* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's.
+ * @if_on: the last word that sets the option counts. */
 static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 					      const struct blocklist_run *run, const char *text,
 					      bool sure, bool if_on, uint64_t *steps)
@@ -238,13 +278,15 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 	enum rule_fits_occurs best = OCCURS_NOT;
 	const struct shell_word *w;
 
-	for (size_t i = 1; best < OCCURS && (w = rule_fits_next(r, run, i)); i++) {
+	for (size_t i = 1; (if_on || best < OCCURS) && (w = rule_fits_next(r, run, i)); i++) {
 		struct rule_part p = rule_fits_part_of(r, w);
 
 		p.if_on = if_on;
 		if (rule_fits_word(&p, text, sure, steps))
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
 				       ? OCCURS : OCCURS_ONCE;
+		else if (if_on && rule_fits_part_revokes(&p, text))
+			best = OCCURS_NOT;
 	}
 	return best;
 }

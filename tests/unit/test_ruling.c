@@ -197,6 +197,19 @@ static void test_ruling_sees_options_that_are_off(void **state)
 		{ "helm rm x --dry-run=", "deny", "own" },
 		{ "helm rm x --dry-run=$A", "deny", "own" }, /* could be none */
 		{ "$HELM rm x --dry-run=none", "deny", "own" },
+		{ "helm rm x --dry-run --dry-run=false", "deny", "own" }, /* the last one counts */
+		{ "helm rm x --dry-run=client a --dry-run=none", "deny", "own" },
+		{ "helm rm x --dry-run --no-dry-run", "deny", "own" },
+		{ "helm rm x --dry-run --dry-run=$A", "deny", "own" },
+		{ "helm rm x --dry-run=false --dry-run", "notify", NULL },
+		{ "helm rm x --no-dry-run --dry-run=server", "notify", NULL },
+		{ "helm rm x --dry-run --wait=false", "notify", NULL },
+		{ "helm rm --dry-run $A", "notify", NULL },
+		{ "publish x -n --dry-run=no", "deny", "any" },
+		{ "publish x --dry-run=no -n", "notify", NULL },
+		{ "make --keep=none --keep=no", "notify", NULL },
+		{ "kubectl delete ns x --dry-run --dry-run=false", "deny", "k8s.delete" },
+		{ "npm publish --dry-run --no-dry-run", "deny", "publish.npm" },
 		{ "publish x --dry-run=no", "deny", "any" },
 		{ "publish x --dry-run=yes", "notify", NULL },
 		{ "make --keep=no", "deny", "whole" },
@@ -209,6 +222,7 @@ static void test_ruling_sees_options_that_are_off(void **state)
 	static const struct row exceptions[] = {
 		{ "ls --all", "confirm", NULL },
 		{ "ls --all=no", "confirm", NULL },
+		{ "ls --all --no-all", "confirm", NULL },
 		{ "ls x", "allow", "ls" },
 	};
 
