@@ -29,11 +29,12 @@
 static const char secret_parts[][16] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 	"credential", "authorization", "bearer", "sshpass", "dbpass", "userpass", "rootpass",
-	"keypass", "storepass", "accountkey", "encryptionkey", "masterkey",
+	"keypass", "storepass", "accountkey", "encryptionkey", "masterkey", "authkey",
+	"sharedkey", "setupkey",
 };
 
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
-static const char *const secret_tails[] = { "pass", "auth" };
+static const char *const secret_tails[] = { "pass", "auth", "psk" };
 
 /* ... of names whose value says where the secret is. */
 static const char *const place_tails[] = { "file", "path", "fd", "helper" };
@@ -65,7 +66,7 @@ static const char *const token_prefixes[] = {
 
 /* Where the value of an option, or a word, is a secret. */
 enum secret_place {
-	SECRET_ATTACHED = 1, /* -pVALUE */
+	SECRET_ATTACHED = 1, /* -pVALUE, behind flags too */
 	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
 	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
 	SECRET_WORD = 8,     /* the first word that is no option */
@@ -78,6 +79,10 @@ enum secret_place {
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
 #define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
 #define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
+#define MYSQL_FLAGS "aAbBcCdEfFGHiIjJkKlLnNoqQrRstUvVWxX"
+#define LDAP_FLAGS "AcCIkKLMnNQtuvVWxZ"
+#define USER_FLAGS "aDLmMNorU"
+#define SSH_KEYGEN_FLAGS "ABcehHiklLpqQuUvXy"
 
 #define ANY_PROGRAM "" /* unknown ones too, such as $CURL */
 
@@ -88,8 +93,8 @@ static const struct secret_option {
 	unsigned places;
 	char flags[36];      /* that may stand before a short one */
 } secret_options[] = {
-	{ "mysql*", "", "-p", SECRET_ATTACHED, "" }, /* "-p db" asks for the password */
-	{ "mariadb*", "", "-p", SECRET_ATTACHED, "" },
+	{ "mysql*", "", "-p", SECRET_ATTACHED, MYSQL_FLAGS }, /* "-p db" asks for the password */
+	{ "mariadb*", "", "-p", SECRET_ATTACHED, MYSQL_FLAGS },
 	{ "7z*", "", "-p", SECRET_ATTACHED, "" },
 	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
@@ -103,13 +108,13 @@ static const struct secret_option {
 	{ "gh", "secret", "-b", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "gh", "secret", "--body", SECRET_NEXT, "" },
 	{ "kubectl", "secret", "--from-literal", SECRET_NEXT, "" },
-	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, "s" },
 	{ "mongo*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "sqlcmd", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "useradd", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "usermod", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "ssh-keygen", "", "-N", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "ssh-keygen", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "useradd", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
+	{ "usermod", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
+	{ "ssh-keygen", "", "-N", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
+	{ "ssh-keygen", "", "-P", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
 	{ "htpasswd", "", "", SECRET_REST | SECRET_LATE, "" },
 	{ "aws", "configure", "", SECRET_NAMED, "" },
 	{ "npm", "config", "", SECRET_NAMED, "" },
@@ -121,14 +126,16 @@ static const struct secret_option {
 	{ "dotnet", "user-secrets", "", SECRET_NAMED, "" },
 	{ "nmcli", "", "", SECRET_NAMED, "" },
 	{ "setenv", "", "", SECRET_NAMED, "" },
-	{ "sshpass", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "sshpass", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "evV" },
 	{ "openssl", "", "-k", SECRET_NEXT, "" },
 	{ "openssl", "", "-K", SECRET_NEXT, "" },
 	{ "openssl", "", "-hmac", SECRET_NEXT, "" },
 	{ "openssl", "", "-macopt", SECRET_NEXT, "" },
 	{ "openssl", "", "-psk", SECRET_NEXT, "" },
 	{ "redis-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
+	{ "ldappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
+	{ "ldappasswd", "", "-a", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
 	{ "curl", "", "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
 	{ "curl", "", "--cookie", SECRET_NEXT | SECRET_PAIR, "" },
 	{ "curl", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },

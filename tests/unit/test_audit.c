@@ -780,6 +780,18 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "ssh-keygen -t rsa -N \"a S3CRET\" -f k", "ssh-keygen -t rsa -N \"***\" -f k" },
 		{ "7z a -pS3CRET a.7z b", "7z a -p*** a.7z b" },
 		{ "curl --cert c.pem:S3CRET h", "curl --cert c.pem:*** h" },
+		{ "ldapsearch -xwS3CRET -b dc=x", "ldapsearch -xw*** -b dc=x" },
+		{ "ldapmodify -xZZw 'a S3CRET' -f x", "ldapmodify -xZZw '***' -f x" },
+		{ "ldappasswd -xs S3CRET -a S3CRET -Dcn=a", "ldappasswd -xs *** -a *** -Dcn=a" },
+		{ "mysql -BNpS3CRET db", "mysql -BNp*** db" },
+		{ "mariadb-dump -AEpS3CRET", "mariadb-dump -AEp***" },
+		{ "useradd -mp S3CRET me", "useradd -mp *** me" },
+		{ "usermod -aLpS3CRET me", "usermod -aLp*** me" },
+		{ "sshpass -vp S3CRET ssh h", "sshpass -vp *** ssh h" },
+		{ "ssh-keygen -qN S3CRET -f k", "ssh-keygen -qN *** -f k" },
+		{ "ssh-keygen -ypP S3CRET -f k", "ssh-keygen -ypP *** -f k" },
+		{ "twine upload -sp S3CRET d", "twine upload -sp *** d" },
+		{ "nmcli c modify x wifi-sec.psk S3CRET", "nmcli c modify x wifi-sec.psk ***" },
 	};
 
 	(void)state;
@@ -957,6 +969,12 @@ static void test_audit_redact_knows_names(void **state)
 		{ "curl --proxy-user u:S3CRET h", "curl --proxy-user u:*** h" },
 		{ "curl -sb x=S3CRET h", "curl -sb *** h" },
 		{ "zip -rP S3CRET a.zip d", "zip -rP *** a.zip d" },
+		{ "tailscale up --authkey=S3CRET --ssh", "tailscale up --authkey=*** --ssh" },
+		{ "tailscale up --auth-key S3CRET --ssh", "tailscale up --auth-key *** --ssh" },
+		{ "TS_AUTHKEY=S3CRET containerboot", "TS_AUTHKEY=*** containerboot" },
+		{ "netbird up --setup-key S3CRET", "netbird up --setup-key ***" },
+		{ "x --preshared-key=S3CRET", "x --preshared-key=***" },
+		{ "echo 'psk=\"S3CRET\"' >>w", "echo 'psk=\"***\"' >>w" },
 		{ "echo sk_live_S3CRETS3CRETS3CRET", "echo sk_live_***" },
 		{ "echo dckr_pat_S3CRETS3CRETS3CRET", "echo dckr_pat_***" },
 		{ "echo ya29.S3CRETS3CRETS3CRET", "echo ya29.***" },
@@ -1026,6 +1044,10 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"NEXT_PUBLIC_KEY=x npm run build", "az keyvault secret show --name x", "sort --key=2",
 		"curl https://hooks.slack.com/docs", "ssh -o PasswordAuthentication=no h",
 		"cmake -DENABLE_AUTH=ON -DUSE_PASSWORD=off .", "npm config set always-auth true",
+		"mysql -uapp -hprod -Dshop db", "mysql -e 'select p'", "ldapsearch -xLLL -hwww -bdc=www w",
+		"find /etc -name mysql -type d",
+		"useradd -Gapp me", "usermod -lpaul me", "ssh-keygen -t ed25519 -CPN -f k", "grep -xw ldap x",
+		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
 	(void)state;
