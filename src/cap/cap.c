@@ -762,8 +762,11 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 		.decision = "allowed",
 	};
 
-	if (tier == TIER_NOTIFY)
-		log_notice("notify %s of %s by request %s", row->name, process_id, request_id);
+	if (tier == TIER_NOTIFY) {
+		AUTO_FREE char *shown = audit_redact(request_id, NULL);
+
+		log_notice("notify %s of %s by request %s", row->name, process_id, shown);
+	}
 	if (tier == TIER_CONFIRM || tier == TIER_DENY) {
 		cap_write_remedy(c, row, "...", remedy);
 		event.decision = "denied";

@@ -114,21 +114,23 @@ void grant_remember(struct cap_call *call, enum req_remember wish)
 {
 	struct cap_grant *g = &call->grant;
 	const char *rule = call->ruling.rule ? call->ruling.rule->id : "tier.confirm";
+	AUTO_FREE char *id = NULL;
 
 	if (wish == REQ_ONCE)
 		return;
+	id = audit_redact(call->r->id, NULL);
 	if (wish == REQ_UNKNOWN_TIME)
 		g->lacks = "`remember` is neither \"once\" nor \"session\"";
 	if (g->lacks) {
 		call->event.remember = "ignored";
 		log_warn("the answer to %s by request %s counts once, the wish to remember it was "
-			 "ignored: %s", call->row->name, call->r->id, g->lacks);
+			 "ignored: %s", call->row->name, id, g->lacks);
 		return;
 	}
 	call->event.remember = "session";
 	call->event.grant = grants_add(&call->c->grants, g->digest);
 	log_notice("grant %u: %s as request %s asks for it is allowed until this server ends "
-		   "(rule %s)", call->event.grant, call->row->name, call->r->id, rule);
+		   "(rule %s)", call->event.grant, call->row->name, id, rule);
 }
 
 void grant_write_offer(struct jsonw *w, const struct cap_call *call, const json_t *files)

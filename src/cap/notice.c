@@ -228,14 +228,6 @@ bool notice_write(struct jsonw *w, const struct req *r, const struct audit_event
 	return cut;
 }
 
-static void notice_write_masked(struct jsonw *w, const char *key, const char *text)
-{
-	AUTO_FREE char *shown = text ? audit_redact(text, NULL) : NULL;
-
-	if (shown)
-		jsonw_str(w, key, shown);
-}
-
 void notice_write_log(struct buf *json, const struct audit_event *event, const char *target)
 {
 	struct jsonw w;
@@ -244,20 +236,17 @@ void notice_write_log(struct buf *json, const struct audit_event *event, const c
 	jsonw_object(&w, NULL);
 	jsonw_str(&w, "capability", event->capability);
 	jsonw_str(&w, "tier", event->tier);
-	jsonw_raw(&w, "request_id", event->request_id, strlen(event->request_id));
+	audit_add_request_id(&w, event->request_id);
 	if (event->masked)
 		jsonw_str(&w, "command", event->masked);
 	else
-		notice_write_masked(&w, "command", event->command);
-	if (event->process_id)
-		jsonw_str(&w, "process_id", event->process_id);
+		audit_add_client_text(&w, "command", event->command, AUDIT_TEXT_MAX);
+	audit_add_client_text(&w, "process_id", event->process_id, AUDIT_TEXT_MAX);
 	if (target)
 		jsonw_str(&w, "process_command", target);
-	if (event->cwd)
-		jsonw_str(&w, "working_directory", event->cwd);
-	if (event->log_file)
-		jsonw_str(&w, "log_file", event->log_file);
-	notice_write_masked(&w, "intent", event->intent);
+	audit_add_client_text(&w, "working_directory", event->cwd, AUDIT_PATH_MAX);
+	audit_add_client_text(&w, "log_file", event->log_file, AUDIT_PATH_MAX);
+	audit_add_client_text(&w, "intent", event->intent, AUDIT_TEXT_MAX);
 	jsonw_end_object(&w);
 	BUG_IF(json->full);
 }

@@ -27,8 +27,8 @@ bool notice_write(struct jsonw *w, const struct req *r, const struct audit_event
 		  const char *target, bool question);
 
 /*
- * The notice for a line on stderr, which hosts keep in files: command and intent
- * masked as in the audit log, and no input. @target as above, but masked.
+ * The notice for a line on stderr, which hosts keep in files: what the client
+ * wrote masked as in the audit log, and no input. @target as above, but masked.
  */
 void notice_write_log(struct buf *json, const struct audit_event *event, const char *target);
 

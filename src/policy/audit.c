@@ -27,8 +27,6 @@
 
 /* The longest line: every byte of text escaped to six, or the ids of 10,000 runs. */
 #define LINE_MAX_BYTES (256 * 1024)
-#define REQUEST_ID_MAX 256
-#define CWD_MAX 4096
 #define NAME_MAX_BYTES 64
 
 /* Lines that could not be written are kept for later up to these; the rest is counted. */
@@ -176,25 +174,6 @@ static void audit_add_text(struct jsonw *w, const char *key, const char *text, s
 		jsonw_strn(w, key, text, utf8_cut(text, strlen(text), max));
 }
 
-static void audit_add_redacted(struct jsonw *w, const char *key, const char *text)
-{
-	if (!text)
-		return;
-	AUTO_FREE char *shown = audit_redact(text, NULL);
-
-	jsonw_str(w, key, shown);
-}
-
-static void audit_add_request_id(struct jsonw *w, const char *token)
-{
-	if (!token)
-		return;
-	if (strlen(token) <= REQUEST_ID_MAX)
-		jsonw_raw(w, "request_id", token, strlen(token));
-	else
-		audit_add_text(w, "request_id", token, REQUEST_ID_MAX);
-}
-
 /* The members that every line begins with. */
 static void audit_open_line(const struct audit *a, struct audit_line *line, const char *event)
 {
@@ -269,9 +248,8 @@ static void audit_add_client(const struct audit *a, struct jsonw *w)
 	if (!a->client_name)
 		return;
 	jsonw_object(w, "client");
-	jsonw_str(w, "name", a->client_name);
-	if (a->client_version)
-		jsonw_str(w, "version", a->client_version);
+	audit_add_client_text(w, "name", a->client_name, NAME_MAX_BYTES);
+	audit_add_client_text(w, "version", a->client_version, NAME_MAX_BYTES);
 	jsonw_end_object(w);
 }
 
@@ -353,7 +331,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 		audit_add_client(a, w);
 	}
 	audit_add_request_id(w, event->request_id);
-	audit_add_text(w, "process_id", event->process_id, 64);
+	audit_add_client_text(w, "process_id", event->process_id, 64);
 	audit_add_text(w, "capability", event->capability, 64);
 	audit_add_text(w, "tier", event->tier, 64);
 	audit_add_text(w, "decision", event->decision, 64);
@@ -365,20 +343,20 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	if (event->masked)
 		jsonw_str(w, "command", event->masked);
 	else
-		audit_add_redacted(w, "command", event->command);
+		audit_add_client_text(w, "command", event->command, AUDIT_TEXT_MAX);
 	if (event->argv || (event->command && event->decision)) {
 		audit_hash_command(event, hash);
 		jsonw_str(w, "argv_sha256", hash);
 	}
-	audit_add_text(w, "cwd", event->cwd, CWD_MAX);
-	audit_add_text(w, "log_file", event->log_file, CWD_MAX);
-	audit_add_text(w, "user", event->user, CWD_MAX);
-	audit_add_redacted(w, "intent", event->intent);
+	audit_add_client_text(w, "cwd", event->cwd, AUDIT_PATH_MAX);
+	audit_add_client_text(w, "log_file", event->log_file, AUDIT_PATH_MAX);
+	audit_add_client_text(w, "user", event->user, AUDIT_PATH_MAX);
+	audit_add_client_text(w, "intent", event->intent, AUDIT_TEXT_MAX);
 	if (event->input) {
 		SHA256Data(event->input, event->input_len, hash);
 		jsonw_int(w, "input_bytes", (int64_t)event->input_len);
 		jsonw_str(w, "input_sha256", hash);
-		audit_add_redacted(w, "input", event->input_text);
+		audit_add_client_text(w, "input", event->input_text, AUDIT_TEXT_MAX);
 	}
 	if (event->close)
 		jsonw_bool(w, "close", true);

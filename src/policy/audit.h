@@ -23,7 +23,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/jsonw.h"
 #include "policy/audit_sink.h"
+
+#define AUDIT_TEXT_MAX 1024
+#define AUDIT_PATH_MAX 4096
 
 struct audit;
 
@@ -43,7 +47,7 @@ struct audit_end {
 struct audit_event {
 	const char *event;      /* "attempt" or "end" */
 	const char *request_id; /* raw JSON token */
-	const char *process_id;
+	const char *process_id; /* as the client names it */
 	const char *capability;
 	const char *tier;       /* "notify" ... */
 	const char *decision;   /* allowed, asked, blocked, denied, failed */
@@ -133,10 +137,17 @@ char *audit_default_dir(void);
 
 /*
  * Copy of @text with everything masked that looks like a secret (password=...,
- * Authorization: ..., --token ...), at most 1,024 bytes, cut at a character (then it
+ * Authorization: ..., --token ...), at most AUDIT_TEXT_MAX bytes, cut at a character (then it
  * ends in "..."). @args follow it, with a blank before each; they are whole words, whatever they
  * contain. NULL: none. Heap.
  */
 char *audit_redact(const char *text, const char *const *args);
+
+/* Add the text of a client, if it is not NULL, masked in the same way, at most @max bytes. Ids and
+ * paths are such texts, too. */
+void audit_add_client_text(struct jsonw *w, const char *key, const char *text, size_t max);
+
+/* Add the JSON token of a request's id, as it is unless a secret is masked. */
+void audit_add_request_id(struct jsonw *w, const char *token);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "policy/audit_mask.h"
 
-#define SHOWN_MAX 1024
+#define REQUEST_ID_MAX 256
 
 /* The least number of characters that must follow a token's prefix. */
 #define TOKEN_MIN 16
@@ -499,19 +499,23 @@ static size_t audit_redact_password_len(const char *p)
 	return len;
 }
 
+/* What is secret of the URL whose host is at @p, or NULL. */
+static const char *audit_redact_secret_of_url(const char *p)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_urls); i++)
+		if (!strncmp(p, secret_urls[i], strlen(secret_urls[i])))
+			return p + strlen(secret_urls[i]);
+	return NULL;
+}
+
 /* https://hooks.slack.com/services/T0/B0/x, at the host */
 static bool audit_redact_mask_secret_url(struct redact *r)
 {
-	for (size_t i = 0; i < COUNT_OF(secret_urls); i++) {
-		size_t n = strlen(secret_urls[i]);
-		const char *rest = r->mask.at.p + n;
+	const char *rest = audit_redact_secret_of_url(r->mask.at.p);
 
-		if (strncmp(r->mask.at.p, secret_urls[i], n) != 0)
-			continue;
+	if (rest)
 		audit_mask_hide(&r->mask, rest, rest + strcspn(rest, " \t\r\n\"'"));
-		return true;
-	}
-	return false;
+	return rest;
 }
 
 /* Is the name in a URL rather a token? */
@@ -753,23 +757,61 @@ static char *audit_redact_join(const char *text, const char *const *args, size_t
 	return buf_steal(&joined);
 }
 
-char *audit_redact(const char *text, const char *const *args)
+/* Is it a name, a path, or a name in quotes, as most ids and directories are, without a token? That
+ * is told in less time. */
+static bool audit_redact_is_plain(const char *p)
+{
+	for (size_t len; *p; p += len ? len : 1) {
+		len = audit_redact_name_len(p);
+		if (len ? audit_redact_token_prefix(p, len) || audit_redact_secret_of_url(p)
+			: !strchr("/\"", *p))
+			return false;
+	}
+	return true;
+}
+
+static char *audit_redact_within(const char *text, const char *const *args, size_t max)
 {
 	size_t len;
 	AUTO_FREE char *joined = audit_redact_join(text, args, &len);
 	struct redact r = { .mask = { .text = joined, .end = joined + len, .at.p = joined } };
 	struct buf *out = &r.mask.out;
 
+	if (!args && len <= max && audit_redact_is_plain(text))
+		return mem_strdup(text);
 	/* Room for one more name than is shown, so that the cut comes last. */
-	buf_init(out, 4 * SHOWN_MAX);
+	buf_init(out, 4 * max);
 	audit_quote_init(&r.mask.at.quote, false);
-	while (r.mask.at.p < r.mask.end && out->len <= SHOWN_MAX && !out->full)
+	while (r.mask.at.p < r.mask.end && out->len <= max && !out->full)
 		audit_redact_step(&r);
-	if (r.mask.at.p < r.mask.end || out->len > SHOWN_MAX) {
-		size_t shown = out->len < SHOWN_MAX - 3 ? out->len : SHOWN_MAX - 3;
+	if (r.mask.at.p < r.mask.end || out->len > max) {
+		size_t shown = out->len < max - 3 ? out->len : max - 3;
 
 		buf_truncate(out, utf8_cut(out->data ? out->data : "", out->len, shown));
 		buf_adds(out, "...");
 	}
 	return out->data ? buf_steal(out) : mem_strdup("");
+}
+
+char *audit_redact(const char *text, const char *const *args)
+{
+	return audit_redact_within(text, args, AUDIT_TEXT_MAX);
+}
+
+void audit_add_client_text(struct jsonw *w, const char *key, const char *text, size_t max)
+{
+	AUTO_FREE char *shown = text ? audit_redact_within(text, NULL, max) : NULL;
+
+	if (shown)
+		jsonw_str(w, key, shown);
+}
+
+void audit_add_request_id(struct jsonw *w, const char *token)
+{
+	AUTO_FREE char *shown = token ? audit_redact_within(token, NULL, REQUEST_ID_MAX) : NULL;
+
+	if (shown && !strcmp(shown, token))
+		jsonw_raw(w, "request_id", token, strlen(token));
+	else if (shown)
+		jsonw_str(w, "request_id", shown);
 }

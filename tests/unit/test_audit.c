@@ -494,10 +494,39 @@ static void test_audit_request_ids(void **state)
 	memset(token, 'x', 3000);
 	strcpy(token + 3000, "\"");
 	token[0] = '"';
-	memcpy(token + 255, "\xe2\x82\xac", 3); /* is cut before this character */
+	memcpy(token + 252, "\xe2\x82\xac", 3); /* is cut before this character, and "..." added */
 	write_ok(f->audit, &event);
 	line = last_line(f->audit);
 	assert_int_equal(strlen(member(line, "request_id")), 255);
+	json_decref(line);
+}
+
+/* Whatever a client may write its secrets into. */
+static void test_audit_masks_what_clients_name(void **state)
+{
+	struct audit_event event = {
+		.event = "attempt", .capability = "process.run", .command = "--password hunter2",
+		.request_id = "\"token=hunter2\"", .process_id = "password=hunter2",
+		.cwd = "/ws/token=hunter2", .log_file = "/ws/ghp_hunter2hunter2hunter2.log",
+		.user = "secret:hunter2", .intent = "https://me:hunter2@h", .input = "x",
+		.input_len = 1, .input_text = "API_KEY=hunter2",
+	};
+	struct fixture *f = *state;
+	int lines;
+	char *text;
+
+	audit_set_client(f->audit, "x?token=hunter2", "secret=hunter2");
+	write_ok(f->audit, &event);
+	text = read_chain(f->audit, &lines);
+	if (strstr(text, "hunter2"))
+		fail_msg("%s", text);
+	free(text);
+	json_t *line = last_line(f->audit);
+
+	assert_string_equal(member(line, "request_id"), "\"token=***\"");
+	assert_string_equal(member(line, "process_id"), "password=***");
+	assert_string_equal(member(line, "cwd"), "/ws/token=***");
+	assert_string_equal(member(line, "log_file"), "/ws/ghp_***");
 	json_decref(line);
 }
 
@@ -961,6 +990,8 @@ static void test_audit_redact_knows_names(void **state)
 		{ "echo GOCSPX-S3CRETS3CRETS3CRET", "echo GOCSPX-***" },
 		{ "curl -d a https://hooks.slack.com/services/T0/B0/S3CRET",
 		  "curl -d a https://hooks.slack.com/services/***" },
+		{ "hooks.slack.com/services/T0/S3CRET", "hooks.slack.com/services/***" },
+		{ "\"a/npm_S3CRETS3CRETS3CRET\"", "\"a/npm_***\"" },
 		{ "curl \"https://api.telegram.org/bot12:S3CRET/getMe\"",
 		  "curl \"https://api.telegram.org/bot***\"" },
 		{ "curl -U u:S3CRET h", "curl -U u:*** h" },
@@ -1151,6 +1182,7 @@ int main(void)
 		TEST(test_audit_reads),
 		TEST(test_audit_chain),
 		TEST(test_audit_request_ids),
+		TEST(test_audit_masks_what_clients_name),
 		TEST(test_audit_hostile_text_stays_one_line),
 		TEST(test_audit_survives_a_full_disk),
 		TEST(test_audit_refuses_a_directory_that_others_can_write),
