@@ -39,6 +39,7 @@ struct blocklist_run {
 	bool is_test;     /* the words of [[ ]] */
 	bool is_loop;     /* it stands in a loop */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
+	bool is_apart;    /* it stands in ( ), a pipeline or the background */
 	bool is_fed;      /* a pipe or a redirection is its standard input */
 	const struct shell_word *input; /* text that is known to stand there, or NULL */
 	const struct shell_word *input_file; /* the file that a redirection puts there, or NULL */

@@ -455,6 +455,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 		run.is_test = (c->context & SHELL_TEST) != 0;
 		run.is_loop = (c->context & SHELL_IN_LOOP) != 0;
 		run.is_inner = (c->context & (SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS)) != 0;
+		run.is_apart = (c->context & (SHELL_IN_SUBSHELL | SHELL_BACKGROUND)) != 0;
 		run.is_fed |= c->piped_from != SHELL_NONE || c->input;
 		evaluate_report_redirects(c, &run);
 	}

@@ -34,6 +34,7 @@ static json_t *grant_read_command(struct cap_call *call, json_t *bound)
 	struct grant_look g = {
 		.rules = json_array(),
 		.files.path = json_get_str(environment, "PATH", env_base_path()),
+		.files.installed = judge_installed(call->c),
 	};
 	const struct ruling_watch watch = { .on_look = grant_on_look, .ctx = &g };
 	struct blocklist_verdict ignored;

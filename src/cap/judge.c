@@ -32,6 +32,13 @@ static bool judge_has_input(const json_t *params)
 	       !strcmp(json_get_str(params, "stdin_mode", ""), "pipe");
 }
 
+struct installed *judge_installed(struct cap *c)
+{
+	c->installed.can_write = judge_can_write;
+	c->installed.ctx = c;
+	return c->confine && scope_workspace(c->scope) ? &c->installed : NULL;
+}
+
 void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		   const struct blocklist_input *in, const struct ruling_watch *watch,
 		   struct blocklist_verdict *v, struct ruling *ruling)
@@ -42,12 +49,10 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		.capability = RULE_RUN,
 		.user = json_get_str(params, "user", NULL),
 		.has_input = judge_has_input(params),
-		.installed = c->confine && scope_workspace(c->scope) ? &c->installed : NULL,
+		.installed = judge_installed(c),
 		.watch = watch,
 	};
 
-	c->installed.can_write = judge_can_write;
-	c->installed.ctx = c;
 	ruling_judge(&rq, in, v, ruling);
 }
 

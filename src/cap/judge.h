@@ -11,6 +11,9 @@
 #include "cap/cap.h"
 #include "cap/command.h"
 
+/* What tells where runs can write; NULL where that is not known. */
+struct installed *judge_installed(struct cap *c);
+
 /* Judge @in, the command of a process.run of the tier @tier with the checked @params. @watch: or
  * NULL. */
 void judge_command(struct cap *c, enum tier tier, const json_t *params,

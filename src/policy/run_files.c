@@ -18,6 +18,7 @@
 #include "blocklist/path.h"
 #include "policy/dir.h"
 #include "policy/env.h"
+#include "shell/words.h"
 
 #define FILES_MAX 32
 #define LOOKS_MAX 512           /* names of one text; each takes a system call or more */
@@ -147,6 +148,7 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	AUTO_FREE char *name = NULL;
 	char told[TOLD_SIZE], head[HEAD_SIZE];
 	struct stat st;
+	bool own;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || role == RUN_FILES_WORD))
 		return false;
@@ -155,6 +157,8 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	if (!S_ISREG(st.st_mode) || (role == RUN_FILES_WORD && !(st.st_mode & 0111)))
 		return false;
 	name = dir_name(fd, path);
+	own = !f->installed || f->installed->can_write(f->installed->ctx, name);
+	f->runs_own |= own;
 	if (run_files_is_listed(f, name))
 		return true;
 	if (json_array_size(f->list) == FILES_MAX || strlen(name) > NAME_MAX_SHOWN)
@@ -164,6 +168,7 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 		return run_files_refuse(f, "a file that it runs cannot be read, or changes");
 	if (!run_files_add(f, name, run_files_is_compiled(head), told))
 		return false;
+	f->own += own;
 	if (!strncmp(head, "#!", 2))
 		run_files_take_interpreter(f, head + 2);
 	return true;
@@ -197,15 +202,11 @@ static bool run_files_take_name(struct run_files *f, const char *name, enum run_
 	return (f->there && run_files_take_in(f, f->there, name, role)) || taken;
 }
 
-/* Is it the first time that @name is looked for? */
-static bool run_files_is_new(struct run_files *f, const char *name)
+/* What it would run is not there; a command may make it. */
+static void run_files_note_missing(struct run_files *f)
 {
-	if (json_object_get(f->searched, name))
-		return false;
-	if (!f->searched)
-		f->searched = json_object();
-	json_object_set_new(f->searched, name, json_true());
-	return true;
+	f->runs_own = true;
+	f->own++;
 }
 
 /* The first file in PATH that has @name; a shell's own command and a function have none. */
@@ -225,6 +226,24 @@ static bool run_files_search(struct run_files *f, const char *name, enum run_fil
 			return true;
 	}
 	return false;
+}
+
+/* Take the program @name of @run, found in PATH, unless it was looked for before. */
+static void run_files_search_once(struct run_files *f, const struct blocklist_run *run,
+				  const char *name)
+{
+	const json_t *known = json_object_get(f->searched, name);
+
+	if (known) {
+		f->runs_own |= json_is_true(known);
+		return;
+	}
+	if (!f->searched)
+		f->searched = json_object();
+	if (!run_files_search(f, name, RUN_FILES_WORD) && !run->is_function &&
+	    !shell_words_is_builtin(name))
+		run_files_note_missing(f);
+	json_object_set_new(f->searched, name, json_boolean(f->runs_own));
 }
 
 /* Take the files that @text, a word behind the program, may name: as it stands, behind a =, behind
@@ -314,20 +333,67 @@ static bool run_files_has_text(const struct blocklist_run *run, const char *list
 			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && word[0] == '-' &&
 			    word[1] != '-' && strchr(word, one[1]))
 				return true;
-		if (word_in(&run->words[i], list))
+		if (list_has(list, word, strcspn(word, "=")))
 			return true;
 	}
 	return false;
 }
 
-/* Can @as, of whose words none names a file, take a script from its standard input? Without options
- * for text, as awk, an operand is the text. */
-static bool run_files_reads_script(const struct blocklist_run *run,
+/* The options by which @run, of a program that is no interpreter, names a file of commands that it
+ * runs: sed -f FILE. NULL: none of them is there. */
+static const char *run_files_script_options(const struct blocklist_run *run)
+{
+	static const struct {
+		const char *programs, *options;
+	} rows[] = {
+		{ " sed gsed psql ", " -f --file " }, { " make gmake ", " -f --file --makefile " },
+		{ " gdb ", " -x --command " },        { " vi vim nvim ex view ", " -S -s -u " },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (list_has(rows[i].programs, run->program.s, run->program.len) &&
+		    run_files_has_text(run, rows[i].options))
+			return rows[i].options;
+	return NULL;
+}
+
+/* Is a word the standard input: -, -f-, --file=-, /dev/stdin? */
+static bool run_files_names_stdin(const struct blocklist_run *run)
+{
+	for (size_t i = 1; i < run->count; i++) {
+		const struct shell_text *text = &run->words[i].text;
+
+		if (text->len && (text->s[text->len - 1] == '-' || !strncmp(text->s, "/dev/", 5)))
+			return true;
+	}
+	return false;
+}
+
+/* Is the text of the program of @as none of its words? Without options for text, as awk, an operand
+ * is the text. */
+static bool run_files_needs_script(const struct blocklist_run *run,
 				   const struct blocklist_wrapper *as)
 {
 	const char *options = strtab_get(as->text);
 
-	return run->is_fed && !run->input && options && !run_files_has_text(run, options);
+	return options && !run_files_has_text(run, options);
+}
+
+/* Is it the file among its words that decides what @run does? */
+static bool run_files_takes_script(const struct blocklist_run *run)
+{
+	const struct blocklist_wrapper *as = run_files_wrapper(run);
+
+	return run_files_interprets(as) ? run_files_needs_script(run, as)
+					: run_files_script_options(run) != NULL;
+}
+
+static bool run_files_has_operand(const struct blocklist_run *run)
+{
+	for (size_t i = 1; i < run->count; i++)
+		if (run->words[i].text.s[0] != '-')
+			return true;
+	return false;
 }
 
 /* ---- one command ---- */
@@ -336,20 +402,93 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 {
 	const struct blocklist_wrapper *as = run_files_wrapper(run);
 	bool interprets = run_files_interprets(as), taken = false;
-	enum run_files_role role = interprets || f->sourced ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
+	bool named = !interprets && run_files_script_options(run);
+	enum run_files_role role = interprets || named || f->sourced ? RUN_FILES_SCRIPT
+								     : RUN_FILES_WORD;
 
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
 
 		if (text)
 			taken |= run_files_take_word(f, text, role);
-		else if (as || f->sourced)
+		else if (as || named || f->sourced)
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
 		if (text && f->sourced && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);
 	}
-	if (interprets && !taken && run_files_reads_script(run, as))
+	if (run->is_fed && !run->input &&
+	    (named ? run_files_names_stdin(run)
+		   : interprets && !taken && run_files_needs_script(run, as)))
 		(void)run_files_refuse(f, "a script comes from a pipe or a redirection");
+	else if (!taken && run_files_has_operand(run) &&
+		 (named || f->sourced || (interprets && run_files_needs_script(run, as))))
+		run_files_note_missing(f);
+}
+
+/* ---- what changes on the way ---- */
+
+/* Does @as only start another command, which is looked at too? */
+static bool run_files_starts(const struct blocklist_run *run, const struct blocklist_wrapper *as)
+{
+	const char *options = as ? strtab_get(as->text) : NULL;
+
+	return as && as->kind == WRAPPER_RUN && !as->remote && run->count > 1 &&
+	       !(run->writes && options && run_files_has_text(run, options));
+}
+
+/* Builtins that run something later, or write files by their words. */
+static bool run_files_is_late_builtin(const char *program)
+{
+	static const char *const names[] = { "trap", "fc", "history", "bind", "complete", NULL };
+
+	return str_is_listed(program, names);
+}
+
+/* Of everyday programs those that write into no file by any of their words. */
+static bool run_files_is_reader(const char *program)
+{
+	static const char *const names[] = {
+		"[", "basename", "cat", "chmod", "cmp", "cut", "date", "df", "diff", "dirname",
+		"du", "echo", "egrep", "expr", "false", "fgrep", "grep", "head", "hostname",
+		"id", "jq", "ls", "md5sum", "nproc", "printenv", "printf", "ps", "pwd",
+		"readlink", "realpath", "seq", "sha256sum", "sleep", "stat", "tac", "tail",
+		"test", "tr", "true", "uname", "wc", "which", "whoami", NULL,
+	};
+
+	return str_is_listed(program, names);
+}
+
+/* Can @run, of which no own file was taken, write none? */
+static bool run_files_is_harmless(const struct blocklist_run *run,
+				  const struct blocklist_wrapper *as)
+{
+	const char *program = run->program.s;
+
+	if (run->writes)
+		return false;
+	if (!run->count || run->is_test || run->is_function || run_files_is_reader(program))
+		return true;
+	if (run->is_direct && shell_words_is_builtin(program))
+		return !run_files_is_late_builtin(program);
+	return as && as->kind == WRAPPER_SHELL && !run_files_needs_script(run, as);
+}
+
+/* Note what @run may change, and refuse if it runs a file that may have changed by then. @own: of
+ * f->own before it was looked at. @is_own: it is such a file that decides what it does. */
+static void run_files_follow_changes(struct run_files *f, const struct blocklist_run *run,
+				     unsigned own, bool is_own)
+{
+	const struct blocklist_wrapper *as = run->count ? run_files_wrapper(run) : NULL;
+	bool starts = run_files_starts(run, as);
+	bool changes = !starts && !is_own && !run_files_is_harmless(run, as);
+
+	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
+	if ((f->runs_own && (f->is_changed || (f->ran_own && f->own > own))) ||
+	    (changes && f->is_exposed))
+		(void)run_files_refuse(f, "a command in it may change a file that it runs");
+	f->is_changed |= changes;
+	f->ran_own |= f->runs_own && !starts;
+	f->is_exposed |= f->runs_own && f->is_apart;
 }
 
 /* Variables by which names lead elsewhere. */
@@ -414,10 +553,29 @@ static bool run_files_follow(struct run_files *f, const struct blocklist_run *ru
 	return true;
 }
 
+/* Take the files of @run, a command of a known @program. Returns whether one that commands may
+ * write decides what it does. */
+static bool run_files_take_all(struct run_files *f, const struct blocklist_run *run,
+			       const char *program)
+{
+	bool is_own;
+
+	f->sourced = run_files_is_source(program);
+	if (!strchr(program, '/'))
+		run_files_search_once(f, run, program);
+	else if (!run_files_take_name(f, program, RUN_FILES_SCRIPT))
+		run_files_note_missing(f);
+	is_own = f->runs_own;
+	run_files_take_words(f, run);
+	return is_own || (f->runs_own && (f->sourced || run_files_takes_script(run)));
+}
+
 void run_files_look(struct run_files *f, const struct ruling_look *look)
 {
 	const struct blocklist_run *run = look->run;
 	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
+	const unsigned own = f->own;
+	bool is_own = false;
 
 	if (f->lacks)
 		return;
@@ -427,14 +585,12 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 		(void)run_files_refuse(f, "its text sets PATH or CDPATH");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
-	if (f->lacks || !run_files_follow(f, run, program) || !*program || run->is_test)
+	if (f->lacks || !run_files_follow(f, run, program))
 		return;
-	f->sourced = run_files_is_source(program);
-	if (strchr(program, '/'))
-		(void)run_files_take_name(f, program, RUN_FILES_SCRIPT);
-	else if (run_files_is_new(f, program))
-		(void)run_files_search(f, program, RUN_FILES_WORD);
-	run_files_take_words(f, run);
+	f->runs_own = false;
+	if (*program && !run->is_test)
+		is_own = run_files_take_all(f, run, program);
+	run_files_follow_changes(f, run, own, is_own);
 }
 
 void run_files_release(struct run_files *f)

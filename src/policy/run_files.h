@@ -11,7 +11,9 @@
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
  * not known before it runs, a script from a pipe, a PATH that the text sets, directories that
  * change on the way, what follows a sourced file, a #! line of which env would make something else
- * than its words, a file that cannot be read. Not seen is what programs read by themselves: a
+ * than its words, a file that cannot be read; and one that runs a file which another command of it
+ * may have written by then: where commands can write, any but a shell's own and some that only read
+ * counts as one that writes. Not seen is what programs read by themselves: a
  * Makefile, an imported module.
  */
 #ifndef PROCPEN_POLICY_RUN_FILES_H
@@ -19,9 +21,10 @@
 
 #include "policy/ruling.h"
 
-/* All zero but the first; released by run_files_release(). */
+/* All zero but the first two; released by run_files_release(). */
 struct run_files {
 	const char *path;  /* PATH of the command */
+	const struct installed *installed; /* tells where commands may write; NULL: anywhere */
 	json_t *list;      /* of ["path", "what tells its content"], each path once; NULL: none */
 	json_t *scripts;   /* the paths of those that are no compiled programs; NULL: none */
 	json_t *searched;  /* programs that were looked for in PATH; NULL: none */
@@ -30,6 +33,12 @@ struct run_files {
 	bool sourced;      /* a file was sourced, after which nothing is known */
 	const char *lacks; /* why the files cannot be told, static; NULL: they can */
 	size_t looks, bytes; /* names looked up, and bytes read */
+	unsigned own;      /* files that commands may write, or make, and that it runs */
+	bool runs_own;     /* the command that is looked at runs one */
+	bool ran_own;      /* a command before does */
+	bool is_apart;     /* a command may run beside others, or more than once */
+	bool is_exposed;   /* ... and then one that runs an own file came */
+	bool is_changed;   /* a command came that may write files */
 };
 
 /* Add what @look, a command, would run. */

@@ -140,13 +140,16 @@ def test_files():
              ("x.sh", {"command": "cd bin && sh -e ../x.sh"}), ("lib.sh", {"command": ". ./lib.sh"}),
              ("bin/tool", {"command": "tool; ls", "environment": path}),
              ("x.sh", {"command": "timeout 5 ./x.sh"}), ("x.sh", {"command": "f() { ./x.sh; }; f"}),
-             ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
+             ("s.sed", {"command": "echo a | sed -nf s.sed"}), ("s.sed", {"command": "sed --file=s.sed </dev/null"}),
+             ("s.sed", {"command": "make -fs.sed"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
     for name, params in calls:
+        mode = 0o644 if name == "s.sed" else 0o755
+        write(at(name), "#!/bin/sh\necho one\n", mode)
         grant(server, params)
-        write(at(name), "#!/bin/sh\necho two\n")
+        write(at(name), "#!/bin/sh\necho two\n", mode)
         seen, question = tried(server, params)
-        equal((seen, question["scripts"]), ("asked", [at(name)]), "%s changed" % params)
-        write(at(name), "#!/bin/sh\necho one\n")
+        equal((seen, question and question["scripts"]), ("asked", [at(name)]), "%s changed" % params)
+        write(at(name), "#!/bin/sh\necho one\n", mode)
         equal(tried(server, params)[0], "granted", "%s is as it was" % params)
     plain = [{"command": text} for text in ("cat data; ls", "cat data | awk '{print $1}'",
                                             "cat data | bash -ec 'cat'")]
@@ -176,10 +179,36 @@ def test_files():
                  "export PATH=bin; tool", "env PATH=bin tool", "cd $X; ./x.sh", "ls | xargs sh",
                  "trap ./x.sh EXIT; cd bin", "cd bin; cd ..; ./x.sh", "env -C bin ./tool", "pushd bin; popd; ./tool",
                  "for i in $X; do cd bin; ./tool; done", "CDPATH=bin; ls", "cd -P bin; ./tool",
-                 ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "if [ -d x ]; then cd bin; fi; ./tool",
+                 ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
+                 "cat x.sh | make -f /dev/stdin", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" not in question, "%.40s can be remembered" % text)
+
+
+@suite.test()
+def test_changed_on_the_way():
+    """No answer binds the state of a file that an earlier command of the text, or one beside it, may change."""
+    server = started()
+    at = lambda name: os.path.join(server.workspace, name)
+    for name in ("x.sh", "y.sh"):
+        write(at(name), "#!/bin/sh\necho one\n")
+    write(at("a"), "echo two\n", 0o644)
+    for text in ("cp a y.sh && sh y.sh", "cp a new.sh && sh new.sh", "cp a new && ./new", "cat a >y.sh; sh y.sh",
+                 ">y.sh; ./y.sh", "cat a | tee y.sh; ./y.sh", "sh -c 'cp a y.sh'; sh y.sh", "cp a y.sh; . ./y.sh",
+                 "f() { cp a y.sh; }; f; ./y.sh", "make -s; timeout 5 ./y.sh", "python3 -c 'print()'; sh y.sh",
+                 "./x.sh && ./y.sh", "./x.sh >y.sh; ./y.sh", "./x.sh; timeout 5 ./y.sh",
+                 "{ sleep 1; ./y.sh; } & cp a y.sh; wait", "./y.sh | tee y.sh", "(sleep 1; sh y.sh) & cp a y.sh",
+                 "for i in 1 2; do sh y.sh; cp a y.sh; done", "echo $(./y.sh) | tee y.sh",
+                 "exec >y.sh; cat a; exec >/dev/null; sh y.sh", "trap ./y.sh EXIT; cp a y.sh",
+                 "newer; cp a newer; newer", "cp a y.sed; sed -f y.sed a", "cp a y.sh; make -f y.sh", "echo 'echo two' >y.sh; sh y.sh"):
+        question = tried(server, {"command": text, "environment": {"PATH": ".:/usr/bin:/bin"}})[1]
+        check(question and "remember" not in question, "%s can be remembered" % text)
+    for text in ("cp a b", "cp a b && ls", "cd . && ls a && sh y.sh", "sh y.sh && cp a b", "./y.sh >log 2>&1",
+                 "timeout 5 ./y.sh >log; cp log b", "A=1; echo start; ./y.sh | tail -5", "[ -f a ] && ./y.sh",
+                 "./y.sh; ./y.sh", "bash -c 'cat a; ./y.sh'", "cat a | ./y.sh"):
+        question = tried(server, {"command": text})[1]
+        check(question and "remember" in question, "%s cannot be remembered" % text)
 
 
 @suite.test()
