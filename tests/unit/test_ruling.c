@@ -381,6 +381,10 @@ static void test_ruling_matches_text(void **state)
 		{ "psql -c 'droptable t'", "notify", NULL },
 		{ "psql -c 'select 1'", "notify", NULL },
 		{ "psql -c \"$SQL\"", "notify", NULL }, /* text that is not known says nothing */
+		{ "cat x.sql | psql", "notify", NULL },
+		{ "psql -c \"drop $X t\"", "notify", NULL },
+		{ "psql -c \"update $T set a = 1\"", "confirm", "all" }, /* but a * is any text */
+		{ "psql -c \"update t set a = 1 $WHERE\"", "confirm", "all" },
 		{ "echo 'drop table t'", "notify", NULL },
 		{ "psql -c 'update t set a = 1'", "confirm", "all" },
 		{ "psql -c 'UPDATE t AS u SET a = 1'", "confirm", "all" },
