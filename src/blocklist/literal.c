@@ -46,7 +46,7 @@ struct rule {
 static bool literal_find_dd(const struct text *t, struct span *m);
 
 #define AVOID_POWER \
-	"Ask the user to do it. If the word is only data here, ask the operator to set " \
+	"Ask the user to do it. If the word is only data here, ask the operator for " \
 	"blocklist.literal_match=command"
 
 static const struct rule rules[] = {

@@ -85,8 +85,8 @@ static void verdict_fill_literal(struct judging *j, const struct literal *l, boo
 	buf_adds(&text, " contains \"");
 	verdict_quote_match(in_stdin ? &j->fed : &j->text, m, &text);
 	buf_addf(&text,
-		 "\", which matches the pattern %s. The operator has set "
-		 "blocklist.literal_match=anywhere, so text that is only data counts, too",
+		 "\", which matches the pattern %s. The option blocklist.literal_match is "
+		 "anywhere, so text that is only data counts, too",
 		 l->shape);
 	verdict_set_place(j, l->id, l->suggestion, m, in_stdin);
 	verdict_set_reason(j, &text, l->id);
