@@ -13,6 +13,7 @@ suite = Suite()
 YES = {"allow": True, "remember": "session"}
 NO = {"allow": False}
 ON = ("--set", "approval.remember=true")
+QUESTIONS = ("capability.confirm", "elicitation/create")
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
 
@@ -27,6 +28,11 @@ def started(*options, rules=None, remember=True):
     server.args += [*(ON if remember else ()), *options]
     server.start()
     return server
+
+
+def initialize(server):
+    server.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+                               "clientInfo": {"name": "t", "version": "1"}})
 
 
 def write(path, text, mode=0o755):
@@ -46,7 +52,7 @@ def tried(server, params, reply=NO, method="process.run", before_reply=lambda: N
     while True:
         message = server.receive()
         check(message, "no answer to %s" % params)
-        if message.get("method") in ("capability.confirm", "elicitation/create"):
+        if message.get("method") in QUESTIONS:
             seen, question = "asked", message["params"]
             before_reply()
             server.send({"jsonrpc": "2.0", "id": message["id"], "result": reply})
@@ -319,6 +325,45 @@ def test_changed_while_it_queues():
 
 
 @suite.test()
+def test_changed_after_the_answer():
+    """A confirmed start that waits behind slow ones runs no other script than the human was shown."""
+    for mcp in (False, True):
+        server = started()
+        script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
+        params, slow = {"command": "sh x.sh"}, {"command": "true", "network": False, "background": True}
+        grant(server, slow)
+        if mcp:
+            initialize(server)
+        number = server.request(*(("tools/call", {"name": "process_run", "arguments": params}) if mcp
+                                  else ("process.run", params)))
+        reply = {"action": "accept", "content": YES} if mcp else YES
+        question = server.receive()
+        shown, notices = ["one\n"], 0
+        for _ in range(40):
+            server.request("process.run", slow)
+        server.send({"jsonrpc": "2.0", "id": question["id"], "result": reply})
+        while True:
+            message = server.receive()
+            check(message, "no answer")
+            if message.get("method") == "capability.notify":
+                notices += 1
+                if notices == 10:  # of the slow ones; the last one has not been looked at
+                    write(script, "echo two\n")
+            elif message.get("method") in QUESTIONS:
+                shown.append("two\n")
+                server.send({"jsonrpc": "2.0", "id": message["id"], "result": reply})
+            elif message.get("id") == number:
+                break
+        result = message["result"]["_meta"]["dev.procpen/result"] if mcp else message["result"]
+        equal(result["stdout_summary"], shown[-1], "what the last question showed runs")
+        equal([r.get("remember") for r in records(server)].count("session"), 2, "no grant for what did not start")
+        if len(shown) == 2:
+            equal(tried(server, params)[0], "granted", "what the second question showed")
+            write(script, "echo one\n")
+            equal(tried(server, params)[0], "asked", "what the first question showed")
+
+
+@suite.test()
 def test_decisions():
     """Grants change no decision: what is asked for is granted or asked again, all else is as it was."""
     server = started(rules=RULES)
@@ -346,8 +391,7 @@ def test_decisions():
 def test_dialects():
     """One session, however its calls are written; the offer is in each form."""
     server = started()
-    server.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
-                               "clientInfo": {"name": "t", "version": "1"}})
+    initialize(server)
     params = {"command": "echo a"}
     tool = {"name": "process_run", "arguments": params}
     seen, form = tried(server, tool, {"action": "accept", "content": YES}, "tools/call")
@@ -366,6 +410,39 @@ def test_dialects():
                                "inputResponses": {"confirm": {"action": "accept", "content": YES}}})
     equal(tried(server, other)[0], "granted", "plain after a stateless answer")
     equal(tried(server, {**tool, "arguments": other}, method="tools/call")[0], "granted", "handshake")
+
+
+@suite.test()
+def test_changed_files_in_mcp():
+    """A call of a tool whose script, or the interpreter behind its #!, has changed is asked about again, and
+    the form names both."""
+    server = started()
+    initialize(server)
+    interpreter = os.path.join(server.workspace, "interp")
+    script = os.path.join(server.workspace, "x.sh")
+    texts = {interpreter: "#!/bin/sh\necho one\n", script: "#!%s\necho x\n" % interpreter}
+    tool = {"name": "process_run", "arguments": {"command": "./x.sh"}}
+    accept = {"action": "accept", "content": YES}
+
+    def asked():
+        seen, form = tried(server, tool, accept, "tools/call")
+        if seen == "asked":
+            check(all(json.dumps(path) in form["message"] for path in texts), form["message"])
+        return seen
+
+    for path, text in texts.items():
+        write(path, text)
+    equal((asked(), asked()), ("asked", "granted"), "handshake")
+    for path, text in texts.items():
+        write(path, text + "echo two\n")
+        equal((asked(), asked()), ("asked", "granted"), "%s changed" % path)
+        write(path, text)
+        equal(asked(), "granted", "%s is as it was" % path)
+
+    call = {**tool, "_meta": META}
+    equal(server.call("tools/call", call)["resultType"], "complete", "stateless")
+    write(interpreter, "#!/bin/sh\necho three\n")
+    equal(server.call("tools/call", call)["resultType"], "input_required", "stateless, the interpreter changed")
 
 
 @suite.test()
