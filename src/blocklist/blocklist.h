@@ -36,6 +36,7 @@ struct blocklist_run {
 	bool is_function; /* a function of the text may hide the program */
 	bool is_idle;     /* it stands in a definition; each call is reported too */
 	bool sets_variables; /* its text does, by more than assignments (shell/script.h) */
+	bool sets_path;   /* its text does, by whatever means (shell/script.h) */
 	bool is_test;     /* the words of [[ ]] */
 	bool is_loop;     /* it stands in a loop */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */

@@ -445,8 +445,10 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 		run.program_kind = words[0].kind + (run.program.s - words[0].text.s);
 		run.is_function = evaluate_is_function(at, &words[0]);
 	}
-	if (at->script)
+	if (at->script) {
 		run.sets_variables = at->script->sets_variables;
+		run.sets_path = at->script->sets_path;
+	}
 	if (c) {
 		run.is_direct = words == c->words;
 		run.more_assigns = c->assigns;

@@ -491,27 +491,24 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 	f->is_exposed |= f->runs_own && f->is_apart;
 }
 
-/* Variables by which names lead elsewhere. */
-static bool run_files_is_path(const char *text)
+/* Does @text name a variable by which names lead elsewhere: as it stands, behind a =, behind the
+ * letter of a short option? */
+static bool run_files_names_path(const char *text)
 {
-	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6);
+	const char *value = strchr(text, '=');
+
+	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6) ||
+	       (value && run_files_names_path(value + 1)) ||
+	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
 }
 
-static bool run_files_sets_path(const struct shell_assign *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (run_files_is_path(list[i].name))
-			return true;
-	return false;
-}
-
+/* By the shell, or by what its commands are told: env, read, printf -v, declare -n. */
 static bool run_files_changes_path(const struct blocklist_run *run)
 {
 	for (size_t i = 1; i < run->count; i++)
-		if (run_files_is_path(run->words[i].text.s))
+		if (run_files_names_path(run->words[i].text.s))
 			return true;
-	return run_files_sets_path(run->assigns, run->assign_count) ||
-	       run_files_sets_path(run->more_assigns, run->more_assign_count);
+	return run->sets_path;
 }
 
 /* Is @run a plain `cd DIRECTORY` that is done once at most, and so what the text begins with? */

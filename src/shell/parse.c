@@ -136,13 +136,14 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 {
 	struct lex_reader r;
 	size_t mark = vars_mark(e);
-	bool more;
+	bool more, sets_path = e->script->sets_path;
 
 	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
 	e->context = 0;
 	e->function = e->piped_from = e->parent = SHELL_NONE;
 	parse_apply_setup(e, setup);
+	e->script->sets_path = sets_path; /* what it gets, it does not set */
 	lex_reader_init(&r, lex, text);
 	do {
 		struct parse_state before = parse_state_of(e), after;

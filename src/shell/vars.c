@@ -247,8 +247,17 @@ static void vars_log_change(struct expander *e, struct variable *v)
 	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 
+/* Do names of programs and directories lead elsewhere by it? */
+static bool vars_is_path(const char *name)
+{
+	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES", NULL };
+
+	return str_is_listed(name, names);
+}
+
 static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
+	e->script->sets_path |= vars_is_path(v->name);
 	vars_log_change(e, v);
 	vars_push_version(e, v, b);
 }

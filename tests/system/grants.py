@@ -185,6 +185,9 @@ def test_files():
                  "export PATH=bin; tool", "env PATH=bin tool", "cd $X; ./x.sh", "ls | xargs sh",
                  "trap ./x.sh EXIT; cd bin", "cd bin; cd ..; ./x.sh", "env -C bin ./tool", "pushd bin; popd; ./tool",
                  "for i in $X; do cd bin; ./tool; done", "CDPATH=bin; ls", "cd -P bin; ./tool",
+                 "for PATH in bin; do ls; done", "printf -vPATH bin; ls", "declare -n X=PATH; X=bin; ls",
+                 "BASH_CMDS[ls]=bin/tool; ls", "bash -c 'for PATH in bin; do ls; done'", "env -uPATH ls",
+                 "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
                  "cat x.sh | make -f /dev/stdin", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
