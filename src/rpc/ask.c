@@ -34,6 +34,7 @@ struct ask {
 	struct outq *out;
 	struct question *questions;
 	int count;
+	const char *ended; /* why no answer can come any more; NULL: one can */
 };
 
 struct ask *ask_new(struct ev_loop *loop, struct outq *out)
@@ -131,6 +132,10 @@ static int ask_send_new(struct ask *a, const char *method, const struct buf *par
 
 	if (a->count >= QUESTIONS_MAX || a->out->dead)
 		return -1;
+	if (a->ended) {
+		fn(ctx, handle, NULL, a->ended);
+		return 0;
+	}
 	q = mem_zalloc(sizeof(*q));
 	q->ask = a;
 	q->fn = fn;
@@ -207,6 +212,7 @@ void ask_drop(struct ask *a, uint64_t handle)
 
 void ask_end(struct ask *a, const char *why)
 {
+	a->ended = why;
 	while (a->questions)
 		ask_give_up(a, &a->questions, why);
 }

@@ -23,7 +23,8 @@ struct ask *ask_new(struct ev_loop *loop, struct outq *out);
 void ask_free(struct ask *a);
 
 /*
- * Send method and params (JSON object text). @fn is called once with @handle.
+ * Send method and params (JSON object text). @fn is called once with @handle; before this returns
+ * where no answer can come any more.
  * Returns 0, or -1 when too many questions are open or the client has gone.
  */
 int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
@@ -42,7 +43,8 @@ void ask_answer(struct ask *a, const json_t *message);
 /* The request @handle ended: forget its question without calling back. */
 void ask_drop(struct ask *a, uint64_t handle);
 
-/* End every open question without an answer, because of @why. */
+/* End every open question without an answer, because of @why (static), and every later one at once,
+ * before it is sent. */
 void ask_end(struct ask *a, const char *why);
 
 #endif

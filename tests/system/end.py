@@ -183,6 +183,21 @@ def test_the_whole_input_at_once():
 
 
 @suite.test()
+def test_nobody_is_asked_behind_the_end():
+    """A start that queued until the input had ended, and needs a human's answer."""
+    count = 40
+    runs = [run_line(i, "true", network=False, background=True) for i in range(count)]
+    session = Session(b"".join(runs + [run_line(count, "git push --force")]),
+                      options=("--set", "packs=git:confirm"))
+    session.read_all()
+    equal(session.wait(), 0, "exit status")
+    answers = session.answers()
+    equal(len(answers), count + 1, "answers")
+    equal(answers[count]["error"]["data"]["type"], "PermissionDenied", "nobody can answer")
+    check("input has ended" in answers[count]["error"]["message"], answers[count])
+
+
+@suite.test()
 def test_a_file_as_input():
     """serve < file, and answers into a file."""
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as target:

@@ -210,6 +210,12 @@ static void test_ask_end_settles_all(void **state)
 	assert_string_equal(why_not, "closing");
 	ask_end(a, "closing");
 	assert_int_equal(answers, 2);
+
+	/* A start that queued may ask only then. */
+	assert_null(question(&w, a, 1000, 3));
+	assert_int_equal(answers, 3);
+	assert_int_equal(answered_handle, 3);
+	assert_string_equal(why_not, "closing");
 	close_ask(&w, a);
 }
 
