@@ -374,13 +374,17 @@ static void cap_deny_unasked(struct cap_call *call)
 }
 
 static void cap_pass_tier(struct cap_call *call);
+static bool cap_is_refused_by_now(struct cap_call *call);
 
-/* The human may have thought for long, and the start may have queued: an answer that was to other
- * files than are there counts for nothing, and the human is asked about these. */
+/* The human may have thought for long, and the start may have queued: what is refused by now was
+ * no question, and an answer that was to other files than are there counts for nothing, and the
+ * human is asked about these. */
 static void cap_start_confirmed(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
 
+	if (cap_is_refused_by_now(call))
+		return;
 	if (!grant_is_as_shown(call)) {
 		cap_pass_tier(call);
 		return;
@@ -569,6 +573,15 @@ static bool cap_judge_command(struct cap_call *call)
 	}
 	cap_set_ruling(call, &ruling);
 	return cap_is_denied_by_rule(call);
+}
+
+/* Links have led a command elsewhere since it was judged? Returns true if it is answered. */
+static bool cap_is_refused_by_now(struct cap_call *call)
+{
+	if (!(call->row->flags & CAP_COMMAND))
+		return false;
+	call->tier = cap_tier(call->c, call->row);
+	return cap_judge_command(call);
 }
 
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)

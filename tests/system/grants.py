@@ -533,6 +533,25 @@ def test_rules():
 
 
 @suite.test()
+def test_denied_meanwhile():
+    """A rule that denies the call by the time of the answer holds, whatever the human says."""
+    for remember in (True, False):
+        server = started(remember=remember, rules=[
+            {"id": "ask", "program": "touch", "decision": "confirm"},
+            {"id": "never", "program": "touch", "directory": "/etc", "decision": "deny"}])
+        link = os.path.join(server.workspace, "link")
+        os.symlink(".", link)
+
+        def change():
+            os.remove(link)
+            os.symlink("/etc", link)
+
+        equal(tried(server, {"command": "cd link; touch x"}, YES, before_reply=change)[0], "asked", "first")
+        equal(server.last["error"]["data"]["details"]["rule"], "never", "the link leads elsewhere by then")
+        equal([(r["decision"], r["rule"]) for r in records(server)], [("denied", "never")], "records")
+
+
+@suite.test()
 def test_unasked():
     """Who cannot be asked is told which option allows it."""
     server = started("--set", "packs=git:confirm", rules=[
