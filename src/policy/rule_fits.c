@@ -349,53 +349,52 @@ static char rule_fits_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Does @phrase, of @len bytes, stand in @p from byte @at on? A blank is any white space; a * is any
- * text up to the end of the statement. */
-static bool rule_fits_phrase_at(const struct rule_part *p, size_t at, const char *phrase,
-				size_t len)
+/* Take byte @at of @p: a blank is any white space, a * any text up to the end of the statement. */
+static bool rule_fits_reach_text(struct rule_reach *r, const struct rule_part *p, size_t at)
 {
-	size_t star = len, resume = 0, i = 0;
+	bool known = rule_fits_part_known_at(p, at), blank = known && rule_fits_is_blank(p->s[at]);
+	bool any = false, before = false;
+	char c = rule_fits_lower(p->s[at]);
 
-	while (i < len) {
-		bool known = at < p->len && rule_fits_part_known_at(p, at);
+	for (size_t i = 0; i <= r->len; i++) {
+		bool here = r->reached[i];
+		char last = i ? r->pattern[i - 1] : '\0';
 
-		if (phrase[i] == '*') {
-			star = ++i;
-			resume = at;
-		} else if (known && phrase[i] == ' ' && rule_fits_is_blank(p->s[at])) {
-			while (at < p->len && rule_fits_is_blank(p->s[at]))
-				at++;
-			i++;
-		} else if (known && rule_fits_lower(p->s[at]) == rule_fits_lower(phrase[i])) {
-			at++;
-			i++;
-		} else if (star < len && resume < p->len && p->s[resume] != ';') {
-			i = star;
-			at = ++resume;
-		} else {
-			return false;
-		}
+		r->reached[i] = (here && i < r->len && r->pattern[i] == '*' && c != ';') ||
+				(here && last == ' ' && blank) ||
+				(before && (last == ' ' ? blank
+							: known && rule_fits_lower(last) == c));
+		any |= r->reached[i];
+		before = here && (i == r->len || r->pattern[i] != '*');
 	}
-	return true;
+	rule_fits_reach_stars(r);
+	return any;
 }
 
+/* All places of the phrase are followed at once, so that the time does not depend on the text. */
 static bool rule_fits_part_says(const struct rule_part *p, const char *phrase, size_t len,
 				uint64_t *steps)
 {
 	size_t end = p->len < TEXT_MAX ? p->len : TEXT_MAX;
+	struct rule_reach r;
+	bool any = false;
 	char first;
 
 	/* A phrase may begin anywhere, so a * before it says nothing. */
 	for (; len && *phrase == '*'; len--)
 		phrase++;
 	first = len ? rule_fits_lower(*phrase) : '\0';
+	r = (struct rule_reach){ .pattern = phrase, .len = len };
 	*steps += WORK_WORD + end / 16;
-	for (size_t at = 0; at < end; at++)
-		if ((rule_fits_lower(p->s[at]) == first ||
-		     (first == ' ' && rule_fits_is_blank(p->s[at]))) &&
-		    rule_fits_phrase_at(p, at, phrase, len))
-			return true;
-	return false;
+	for (size_t at = 0; at < end && !r.reached[len]; at++) {
+		if (!any && rule_fits_lower(p->s[at]) != first &&
+		    !(first == ' ' && rule_fits_is_blank(p->s[at])))
+			continue;
+		*steps += len / 4 + 1;
+		r.reached[0] = true;
+		any = rule_fits_reach_text(&r, p, at);
+	}
+	return r.reached[len];
 }
 
 static bool rule_fits_run_says(const struct rule *r, const struct blocklist_run *run,

@@ -367,6 +367,33 @@ static void test_ruling_follows_links_that_change(void **state)
 	expect_in(one, "confirm");
 }
 
+/* What is searched for may begin, and go on, anywhere in a long text: to try each place by itself
+ * would take minutes here. */
+static void test_ruling_searches_long_texts(void **state)
+{
+	static const char *const phrases[] = { "a*b", "a a*b", " b" };
+	char text[(64 << 10) + 8], rules[2048];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+		size_t len = (size_t)snprintf(rules, sizeof(rules), "[");
+
+		for (int n = 0; n < 12; n++)
+			len += (size_t)snprintf(rules + len, sizeof(rules) - len,
+						"%s{\"id\":\"r%d\",\"program\":\"psql\",\"text\":"
+						"\"%s\",\"decision\":\"deny\"}", n ? "," : "", n,
+						phrases[i]);
+		snprintf(rules + len, sizeof(rules) - len, "]");
+		load(rules, "");
+		snprintf(text, sizeof(text), "psql '%*s'", 65000, "");
+		for (size_t at = 0; phrases[i][0] == 'a' && at < 65000; at += i + 1)
+			text[strlen("psql '") + at] = 'a';
+		expect_rows(TIER_NOTIFY, (const struct row[]){ { text, "notify", NULL } }, 1);
+		text[strlen(text) - 2] = 'b';
+		expect_rows(TIER_NOTIFY, (const struct row[]){ { text, "deny", "r0" } }, 1);
+	}
+}
+
 /* Statements of another language, in a word or on standard input. */
 static void test_ruling_matches_text(void **state)
 {
@@ -883,6 +910,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_knows_a_program_by_any_path),
 		cmocka_unit_test(test_ruling_excepts_no_other_path),
 		cmocka_unit_test(test_ruling_matches_text),
+		cmocka_unit_test(test_ruling_searches_long_texts),
 		cmocka_unit_test(test_ruling_packs_do_not_guess),
 		cmocka_unit_test(test_ruling_order),
 		cmocka_unit_test(test_ruling_names_all_that_decide),
