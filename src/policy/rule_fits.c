@@ -27,6 +27,7 @@ struct rule_part {
 	size_t gone_from, gone_to; /* may be missing */
 	bool guess; /* bytes that are not known may be any; else they fit a * only */
 	bool if_on; /* an option that its value switches off is not there */
+	bool operand; /* it stands behind --, so it is no option */
 };
 
 static bool rule_fits_part_known_at(const struct rule_part *p, size_t i)
@@ -45,7 +46,7 @@ static bool rule_fits_part_known(const struct rule_part *p)
 static struct rule_part rule_fits_part_of(const struct rule *r, const struct shell_word *w)
 {
 	return (struct rule_part){ w->text.s, w->kind, w->text.len, w->gone_from, w->gone_to,
-				   r->guesses, false };
+				   r->guesses, false, false };
 }
 
 /* ---- patterns ---- */
@@ -168,6 +169,11 @@ static bool rule_fits_part_is_off(const struct rule_part *p, size_t at, bool gue
 	return false;
 }
 
+static bool rule_fits_part_is(const struct rule_part *p, const char *text)
+{
+	return p->len == strlen(text) && !memcmp(p->s, text, p->len) && rule_fits_part_known(p);
+}
+
 static bool rule_fits_is_long_option(const char *pattern, size_t len)
 {
 	return len > 2 && !strncmp(pattern, "--", 2);
@@ -203,6 +209,16 @@ static bool rule_fits_part_is_negation(const struct rule_part *p, const char *pa
 	       rule_fits_part_known(p);
 }
 
+/* Is it -n=VALUE, or a cluster with it, of the option -n, whose value switches it off? */
+static bool rule_fits_part_is_short_off(const struct rule_part *p, const char *pattern, size_t len)
+{
+	const char *sign = memchr(p->s, '=', p->len);
+
+	return rule_fits_is_short_option(pattern, len) && rule_fits_part_is_cluster(p) && sign &&
+	       sign[-1] == pattern[1] &&
+	       rule_fits_part_is_off(p, (size_t)(sign + 1 - p->s), p->guess);
+}
+
 /* Does it switch one of the alternatives @text off, which stood before it? */
 static bool rule_fits_part_revokes(const struct rule_part *p, const char *text)
 {
@@ -211,6 +227,7 @@ static bool rule_fits_part_revokes(const struct rule_part *p, const char *text)
 
 		end = text + len;
 		if (rule_fits_part_is_negation(p, text, len) ||
+		    rule_fits_part_is_short_off(p, text, len) ||
 		    (rule_fits_part_has_value(p, text, len) &&
 		     rule_fits_part_is_off(p, len + 1, p->guess)))
 			return true;
@@ -230,10 +247,16 @@ static bool rule_fits_word(const struct rule_part *p, const char *text, bool sur
 		size_t len = strcspn(text, "|");
 
 		end = text + len;
+		if (p->operand && *text == '-') {
+			if (!*end)
+				return false;
+			continue;
+		}
 		if ((known || !sure) && rule_fits_pattern(p, text, len, steps))
 			return true;
 		if (rule_fits_is_short_option(text, len) && rule_fits_part_is_cluster(p) &&
-		    rule_fits_cluster_has(p, text[1], sure))
+		    rule_fits_cluster_has(p, text[1], sure) &&
+		    !(p->if_on && rule_fits_part_is_short_off(p, text, len)))
 			return true;
 		if ((known || !sure) && rule_fits_part_is_option(p, text, len))
 			return true;
@@ -277,16 +300,23 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
 {
 	enum rule_fits_occurs best = OCCURS_NOT;
 	const struct shell_word *w;
+	bool operands = false, open = false; /* the word before is --name of it, alone */
 
 	for (size_t i = 1; (if_on || best < OCCURS) && (w = rule_fits_next(r, run, i)); i++) {
 		struct rule_part p = rule_fits_part_of(r, w);
+		bool fits;
 
 		p.if_on = if_on;
-		if (rule_fits_word(&p, text, sure, steps))
+		p.operand = operands;
+		fits = rule_fits_word(&p, text, sure, steps);
+		if (fits)
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
 				       ? OCCURS : OCCURS_ONCE;
-		else if (if_on && rule_fits_part_revokes(&p, text))
+		else if (if_on && (rule_fits_part_revokes(&p, text) ||
+				   (open && rule_fits_part_is(&p, "false"))))
 			best = OCCURS_NOT;
+		open = fits && rule_fits_is_long_option(p.s, p.len) && !memchr(p.s, '=', p.len);
+		operands |= if_on && rule_fits_part_is(&p, "--");
 	}
 	return best;
 }
