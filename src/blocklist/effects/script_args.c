@@ -16,6 +16,9 @@
 /* Steps of the budget for each step here. */
 #define WORK_STEP 15u
 
+/* Tokens of an expression, behind a = or before a +, that are looked at. */
+#define EXPRESSION_MAX 32
+
 bool script_step(struct script_reader *r, size_t steps)
 {
 	return action_charge(r->out, WORK_STEP * (uint64_t)steps);
@@ -140,7 +143,7 @@ const struct shell_word *script_variable_at(const struct script_reader *r, size_
 {
 	const struct script_variable *v = script_args_find(r, i);
 
-	return v ? &v->value : NULL;
+	return v && !v->may_be_empty ? &v->value : NULL;
 }
 
 const struct script_variable *script_variable_of(const struct script_reader *r,
@@ -162,8 +165,11 @@ struct shell_word script_with_variables(struct script_reader *r, const struct sh
 
 	for (size_t v = 0; v < r->variable_count; v++) {
 		const char *name = r->t.text->text.s + r->variables[v].start;
-		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
+		char *old;
 
+		if (r->variables[v].may_be_empty)
+			continue;
+		old = shell_alloc(r->t.arena, r->variables[v].len + 4);
 		if (!script_step(r, 1 + out.text.len / SCRIPT_STEP_BYTES))
 			break;
 		sprintf(old, "%.*s", (int)r->variables[v].len, name);
@@ -317,20 +323,27 @@ static bool script_args_each(const struct script_reader *r, size_t i, struct she
 /* os.path.expanduser("~"), os.environ["HOME"], os.homedir(), ENV["HOME"] from token @i on. */
 static bool script_args_home(struct script_reader *r, size_t i, struct shell_word *out)
 {
-	static const char modules[] = " os path process env environ ENV Dir require ";
-	size_t at = i;
+	static const char modules[] = " os path process env environ ENV Dir require Path ";
+	size_t at;
+	bool called;
 
+	while (script_step(r, 1) && script_token_in(&r->t, i, " str ") &&
+	       script_is_char(&r->t, i + 1, '('))
+		i += 2;
+	at = i;
 	while (script_step(r, 1) &&
 	       (script_token_in(&r->t, i, modules) || script_is_char(&r->t, i, '.') ||
 		(i > at && script_token_in(&r->t, i - 1, " require ") &&
 		 script_is_char(&r->t, i, '(') && script_is_char(&r->t, i + 2, ')'))))
 		i += script_is_char(&r->t, i, '(') ? 3 : 1;
+	called = script_token_in(&r->t, i, " expanduser getenv ") ||
+		 (i > at && script_token_in(&r->t, i, " get "));
+	i += called;
 	if (script_token_in(&r->t, i, " homedir home HOME "))
 		i += script_is_char(&r->t, i + 1, '(') ? 3 : 1;
-	else if (i > at && (script_is_char(&r->t, i, '[') ||
-			    script_token_in(&r->t, i++, " expanduser getenv get ")) &&
-		 i + 2 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING &&
-		 word_in(&r->t.tokens[i + 1].string, " ~ HOME "))
+	else if ((called || (i > at && script_is_char(&r->t, i, '['))) && i + 2 < r->t.count &&
+		 r->t.tokens[i + 1].kind == TOKEN_STRING &&
+		 word_in(&r->t.tokens[i + 1].string, " ~ ~/ HOME "))
 		i += 3;
 	else
 		return false;
@@ -339,6 +352,34 @@ static bool script_args_home(struct script_reader *r, size_t i, struct shell_wor
 		return false;
 	*out = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[at].start);
 	return true;
+}
+
+/* Does an expression of the tokens from @from to @end speak of an empty text: get("X", ""),
+ * x or "", nil.to_s? */
+static bool script_args_says_empty(const struct script_reader *r, size_t from, size_t end)
+{
+	static const char texts[] = " to_s input gets strip trim argv ARGV ";
+
+	for (; from < end; from++)
+		if (r->t.tokens[from].kind == TOKEN_STRING
+			    ? !r->t.tokens[from].string.text.len
+			    : script_token_in(&r->t, from, texts))
+			return true;
+	return false;
+}
+
+/* The end of the expression that begins at token @i, as far as it is looked at. */
+static size_t script_args_expression_end(const struct script_reader *r, size_t i)
+{
+	const struct script_token *t = r->t.tokens;
+	size_t end = i, most = i + EXPRESSION_MAX;
+
+	most = most < r->t.count ? most : r->t.count;
+	for (; end < most && !script_is_char(&r->t, end, ';'); end++)
+		if (end > i && memchr(r->t.text->text.s + t[end - 1].end, '\n',
+				      t[end].start - t[end - 1].end))
+			break;
+	return end;
 }
 
 void script_note_variable(struct script_reader *r, size_t i)
@@ -358,11 +399,15 @@ void script_note_variable(struct script_reader *r, size_t i)
 	} else if (!r->picks && (loop ? script_args_listing(r, i + 2, &v->value)
 				      : script_args_each(r, i, &v->value))) {
 		v->is_listing = true;
-	} else if (!(loop || script_is_char(&r->t, i + 1, '=')) ||
-		   !(script_args_constant(r, i + 2, &v->value, &v->is_list) ||
-		     script_args_path(r, i + 2, &v->value) ||
-		     (!loop && script_args_home(r, i + 2, &v->value)))) {
+	} else if (!loop && !script_is_char(&r->t, i + 1, '=')) {
 		return;
+	} else if (!script_args_constant(r, i + 2, &v->value, &v->is_list) &&
+		   !script_args_path(r, i + 2, &v->value) &&
+		   (loop || !script_args_home(r, i + 2, &v->value))) {
+		if (loop || !script_step(r, 1) ||
+		    !script_args_says_empty(r, i + 2, script_args_expression_end(r, i + 2)))
+			return;
+		v->may_be_empty = true;
 	}
 	r->variable_count++;
 }
@@ -422,9 +467,36 @@ static bool script_args_ends_unknown(const struct shell_word *w)
 	return i < w->text.len && (!i || strchr(" '\"", w->text.s[i - 1]));
 }
 
+/* The first token of the piece that ends before token @end, as far as it is looked at. */
+static size_t script_args_piece_start(const struct script_reader *r, size_t end)
+{
+	size_t depth = 0, least = end > EXPRESSION_MAX ? end - EXPRESSION_MAX : 0;
+
+	for (; end > least; end--) {
+		if (script_is_char(&r->t, end - 1, ')') || script_is_char(&r->t, end - 1, ']'))
+			depth++;
+		else if (depth && (script_is_char(&r->t, end - 1, '(') ||
+				   script_is_char(&r->t, end - 1, '[')))
+			depth--;
+		else if (!depth && r->t.tokens[end - 1].kind != TOKEN_NAME &&
+			 !script_is_char(&r->t, end - 1, '.'))
+			break;
+	}
+	return end;
+}
+
+/* May what stands before token @end be empty: x of x = get("X", ""), x.strip()? */
+static bool script_args_may_be_empty(const struct script_reader *r, size_t end)
+{
+	size_t from = script_args_piece_start(r, end);
+	const struct script_variable *v = from + 1 == end ? script_args_find(r, from) : NULL;
+
+	return (v && v->may_be_empty) || script_args_says_empty(r, from, end);
+}
+
 /*
  * x + "/..." with @piece, "/...", at token @i: unlike in a shell, an x that nothing sets is an
- * error, and no empty text. So the unknown part is there.
+ * error, and no empty text. So the unknown part is there, unless the script says otherwise.
  */
 static void script_args_settle_base(struct script_reader *r, struct script_args *a, size_t i,
 				    const struct shell_word *piece)
@@ -433,9 +505,10 @@ static void script_args_settle_base(struct script_reader *r, struct script_args 
 	struct shell_word *last = a->count ? &a->words[a->count - 1] : NULL;
 	struct shell_word base;
 
-	if (!i || !script_is_char(&r->t, i - 1, '+') ||
+	if (i < 2 || !script_is_char(&r->t, i - 1, '+') ||
 	    piece->text.s[0] != '/' || (last && !script_args_ends_unknown(last)) ||
-	    !script_step(r, 1 + (last ? last->text.len : 0) / SCRIPT_STEP_BYTES))
+	    !script_step(r, 1 + (last ? last->text.len : 0) / SCRIPT_STEP_BYTES) ||
+	    script_args_may_be_empty(r, i - 1))
 		return;
 	base = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
 	base.unknowns = &set;

@@ -33,6 +33,7 @@ struct script_reader {
 		struct shell_word value;
 		bool is_list;      /* several words, of ["a", "b"] */
 		bool is_listing;   /* a glob for what a loop lists */
+		bool may_be_empty; /* without a value: the script says so of what is assigned */
 	} variables[SCRIPT_VARIABLES_MAX];
 	size_t variable_count;
 	/* Tokens that name a call otherwise, and its effect; NULL: it runs a command. */
