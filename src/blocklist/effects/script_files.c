@@ -122,13 +122,28 @@ static void script_files_touch_variable(struct script_reader *r, size_t i, const
 		action_touch(r->out, effect, value);
 }
 
+/* Has the pattern a part of a name, besides wildcards and sets of letters? */
+static bool script_files_has_name(const struct shell_text *pattern)
+{
+	bool set = false;
+
+	for (size_t i = 0; i < pattern->len; i++) {
+		char c = pattern->s[i];
+
+		set = c == '[' || (set && c != ']');
+		if (!set && !strchr("*?]./", c))
+			return true;
+	}
+	return false;
+}
+
 /* rglob("*.pyc"), but not rglob("*"): some of what is there. */
 static bool script_files_picks(const struct script_reader *r, size_t i)
 {
 	return script_token_in(&r->t, i, " glob rglob ") && i &&
 	       script_is_char(&r->t, i - 1, '.') && i + 2 < r->t.count &&
 	       r->t.tokens[i + 2].kind == TOKEN_STRING &&
-	       !word_in(&r->t.tokens[i + 2].string, " * ** **/* *.* ");
+	       script_files_has_name(&r->t.tokens[i + 2].string.text);
 }
 
 /* @effect is done to what a loop lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
