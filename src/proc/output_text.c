@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #define PIECE_BYTES (64 * 1024)
+#define REPLACED_TEXT 3 /* bytes of U+FFFD, which stands for one byte or more */
 #define UNIT_MAX 3        /* more bytes that a cut character may have */
 #define ENCODED_MAX 6     /* bytes of JSON for one raw byte, at most */
 #define REPAIRED_MAX 3    /* bytes of repaired text for one raw byte, at most */
@@ -351,7 +352,7 @@ static void output_text_write_clean(const struct output *o, struct jsonw *w,
 	buf_release(&text);
 }
 
-/* Where to begin to draw the end of @o: at a line, if there is one. */
+/* Where to begin to draw the end of @o: at a line, if one begins in the first half. */
 static uint64_t output_text_tail_bytes(const struct output *o, const struct output_tail *tail,
 				       char *bytes, size_t *len)
 {
@@ -363,7 +364,7 @@ static uint64_t output_text_tail_bytes(const struct output *o, const struct outp
 	offset = o->total > first + PIECE_BYTES ? o->total - PIECE_BYTES : first;
 	got = output_read(o, &offset, bytes, PIECE_BYTES);
 	*len = got > 0 ? (size_t)got : 0;
-	newline = offset > first && *len ? memchr(bytes, '\n', *len) : NULL;
+	newline = offset > first && *len ? memchr(bytes, '\n', *len / 2) : NULL;
 	if (!newline)
 		return offset;
 	*len -= (size_t)(newline + 1 - bytes);
@@ -429,7 +430,7 @@ uint64_t output_clean_tail(const struct output *o, const struct output_tail *tai
 	AUTO_FREE char *bytes = mem_zalloc(PIECE_BYTES);
 	struct term term;
 	size_t len, from, start;
-	uint64_t offset = output_text_tail_bytes(o, tail, bytes, &len);
+	uint64_t shown, offset = output_text_tail_bytes(o, tail, bytes, &len);
 
 	if (!len || !tail->lines)
 		return o->total;
@@ -443,7 +444,9 @@ uint64_t output_clean_tail(const struct output *o, const struct output_tail *tai
 	start += utf8_partial_head(text->data + start, text->len - start);
 	start += output_text_drop_to_fit(text->data + start, text->len - start, tail->max_encoded);
 	buf_consume(text, start);
-	return offset + start < o->total ? offset + start : o->total;
+	offset += start;
+	shown = o->total - (text->len + REPLACED_TEXT - 1) / REPLACED_TEXT;
+	return offset < shown ? offset : shown;
 }
 
 static bool output_text_write_clean_tail(const struct output *o, struct jsonw *w, const char *key,

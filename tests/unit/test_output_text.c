@@ -60,7 +60,11 @@ static void stream_add(struct stream *s, const char *bytes, size_t len)
 /* A stream that keeps everything. */
 static void stream_of(struct stream *s, const char *bytes, size_t len)
 {
+	const size_t most = 1 << 15; /* that the pipe takes at once */
+
 	stream_init(s, 100000, 100000);
+	for (; len > most; bytes += most, len -= most)
+		stream_add(s, bytes, most);
 	if (len)
 		stream_add(s, bytes, len);
 }
@@ -601,7 +605,7 @@ static void expect_clean_tail(const char *text, uint64_t count, size_t max, cons
 
 	tail.max_bytes = max;
 	tail.clean = true;
-	buf_init(&got, 1000);
+	buf_init(&got, 1 << 20);
 	stream_of(&s, text, strlen(text));
 	s.out.range->screen = (struct screen_size){ 80, 24 };
 	assert_int_equal(output_clean_tail(&s.out, &tail, &got), offset);
@@ -612,7 +616,18 @@ static void expect_clean_tail(const char *text, uint64_t count, size_t max, cons
 
 static void test_output_text_clean_tail(void **state)
 {
+	static char text[70003];
+
 	(void)state;
+	/* The only line that begins among the bytes that are drawn begins behind them. */
+	memset(text, 'x', 70000);
+	memcpy(text + 70000, "\r\n", 3);
+	expect_clean_tail(text, 9, 4, "xxx\n", 69997);
+	memcpy(text + 30000, "\r\n", 2);
+	expect_clean_tail(text, 1, 4, "xxx\n", 69997);
+	/* Bytes that are no text take more of it than they are. */
+	memset(text, 0xff, 70000);
+	expect_clean_tail(text, 9, 7, "\xef\xbf\xbd\xef\xbf\xbd\n", 69999);
 	expect_clean_tail("", 5, 100, "", 0);
 	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 5, 100, "a\nb\n2%\n", 0);
 	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 2, 100, "b\n2%\n", 3);
