@@ -398,6 +398,14 @@ static bool run_files_has_operand(const struct blocklist_run *run)
 
 /* ---- one command ---- */
 
+/* Is word @i of the shell @run an operand, and no value of an option? Behind the script, the first
+ * of these, are its arguments. */
+static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
+{
+	return !strchr("-+", run->words[i].text.s[0]) &&
+	       (i < 2 || !strchr("-+", run->words[i - 1].text.s[0]));
+}
+
 static void run_files_take_words(struct run_files *f, const struct blocklist_run *run)
 {
 	const struct blocklist_wrapper *as = run_files_wrapper(run);
@@ -405,6 +413,7 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 	bool named = !interprets && run_files_script_options(run);
 	enum run_files_role role = interprets || named || f->sourced ? RUN_FILES_SCRIPT
 								     : RUN_FILES_WORD;
+	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL);
 
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
@@ -413,8 +422,9 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 			taken |= run_files_take_word(f, text, role);
 		else if (as || named || f->sourced)
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
-		if (text && f->sourced && !strchr(text, '/'))
+		if (text && searches && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);
+		searches &= f->sourced || !taken || !run_files_is_operand(run, i);
 	}
 	if (run->is_fed && !run->input &&
 	    (named ? run_files_names_stdin(run)

@@ -3,10 +3,10 @@
  *
  * Watches a text being judged (ruling.h), and takes of each simple command the file of its program;
  * of an interpreter, `source` and `.` every file among the words, since any of them may be the
- * script; of other programs the executable files among them, which a wrapper may start; of a file
- * that begins with #! all that its first line names, env's program as PATH finds it. A file is
- * told by the SHA-256 of its content; one that begins as a compiled program does, or is long, by
- * device, inode, size and times, which no write leaves as they were.
+ * script, and of shells what PATH finds; of other programs the executable files among them, which a
+ * wrapper may start; of a file that begins with #! all that its first line names, env's program as
+ * PATH finds it. A file is told by the SHA-256 of its content; one that begins as a compiled
+ * program does, or is long, by device, inode, size and times, which no write leaves as they were.
  *
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
  * not known before it runs, a script from a pipe, a PATH that the text sets, directories that

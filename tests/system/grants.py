@@ -145,6 +145,7 @@ def test_files():
     calls = [("x.sh", {"command": "./x.sh", "args": []}), ("x.sh", {"command": "sh x.sh"}),
              ("x.sh", {"command": "cd bin && sh -e ../x.sh"}), ("lib.sh", {"command": ". ./lib.sh"}),
              ("bin/tool", {"command": "tool; ls", "environment": path}),
+             ("bin/tool", {"command": "bash -o pipefail tool y", "environment": path}),
              ("x.sh", {"command": "timeout 5 ./x.sh"}), ("x.sh", {"command": "f() { ./x.sh; }; f"}),
              ("s.sed", {"command": "echo a | sed -nf s.sed"}), ("s.sed", {"command": "sed --file=s.sed </dev/null"}),
              ("s.sed", {"command": "make -fs.sed"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
