@@ -469,6 +469,8 @@ static bool cap_asks(struct cap_call *call)
 
 	if (!granted && call->c->closing)
 		cap_deny(call, cap_rule(call, "tier.confirm"), "the server is shutting down");
+	else if (!granted && call->r->cancelled) /* while its start queued */
+		cap_on_cancel_question(call, call->r);
 	else if (!granted)
 		cap_ask_human(call, files);
 	json_decref(files);

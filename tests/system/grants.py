@@ -553,6 +553,33 @@ def test_denied_meanwhile():
 
 
 @suite.test()
+def test_cancelled_while_it_queues():
+    """Nobody is asked about a call that its client has cancelled before its turn came."""
+    for mcp in (False, True):
+        server = started(rules=[{"id": "ask", "program": "touch", "decision": "confirm"}])
+        initialize(server)
+        for _ in range(60):
+            server.request("process.run", {"command": "true", "network": False, "background": True})
+        call = {"command": "touch x"}
+        number = (server.request("tools/call", {"name": "process_run", "arguments": call}) if mcp
+                  else server.request("process.run", call))
+        if mcp:
+            server.notify("notifications/cancelled", {"requestId": number})
+        else:
+            server.notify("$/cancelRequest", {"id": number})
+        last = server.request("process.run", {"command": "true"})
+        seen = []
+        while last not in seen:
+            message = server.receive()
+            check(message, "no answer")
+            check(message.get("method") not in QUESTIONS, message)
+            seen.append(message.get("id"))
+        equal(number in seen, not mcp, "MCP answers no cancelled call")
+        equal([(r["decision"], r["outcome"]) for r in records(server) if r["command"] == "touch x"],
+              [("denied", "Cancelled")], "records")
+
+
+@suite.test()
 def test_unasked():
     """Who cannot be asked is told which option allows it."""
     server = started("--set", "packs=git:confirm", rules=[
