@@ -577,9 +577,15 @@ static bool cap_judge_command(struct cap_call *call)
 	return cap_is_denied_by_rule(call);
 }
 
-/* Links have led a command elsewhere since it was judged? Returns true if it is answered. */
+/* Have directories or links changed since it was judged? Returns true if it is answered. */
 static bool cap_is_refused_by_now(struct cap_call *call)
 {
+	struct err e = ERR_INIT;
+
+	if (call->row->ops->recheck && call->row->ops->recheck(call, &e)) {
+		cap_refuse(call, "failed", NULL, &e);
+		return true;
+	}
 	if (!(call->row->flags & CAP_COMMAND))
 		return false;
 	call->tier = cap_tier(call->c, call->row);

@@ -122,6 +122,9 @@ struct cap_ops {
 	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
 
+	/* A human has answered since: does that still hold? Returns 0 or -1. May be NULL. */
+	int (*recheck)(struct cap_call *call, struct err *e);
+
 	/* Does the call wait for long work before it can be judged? Then cap_resume() takes it up
 	 * here again. May be NULL. */
 	bool (*postpone)(struct cap_call *call);

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -367,6 +368,21 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 		return -1;
 	call->event.log_file = t->log_name;
 	return process_run_find_program(t, e);
+}
+
+/* The files that the human was shown are read by their names, and the command would find others in
+ * the directory that was opened before. */
+static int process_run_recheck(struct cap_call *call, struct err *e)
+{
+	const struct run_task *t = call->r->task;
+	struct stat opened, named;
+
+	if (!fstat(t->cwd_fd, &opened) && !stat(t->cwd, &named) && opened.st_dev == named.st_dev &&
+	    opened.st_ino == named.st_ino)
+		return 0;
+	err_set(e, ERR_BAD_DIRECTORY,
+		"the working directory was moved or replaced before the call was confirmed");
+	return err_hint(e, "Nothing ran. Call again, in the directory that is meant.");
 }
 
 /* ---- the answer ---- */
@@ -752,5 +768,6 @@ const struct cap_ops cap_process_run = {
 	.prepare = process_run_prepare,
 	.replay = process_run_replay,
 	.resolve = process_run_resolve,
+	.recheck = process_run_recheck,
 	.start = process_run_start,
 };

@@ -304,6 +304,26 @@ def test_changed_meanwhile():
 
 
 @suite.test()
+def test_replaced_meanwhile():
+    """The directory in which a confirmed call would run, when another has its name by then."""
+    for options in ((), ("--set", "sandbox.namespaces=false")):
+        server = started(*options)
+        at = lambda name: os.path.join(server.workspace, name)
+        os.mkdir(at("sub"))
+        write(at("sub/x.sh"), "echo one\n")
+
+        def change():
+            os.rename(at("sub"), at("moved"))
+            shutil.copytree(at("moved"), at("sub"))
+            write(at("moved/x.sh"), "echo two\n")
+
+        equal(tried(server, {"command": "sh x.sh", "cwd": "sub"}, YES, before_reply=change)[0], "asked", "first")
+        equal(server.last["error"]["data"]["type"], "BadDirectory", "what would run was not shown")
+        equal([r for r in records(server) if "grant" in r], [], "no grant for what did not start")
+        equal(tried(server, {"command": "sh x.sh", "cwd": "sub"})[0], "asked", "again")
+
+
+@suite.test()
 def test_changed_while_it_queues():
     """A granted start that waits behind slow ones looks at the script again."""
     server = started()
