@@ -41,6 +41,8 @@ static json_t *grant_read_command(struct cap_call *call, json_t *bound)
 	struct ruling ruling;
 	json_t *scripts;
 
+	if (json_object_get(environment, "CDPATH"))
+		g.files.lacks = "its environment sets CDPATH";
 	judge_command(call->c, call->tier, call->r->params, &call->judge, &watch, &ignored,
 		      &ruling);
 	call->grant.lacks = g.files.lacks;

@@ -194,6 +194,8 @@ def test_files():
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" not in question, "%.40s can be remembered" % text)
+    question = tried(server, {"command": "cd bin; ./tool", "environment": {"CDPATH": "/opt"}})[1]
+    check("remember" not in question, "cd goes elsewhere by the request's CDPATH")
 
 
 @suite.test()
