@@ -440,15 +440,21 @@ static enum status builtin_pushd(struct expander *e, const struct call *c)
 static enum status builtin_printf(struct expander *e, const struct call *c)
 {
 	struct chars out = { 0 };
+	bool joined = c->count > 1 && c->words[1].text.len > 2; /* -vNAME */
+	size_t format = joined ? 2 : 3, option = joined ? 2 : 0;
+	struct shell_word name;
+	bool known;
 
-	if (c->count < 4 || strcmp(c->words[1].text.s, "-v") != 0)
+	if (c->count <= format || strncmp(c->words[1].text.s, "-v", 2) != 0)
 		return output_run(e, c->words, c->count);
-	bool known = output_printf(e, c->words + 3, c->count - 3, &out);
-
-	if (builtin_name_length(&c->words[2]) > 0)
-		vars_set(e, c->words[2].text.s,
-			 known ? value_make(e, out.v, out.len)
-			       : value_unknown(e, c->words[2].text.s, c->words[2].start));
+	name = c->words[format - 1];
+	name.text.s += option;
+	name.text.len -= option;
+	name.kind += option;
+	known = output_printf(e, c->words + format, c->count - format, &out);
+	if (builtin_name_length(&name) > 0)
+		vars_set(e, name.text.s, known ? value_make(e, out.v, out.len)
+					       : value_unknown(e, name.text.s, name.start));
 	chars_release(&out);
 	return STATUS_OK;
 }
