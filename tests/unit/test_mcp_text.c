@@ -1027,6 +1027,11 @@ static void test_mcp_text_of_members(void **state)
 	      "\"g\":[],\"h\":{},\"o\":{\"n\":1,\"l\":[\"x\"]},\"s\":\"one\\ntwo: 2\",\"last\":-1.5}",
 	      "a: 1\nc: true\nd: x process.list\no: {\"n\":1,\"l\":[\"x\"]}\n"
 	      "s: \"one\\ntwo: 2\"\nlast: -1.5\n");
+	check("server.metrics",
+	      "{\"n\":{\"a\":1,\"b\":\"x\"},\"why\":{\"c\":\"not known\",\"d\":\"x\"},"
+	      "\"lines\":{\"e\":\"1\\n2\"},\"o\":{\"p\":{}}}",
+	      "n: a 1, b x\nwhy:\n- c: not known\n- d: x\nlines: {\"e\":\"1\\n2\"}\n"
+	      "o: {\"p\":{}}\n");
 	buf_init(&b, 1 << 20);
 	for (int i = 0; i < 300; i++)
 		buf_addf(&b, "%s\"k%d\":\"%0*d\"", i ? "," : "{", i, i == 7 ? 9000 : 100, i);
