@@ -292,10 +292,13 @@ static void stream_refuse(struct stream *s, size_t to, size_t waited, struct str
 static void stream_accept(struct stream *s, size_t to, size_t waited,
 			  const struct stream_lines *lines, struct stream_part *part)
 {
-	if (to > s->written)
+	bool judged = to > s->written;
+
+	if (judged)
 		stream_show(s, s->written, to, part);
 	stream_pass(s, to, waited, part);
-	stream_tidy(s, lines, part->verdict.work);
+	if (judged) /* else nobody has told which lines change something */
+		stream_tidy(s, lines, part->verdict.work);
 }
 
 /* How much of the text is to be judged now; the rest waits. */

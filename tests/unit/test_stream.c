@@ -274,6 +274,24 @@ static void test_stream_remembers(void **state)
 		 { "rm -rf $X\n", "+0 !files.remove_tree" });
 }
 
+/* A part of which nothing is judged yet pushes nothing out. */
+static void test_stream_remembers_behind_what_waits(void **state)
+{
+	static const struct step keys[] = {
+		{ "X=/\r", "+4" }, { "ls\r", "+3" }, { "\003", "+1" },
+		{ "rm -rf $X\r", "+0 !files.remove_tree" },
+		{ "cd /\r", "+5" }, { "ls\r", "+3" }, { "\004", "+1" },
+		{ "rm -rf *\r", "+0 !files.remove_tree" }, { 0 },
+	};
+
+	(void)state;
+	DIALOGUE("bash", { "X=/\n", "+4" }, { "ls\n", "+3" }, { "", "+0" },
+		 { "rm -rf $X\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "cd /\n", "+5" }, { "ls\n", "+3" }, { "echo 'a", "+0 ..7" }, { "'\n", "+9" },
+		 { "rm -rf *\n", "+0 !files.remove_tree" });
+	dialogue_on_terminal(keys);
+}
+
 /* The stdin of the start is the first thing that was written. */
 static void test_stream_begins_with_the_stdin_of_the_start(void **state)
 {
@@ -697,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_stream_end_judges_what_waits),
 		cmocka_unit_test(test_stream_stops_at_the_blocked_line),
 		cmocka_unit_test(test_stream_remembers),
+		cmocka_unit_test(test_stream_remembers_behind_what_waits),
 		cmocka_unit_test(test_stream_begins_with_the_stdin_of_the_start),
 		cmocka_unit_test(test_stream_programs_in_the_shell_read_the_rest),
 		cmocka_unit_test(test_stream_takes_any_bytes),
