@@ -36,6 +36,8 @@ struct stream {
 	uint64_t parts;
 	bool terminal;  /* the parts are keys; then what waits is in `keys`, not in `text` */
 	struct typed typed; /* the line that is open, at the end of the text */
+	struct typed plain; /* the same with the marks of pastes */
+	enum typed_reading reading; /* of the text */
 	struct buf keys;
 };
 
@@ -377,14 +379,13 @@ static void stream_join(struct stream_part *part, struct stream_part *next, size
 
 /* ---- terminals ---- */
 
-static void stream_set_typed(struct stream *s, const struct typed *line)
+static void stream_set_typed(struct typed *to, const struct typed *line)
 {
-	buf_truncate(&s->typed.line, 0);
+	buf_truncate(&to->line, 0);
 	if (line->line.len)
-		buf_add(&s->typed.line, line->line.data, line->line.len);
-	s->typed.edited = line->edited;
-	s->typed.paste = line->paste;
-	s->typed.mark = line->mark;
+		buf_add(&to->line, line->line.data, line->line.len);
+	to->edited = line->edited;
+	to->paste = line->paste;
 }
 
 /* Where the line begins that @to lies in. */
@@ -402,6 +403,7 @@ static void stream_open_line(struct stream *s)
 
 	if (from < s->text.len)
 		buf_add(&s->typed.line, s->text.data + from, s->text.len - from);
+	stream_set_typed(&s->plain, &s->typed);
 }
 
 /* Of @text, @passed bytes were taken; returns of how many keys they are, and brings the open line
@@ -413,7 +415,7 @@ static size_t stream_pass_typed(struct stream *s, const struct typed_text *text,
 	size_t keys = 0, back = s->typed.line.len - text->kept;
 
 	if (!blocked && passed == text->text.len) {
-		stream_set_typed(s, &text->rest);
+		stream_set_typed(&s->typed, &text->rest);
 		return s->keys.len;
 	}
 	for (size_t i = 0; i < text->end_count && text->ends[i].text <= passed; i++) {
@@ -421,7 +423,7 @@ static size_t stream_pass_typed(struct stream *s, const struct typed_text *text,
 		fresh.paste = text->ends[i].paste;
 	}
 	if (keys) {
-		stream_set_typed(s, &fresh);
+		stream_set_typed(&s->typed, &fresh);
 	} else { /* the keys that erase were not taken either */
 		buf_add(&s->text, s->typed.line.data + text->kept, back);
 		s->written += back;
@@ -445,7 +447,7 @@ static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, 
 	struct typed_text text;
 
 	buf_add(&s->keys, bytes, len);
-	typed_read(&s->typed, s->keys.data, s->keys.len, &text);
+	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, &text);
 	stream_erase(s, s->typed.line.len - text.kept);
 	stream_judge_part(s, text.text.data, text.text.len, end, part);
 	buf_truncate(&s->text, s->written);
@@ -466,8 +468,8 @@ static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, 
 
 /* A shell drops at ^C what it has read of a command that is not complete. What waits here is just
  * that, and not written yet, so it goes the same way; the ^C is written. */
-static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
-			      struct stream_part *part)
+static void stream_take_keys(struct stream *s, const void *bytes, size_t len, bool end,
+			     struct stream_part *part)
 {
 	size_t waited = s->keys.len, void_keys = stream_read_keys(s, bytes, len, end, part);
 	size_t earlier = part->earlier;
@@ -481,6 +483,87 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 	part->earlier = earlier;
 	part->dropped = void_keys;
 	stream_part_release(&next);
+}
+
+static bool stream_may_have_marks(const struct stream *s, const void *bytes, size_t len)
+{
+	return s->reader != BLOCKLIST_READS_DATA &&
+	       (typed_may_have_marks(bytes, len) ||
+		typed_may_have_marks(s->keys.data, s->keys.len) ||
+		s->plain.line.len != s->typed.line.len);
+}
+
+/* Of the keys that @part has passed, is a line blocked for a reader to whom marks of pastes are
+ * text? It is judged behind the other reading, whose variables it needs where a mark hides an
+ * assignment. What is no shell text so is left to that other reading: a comment that is pasted may
+ * have an apostrophe. */
+static bool stream_blocks_marks(const struct stream *s, const struct stream_part *part, bool end,
+				struct stream_part *marks)
+{
+	struct stream *copy = stream_copy(s);
+
+	stream_erase(copy, copy->typed.line.len);
+	if (s->plain.line.len)
+		buf_add(&copy->text, s->plain.line.data, s->plain.line.len);
+	copy->written = copy->text.len;
+	stream_set_typed(&copy->typed, &s->plain);
+	copy->reading = TYPED_WITH_MARKS;
+	buf_truncate(&copy->keys, 0);
+	stream_take_keys(copy, part->bytes, part->len, end, marks);
+	stream_free(copy);
+	return marks->verdict.blocked && !marks->verdict.unparsable;
+}
+
+/* Take only the first @keep of the keys, because @marks blocks what follows. */
+static void stream_refuse_marks(struct stream *s, const void *bytes, size_t len, size_t keep,
+				struct stream_part *marks, struct stream_part *part)
+{
+	size_t waited = s->keys.len;
+
+	buf_add(&s->keys, bytes, len);
+	buf_truncate(&s->keys, keep);
+	stream_take_keys(s, "", 0, false, part);
+	buf_truncate(&s->keys, 0);
+	part->waiting = 0;
+	part->earlier = part->len < waited ? part->len : waited;
+	part->verdict = marks->verdict;
+	free(part->shown);
+	part->shown = marks->shown;
+	marks->shown = NULL;
+}
+
+static void stream_judge_marks(struct stream *s, const void *bytes, size_t len, bool end,
+			       struct stream_part *part)
+{
+	struct stream *before = stream_copy(s);
+	struct stream_part marks;
+
+	stream_take_keys(s, bytes, len, end, part);
+	if (stream_blocks_marks(s, part, end, &marks)) {
+		/* keys before a ^C may have been dropped, so the places differ */
+		size_t keep = part->dropped ? 0 : marks.len;
+
+		stream_become(s, before);
+		stream_part_release(part);
+		stream_refuse_marks(s, bytes, len, keep, &marks, part);
+	} else {
+		stream_free(before);
+	}
+	stream_part_release(&marks);
+}
+
+static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
+			      struct stream_part *part)
+{
+	struct typed_text text;
+
+	if (stream_may_have_marks(s, bytes, len))
+		stream_judge_marks(s, bytes, len, end, part);
+	else
+		stream_take_keys(s, bytes, len, end, part);
+	typed_read(&s->plain, TYPED_WITH_MARKS, part->bytes, part->len, &text);
+	stream_set_typed(&s->plain, &text.rest);
+	typed_text_release(&text);
 }
 
 /* ---- public ---- */
@@ -502,6 +585,7 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	s->terminal = terminal;
 	buf_init(&s->keys, TEXT_MAX);
 	buf_init(&s->typed.line, TEXT_MAX);
+	buf_init(&s->plain.line, TEXT_MAX);
 	if (terminal)
 		stream_open_line(s);
 	return s;
@@ -541,6 +625,7 @@ struct stream *stream_copy(const struct stream *s)
 	stream_copy_buf(&copy->text, &s->text);
 	stream_copy_buf(&copy->keys, &s->keys);
 	stream_copy_buf(&copy->typed.line, &s->typed.line);
+	stream_copy_buf(&copy->plain.line, &s->plain.line);
 	return copy;
 }
 
@@ -555,6 +640,7 @@ void stream_free(struct stream *s)
 	buf_release(&s->text);
 	buf_release(&s->keys);
 	buf_release(&s->typed.line);
+	buf_release(&s->plain.line);
 	free(s);
 }
 
@@ -569,7 +655,7 @@ static void stream_preview_typed(const struct stream *s, const void *bytes, size
 	buf_init(&keys, TEXT_MAX);
 	buf_add(&keys, s->keys.data, s->keys.len);
 	buf_add(&keys, bytes, len);
-	typed_read(&s->typed, keys.data, keys.len, &typed);
+	typed_read(&s->typed, s->reading, keys.data, keys.len, &typed);
 	erased = s->typed.line.len - typed.kept;
 	*from = s->written > erased ? s->written - erased : 0;
 	buf_add(text, s->text.data, *from);

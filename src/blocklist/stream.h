@@ -13,8 +13,8 @@
  * millisecond; what older lines have set counts as unknown. For a command that takes its input for
  * data, 1 KiB is kept.
  *
- * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h); a
- * line with keys whose effect is not known passes unjudged.
+ * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h), with
+ * and without the marks of pastes; a line with keys whose effect is not known passes unjudged.
  *
  * A stream owns copies of the input that it was made from, and the text that waits.
  */

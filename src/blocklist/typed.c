@@ -8,6 +8,7 @@
 
 #define CTRL(letter) ((letter) & 0x1f)
 #define DEL 0x7f
+#define ESC 0x1b
 #define PASTE_BEGINS "\x1b[200~"
 #define PASTE_ENDS "\x1b[201~"
 #define MARK_LEN 6
@@ -55,36 +56,20 @@ static void typed_end_line(struct typed_text *out, size_t keys)
 	out->ends[out->end_count++] = (struct typed_end){ out->text.len, keys, out->rest.paste };
 	buf_truncate(&out->rest.line, 0);
 	out->rest.edited = false;
-	out->rest.mark = TYPED_NO_MARK;
 }
 
 /* Take the mark of a paste at the start of @keys. False: there is none. */
-static bool typed_take_mark(struct typed_text *out, const char *keys, size_t len)
+static bool typed_take_mark(struct typed_text *out, enum typed_reading reading, const char *keys,
+			    size_t len)
 {
-	const struct buf *line = &out->rest.line;
 	bool begins = len >= MARK_LEN && !memcmp(keys, PASTE_BEGINS, MARK_LEN);
 
 	if (!begins && (len < MARK_LEN || memcmp(keys, PASTE_ENDS, MARK_LEN) != 0))
 		return false;
-	if (begins ? line->len > 0 : !out->rest.paste)
-		typed_edit(out);
-	if (line->len && line->data[line->len - 1] == '\\')
-		typed_edit(out);
+	if (reading == TYPED_WITH_MARKS && !out->rest.edited)
+		buf_add(&out->rest.line, keys, MARK_LEN);
 	out->rest.paste = begins;
-	out->rest.mark = line->len ? TYPED_MARK_BEHIND : TYPED_MARK_BEFORE;
 	return true;
-}
-
-/* Is the line the same with and without the mark before @key? */
-static bool typed_may_follow_mark(const struct typed *t, char key)
-{
-	if (t->mark == TYPED_NO_MARK || key == ' ')
-		return true;
-	if (key == CTRL('C') || key == CTRL('U'))
-		return !t->paste;
-	return t->mark == TYPED_MARK_BEFORE &&
-	       ((key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z') ||
-		(key >= '0' && key <= '9') || memchr("_./~-", key, 5));
 }
 
 static bool typed_is_control(char key)
@@ -94,9 +79,6 @@ static bool typed_is_control(char key)
 
 static void typed_key(struct typed_text *out, char key)
 {
-	if (!typed_may_follow_mark(&out->rest, key))
-		typed_edit(out);
-	out->rest.mark = TYPED_NO_MARK;
 	if (out->rest.paste && typed_is_control(key)) {
 		if (key != '\t')
 			typed_edit(out);
@@ -128,12 +110,17 @@ static void typed_key(struct typed_text *out, char key)
 	}
 }
 
-void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out)
+bool typed_may_have_marks(const char *keys, size_t len)
+{
+	return len && memchr(keys, ESC, len);
+}
+
+void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
+		struct typed_text *out)
 {
 	*out = (struct typed_text){ .kept = t->line.len, .edited = t->edited };
 	out->rest.edited = t->edited;
 	out->rest.paste = t->paste;
-	out->rest.mark = t->mark;
 	buf_init(&out->text, TEXT_MAX);
 	buf_init(&out->rest.line, TEXT_MAX);
 	if (t->line.len)
@@ -145,7 +132,7 @@ void typed_read(const struct typed *t, const char *keys, size_t len, struct type
 		}
 		if (keys[i] == '\r' || keys[i] == '\n')
 			typed_end_line(out, i + 1);
-		else if (typed_take_mark(out, keys + i, len - i))
+		else if (typed_take_mark(out, reading, keys + i, len - i))
 			i += MARK_LEN - 1;
 		else
 			typed_key(out, keys[i]);

@@ -6,9 +6,8 @@
  * becomes.
  *
  * Between the marks of a bracketed paste (xterm(1)) an editor of lines takes keys as they are, and
- * other readers see the marks in the text. So what is pasted counts only where both read the same
- * commands: from the start of a line, with no mark beside a character that it could quote, hide or
- * turn into another one. A line with any other paste, or an editing key in it, is not known either.
+ * drops the marks; to other readers the marks are text. So there are two readings. A line with an
+ * editing key in a paste is known in neither.
  */
 #ifndef PROCPEN_BLOCKLIST_TYPED_H
 #define PROCPEN_BLOCKLIST_TYPED_H
@@ -23,8 +22,11 @@ struct typed {
 	struct buf line;
 	bool edited; /* it is not known */
 	bool paste;  /* a paste has begun and not ended */
-	enum { TYPED_NO_MARK, TYPED_MARK_BEFORE, TYPED_MARK_BEHIND } mark; /* a mark came last, and
-			* the line begins, or has something before it */
+};
+
+enum typed_reading {
+	TYPED_WITHOUT_MARKS, /* of an editor of lines */
+	TYPED_WITH_MARKS,    /* of any other reader */
 };
 
 /* Where a complete line ends: in the text that was made, and in the keys. */
@@ -45,8 +47,12 @@ struct typed_text {
 	size_t interrupt;  /* ... the last one behind so many keys */
 };
 
+/* May the readings of @len @keys differ? */
+bool typed_may_have_marks(const char *keys, size_t len);
+
 /* Read @len @keys behind the open line @t, which stays as it is. */
-void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out);
+void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
+		struct typed_text *out);
 void typed_text_release(struct typed_text *text);
 
 #endif

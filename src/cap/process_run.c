@@ -272,16 +272,31 @@ static int process_run_read_terminal(const struct cap_call *call, struct run_tas
 	return 0;
 }
 
-/* On a terminal stdin is typed: what its keys come to is judged. */
-static void process_run_judge_typed(struct run_task *t, struct blocklist_input *judge)
+static void process_run_read_typed(struct run_task *t, enum typed_reading reading,
+				   struct blocklist_input *judge)
 {
 	const struct typed nothing = { .edited = false };
 
-	if (!t->terminal.start.cols || !t->command.stdin_bytes)
-		return;
-	typed_read(&nothing, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
+	typed_text_release(&t->typed);
+	typed_read(&nothing, reading, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
 	judge->stdin_bytes = t->typed.text.len ? t->typed.text.data : "";
 	judge->stdin_len = t->typed.text.len;
+}
+
+/* On a terminal stdin is typed: what its keys come to is judged. That is the reading without the
+ * marks of pastes, unless the other one is blocked. */
+static void process_run_judge_typed(struct run_task *t, struct blocklist_input *judge)
+{
+	struct blocklist_verdict v = { .blocked = false };
+
+	if (!t->terminal.start.cols || !t->command.stdin_bytes)
+		return;
+	if (typed_may_have_marks(t->command.stdin_bytes, t->command.stdin_len)) {
+		process_run_read_typed(t, TYPED_WITH_MARKS, judge);
+		blocklist_judge(judge, &v);
+	}
+	if (!v.blocked || v.unparsable)
+		process_run_read_typed(t, TYPED_WITHOUT_MARKS, judge);
 	t->result_options.stdin_edited = t->typed.edited;
 }
 

@@ -102,7 +102,8 @@ static void test_stream_judges_typed_lines(void **state)
 	dialogue_on_terminal(steps);
 }
 
-/* A paste is judged, and a line that only its marks make harmless is not taken for one. */
+/* A paste is judged wherever it stands, as readers see it that drop its marks and as those to whom they
+ * are text. */
 static void test_stream_judges_pastes(void **state)
 {
 	static const struct step steps[] = {
@@ -118,16 +119,62 @@ static void test_stream_judges_pastes(void **state)
 		{ "\r", "+1" },
 		{ "\033[200~rm -rf /\025\033[201~\r", "+22e" },
 		{ "\033[200~rm -rf /tmp/x\177\033[201~\r", "+27e" },
-		{ "\033[200~#; rm -rf /\033[201~\r", "+24e" },
-		{ "\033[200~", "+6" },
-		{ "#; rm -rf /\033[201~\r", "+18e" },
-		{ "\033[200~echo \033[201~#; rm -rf /\r", "+29e" },
-		{ "\033[200~echo \\\033[201~; rm -rf /\r", "+29e" },
-		{ "echo \033[200~a\033[201~\r", "+19e" },
-		{ "\033[201~rm -rf /\r", "+15e" },
 		{ "\033[200~ls\033[201~\003rm -rf /\r", "+0 !files.remove_tree" },
 		{ "\033[200~ls\003\033[201~\r", "+16e" },
 		{ "ls\r", "+3" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
+/* Beside a mark no character hides a command. */
+static void test_stream_judges_what_stands_beside_a_mark(void **state)
+{
+	static const char *const blocked[] = {
+		"\033[200~echo a\033[201~; reboot\r", "\033[200~echo a\033[201~&& reboot\r",
+		"\033[200~echo a\033[201~| reboot\r", "\033[200~echo a\033[201~& reboot\r",
+		"\033[200~(reboot)\033[201~\r", "\033[200~\"reboot\"\033[201~\r",
+		"\033[200~$(reboot)\033[201~\r", "echo \033[200~a; reboot\033[201~\r",
+		"re\033[200~boot\033[201~\r", "\033[201~reboot\r", "\033[200~\033[200~reboot\033[201~\r",
+		/* to a reader to whom the marks are text */
+		"\033[200~#; reboot \033[201~\r", "\033[200~echo \033[201~#; reboot\r",
+		"\033[200~echo \\\033[201~; reboot\r", "\033[201~#; reboot\r",
+		"\033[200~echo a >\033[201~| reboot\r", "\033[201~#; reboot\rls\rrm -rf /\r",
+		"\033[200~#\033[201~\177\177\177\177\177\177\177a; reboot\r",
+	};
+	static const struct step parts[] = {
+		{ "\033[200~", "+6" }, { "#; reboot \033[201~\r", "+0 !power.command" }, { "ls\r", "+3" },
+		{ "\033[201~", "+6" }, { "\r", "+1" },
+		{ "echo a >", "+0 ..8" }, { "\033[200~", "+0 ..14" }, { "| reboot\r", "+0 !power.command" },
+		{ "\033[201~a\r", "+8" },
+		{ "\033[201~; reboot\r", "+0 !text.unparsable" },
+		{ "ls\r\033[200~ls\r#; ls\r\033[201~#; reboot\r", "+18 !power.command" },
+		{ "echo 'a\r", "+0 ..8" }, { "'\rls \033[201~#; reboot\r", "+10 !power.command" },
+		{ 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(blocked); i++) {
+		const struct step steps[] = { { blocked[i], "+0 !power.command" }, { "ls\r", "+3" }, { 0 } };
+
+		dialogue_on_terminal(steps);
+	}
+	dialogue_on_terminal(parts);
+}
+
+/* What is harmless in both readings passes, and so does what is no shell text with the marks. */
+static void test_stream_passes_pastes(void **state)
+{
+	static const struct step steps[] = {
+		{ "\033[200~# it's ok\033[201~\r", "+22" },
+		{ "\033[200~X=/tmp/x\rrm -rf $X/*\033[201~\r", "+33" },
+		{ "\033[200~(cd x && ls)\r$HOME/x\033[201~\r", "+33" },
+		{ "echo \033[200~a b\033[201~ c\r", "+23" },
+		{ "\033[200~cat <<E\ra\rE\033[201~\r", "+24" },
+		{ "X=/\r", "+4" }, { "\033[200~ls\033[201~\r", "+15" },
+		{ "rm -rf $X\r", "+0 !files.remove_tree" },
 		{ 0 },
 	};
 
@@ -708,6 +755,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stream_judges_typed_lines),
 		cmocka_unit_test(test_stream_judges_pastes),
+		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
+		cmocka_unit_test(test_stream_passes_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
 		cmocka_unit_test(test_stream_holds_what_is_open),
