@@ -386,6 +386,8 @@ static void stream_set_typed(struct typed *to, const struct typed *line)
 		buf_add(&to->line, line->line.data, line->line.len);
 	to->edited = line->edited;
 	to->paste = line->paste;
+	memcpy(to->mark, line->mark, sizeof(to->mark));
+	to->mark_len = line->mark_len;
 }
 
 /* Where the line begins that @to lies in. */
@@ -490,7 +492,7 @@ static bool stream_may_have_marks(const struct stream *s, const void *bytes, siz
 	return s->reader != BLOCKLIST_READS_DATA &&
 	       (typed_may_have_marks(bytes, len) ||
 		typed_may_have_marks(s->keys.data, s->keys.len) ||
-		s->plain.line.len != s->typed.line.len);
+		s->plain.line.len != s->typed.line.len || s->typed.mark_len);
 }
 
 /* Of the keys that @part has passed, is a line blocked for a reader to whom marks of pastes are

@@ -11,7 +11,6 @@
 #define ESC 0x1b
 #define PASTE_BEGINS "\x1b[200~"
 #define PASTE_ENDS "\x1b[201~"
-#define MARK_LEN 6
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds the keys */
 
 static void typed_cut(struct typed_text *out, size_t len)
@@ -58,18 +57,45 @@ static void typed_end_line(struct typed_text *out, size_t keys)
 	out->rest.edited = false;
 }
 
-/* Take the mark of a paste at the start of @keys. False: there is none. */
-static bool typed_take_mark(struct typed_text *out, enum typed_reading reading, const char *keys,
-			    size_t len)
+/* Take the mark of a paste at the start of @keys, or its start if they end there. Returns its
+ * length, 0: there is none. */
+static size_t typed_take_mark(struct typed_text *out, enum typed_reading reading, const char *keys,
+			      size_t len)
 {
-	bool begins = len >= MARK_LEN && !memcmp(keys, PASTE_BEGINS, MARK_LEN);
+	size_t n = len < TYPED_MARK_LEN ? len : TYPED_MARK_LEN;
+	bool begins = !memcmp(keys, PASTE_BEGINS, n);
 
-	if (!begins && (len < MARK_LEN || memcmp(keys, PASTE_ENDS, MARK_LEN) != 0))
-		return false;
+	if (!begins && memcmp(keys, PASTE_ENDS, n) != 0)
+		return 0;
+	if (n < TYPED_MARK_LEN) {
+		memcpy(out->rest.mark, keys, n);
+		out->rest.mark_len = n;
+		return n;
+	}
 	if (reading == TYPED_WITH_MARKS && !out->rest.edited)
-		buf_add(&out->rest.line, keys, MARK_LEN);
+		buf_add(&out->rest.line, keys, n);
 	out->rest.paste = begins;
-	return true;
+	return n;
+}
+
+/* Returns how many of @keys belong to the mark whose start came last. If it is none, those were
+ * other editing keys. */
+static size_t typed_complete_mark(struct typed_text *out, enum typed_reading reading,
+				  const struct typed *t, const char *keys, size_t len)
+{
+	char mark[TYPED_MARK_LEN];
+	size_t more = TYPED_MARK_LEN - t->mark_len, taken;
+
+	if (!t->mark_len)
+		return 0;
+	more = len < more ? len : more;
+	memcpy(mark, t->mark, t->mark_len);
+	if (more)
+		memcpy(mark + t->mark_len, keys, more);
+	taken = typed_take_mark(out, reading, mark, t->mark_len + more);
+	if (!taken)
+		typed_edit(out);
+	return taken ? more : 0;
 }
 
 static bool typed_is_control(char key)
@@ -125,15 +151,17 @@ void typed_read(const struct typed *t, enum typed_reading reading, const char *k
 	buf_init(&out->rest.line, TEXT_MAX);
 	if (t->line.len)
 		buf_add(&out->rest.line, t->line.data, t->line.len);
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = typed_complete_mark(out, reading, t, keys, len), mark; i < len;
+	     i += mark ? mark : 1) {
+		mark = typed_take_mark(out, reading, keys + i, len - i);
+		if (mark)
+			continue;
 		if (keys[i] == CTRL('C') && !out->rest.paste) {
 			out->interrupted = true;
 			out->interrupt = i;
 		}
 		if (keys[i] == '\r' || keys[i] == '\n')
 			typed_end_line(out, i + 1);
-		else if (typed_take_mark(out, reading, keys + i, len - i))
-			i += MARK_LEN - 1;
 		else
 			typed_key(out, keys[i]);
 	}

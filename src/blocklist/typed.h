@@ -17,11 +17,15 @@
 
 #include "base/buf.h"
 
+#define TYPED_MARK_LEN 6 /* of a mark of a paste */
+
 /* The line that is open. */
 struct typed {
 	struct buf line;
 	bool edited; /* it is not known */
 	bool paste;  /* a paste has begun and not ended */
+	char mark[TYPED_MARK_LEN]; /* what came last: the start of a mark, ... */
+	size_t mark_len;           /* ... of so many bytes */
 };
 
 enum typed_reading {
@@ -47,7 +51,7 @@ struct typed_text {
 	size_t interrupt;  /* ... the last one behind so many keys */
 };
 
-/* May the readings of @len @keys differ? */
+/* May the readings of @len @keys differ, or may they begin a mark? */
 bool typed_may_have_marks(const char *keys, size_t len);
 
 /* Read @len @keys behind the open line @t, which stays as it is. */

@@ -164,6 +164,27 @@ static void test_stream_judges_what_stands_beside_a_mark(void **state)
 	dialogue_on_terminal(parts);
 }
 
+/* A mark may come in two calls, or more. */
+static void test_stream_joins_the_parts_of_a_mark(void **state)
+{
+	static const struct step steps[] = {
+		{ "\033[20", "+4" }, { "0~reboot\r", "+0 !power.command" },
+		{ "0~ls\r", "+5" }, { "a;\177\r", "+4e" }, /* in the paste */
+		{ "\033", "+1" }, { "[", "+1" }, { "201", "+3" }, { "~", "+1" },
+		{ "rm -rf x\177/\r", "+0 !files.remove_tree" },
+		{ "ls\033", "+3" }, { "b\r", "+2e" }, /* Alt+B */
+		{ "ls\033[2", "+5" }, { "~\r", "+2e" },
+		{ "ls\033[20", "+6" }, { "\033[201~\r", "+7e" },
+		{ "echo \033[20", "+9" }, { "1~#; reboot\r", "+0 !power.command" },
+		{ "\003", "+1e" }, { "reboot\r", "+0 !power.command" },
+		{ "echo 'a\033[2", "+0 ..10" }, { "01~'; reboot\r", "+0 !power.command" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
 /* What is harmless in both readings passes, and so does what is no shell text with the marks. */
 static void test_stream_passes_pastes(void **state)
 {
@@ -756,6 +777,7 @@ int main(void)
 		cmocka_unit_test(test_stream_judges_typed_lines),
 		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
+		cmocka_unit_test(test_stream_joins_the_parts_of_a_mark),
 		cmocka_unit_test(test_stream_passes_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
