@@ -698,6 +698,11 @@ size_t stream_begun(const struct stream *s, const char **text)
 	return s->written - from;
 }
 
+bool stream_in_paste(const struct stream *s)
+{
+	return s->reader != BLOCKLIST_READS_DATA && s->typed.paste;
+}
+
 size_t stream_waiting(const struct stream *s)
 {
 	return s->terminal ? s->keys.len : s->text.len - s->written;

@@ -60,6 +60,10 @@ struct stream *stream_copy(const struct stream *s);
  * bytes. 0: nothing, or nobody knows; or it takes its input for data. */
 size_t stream_begun(const struct stream *s, const char **text);
 
+/* Has a paste on the terminal begun that has not ended? False for a command that takes its input
+ * for data. */
+bool stream_in_paste(const struct stream *s);
+
 /* Bytes that wait. */
 size_t stream_waiting(const struct stream *s);
 

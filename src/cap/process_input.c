@@ -134,27 +134,51 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 
 /* ---- refusals ---- */
 
-/* Nothing can be taken back from a pipe, so say what is left of a line whose rest is refused. */
+static void process_input_tell_begun(const char *begun, size_t len, bool terminal, bool paste,
+				     struct err *e)
+{
+	size_t cut = utf8_cut(begun, len, BEGUN_SHOWN);
+	char hint[sizeof(e->hint)], shown[6 * BEGUN_SHOWN];
+
+	snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+	err_hint(e, "The %s has \"%.*s%s\" of this line already%s %s",
+		 terminal ? "terminal" : "command",
+		 (int)utf8_show(shown, sizeof(shown), begun, cut), shown, cut < len ? "..." : "",
+		 paste ? "." :
+		 terminal ? ": ^U (\\u0015) erases it, a newline runs it, and anything else is "
+			    "joined to it."
+			  : ": a newline runs it as it is, and anything else is joined to it.",
+		 hint);
+	err_detail(e, "line_begun", json_integer((json_int_t)len));
+}
+
+/* Keys that would erase a line are text in a paste, and one may have several lines. */
+static void process_input_tell_paste(struct err *e)
+{
+	char hint[sizeof(e->hint)];
+
+	snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+	err_hint(e, "A paste has begun: \\u001b[201~ ends it; then \\u0003 (^C), in a call of its "
+		    "own, drops what was pasted, and a newline runs it. %s", hint);
+	err_detail(e, "paste_begun", json_true());
+}
+
+/* Nothing can be taken back from a pipe, so say what is left of a line or a paste whose rest is
+ * refused. */
 static void process_input_denied(const struct cap_call *call, struct err *e)
 {
 	struct err ignored = ERR_INIT;
 	const struct proc *p = process_input_run(call, &ignored);
+	const struct stream *stream = p ? proc_attached(p) : NULL;
+	bool paste = stream && stream_in_paste(stream);
 	const char *begun = "";
-	size_t len = p && proc_attached(p) ? stream_begun(proc_attached(p), &begun) : 0;
-	size_t cut = utf8_cut(begun, len, BEGUN_SHOWN);
-	char hint[sizeof(e->hint)], shown[6 * BEGUN_SHOWN];
-	bool terminal = p && proc_has_terminal(p);
+	size_t len = stream ? stream_begun(stream, &begun) : 0;
 
 	err_release(&ignored);
-	if (!len)
-		return;
-	snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
-	err_hint(e, "The %s has \"%.*s%s\" of this line already: %s, and anything else is joined "
-		    "to it. %s", terminal ? "terminal" : "command",
-		 (int)utf8_show(shown, sizeof(shown), begun, cut), shown, cut < len ? "..." : "",
-		 terminal ? "^U (\\u0015) erases it, a newline runs it"
-			  : "a newline runs it as it is", hint);
-	err_detail(e, "line_begun", json_integer((json_int_t)len));
+	if (len)
+		process_input_tell_begun(begun, len, proc_has_terminal(p), paste, e);
+	if (paste)
+		process_input_tell_paste(e);
 }
 
 /* Put what became of the bytes before the hint: @written of this call, @dropped of earlier ones. */

@@ -164,6 +164,29 @@ static void test_stream_judges_what_stands_beside_a_mark(void **state)
 	dialogue_on_terminal(parts);
 }
 
+/* What is refused leaves the terminal in the paste. */
+static void test_stream_knows_that_a_paste_is_open(void **state)
+{
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in, true);
+
+	(void)state;
+	say(s, "\033[200~rm -rf /\033[201~\r", false, "+0 !files.remove_tree");
+	assert_false(stream_in_paste(s));
+	say(s, "\033[200~", false, "+6");
+	assert_true(stream_in_paste(s));
+	say(s, "rm -rf /\033[201~\r", false, "+0 !files.remove_tree");
+	assert_true(stream_in_paste(s));
+	say(s, "\033[20", false, "+4");
+	assert_true(stream_in_paste(s));
+	say(s, "1~", false, "+2");
+	assert_false(stream_in_paste(s));
+	say(s, "\033[200~echo 'a\r", false, "+0 ..14"); /* not written yet */
+	assert_false(stream_in_paste(s));
+	stream_free(s);
+}
+
 /* A mark may come in two calls, or more. */
 static void test_stream_joins_the_parts_of_a_mark(void **state)
 {
@@ -777,6 +800,7 @@ int main(void)
 		cmocka_unit_test(test_stream_judges_typed_lines),
 		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
+		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
 		cmocka_unit_test(test_stream_joins_the_parts_of_a_mark),
 		cmocka_unit_test(test_stream_passes_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
