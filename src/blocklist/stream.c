@@ -441,7 +441,7 @@ static void stream_erase(struct stream *s, size_t bytes)
 }
 
 /* What waits is kept as keys and read again, because it can still be erased. Returns how many of
- * those that wait precede a ^C. */
+ * those that wait precede a key that sends a signal. */
 static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, bool end,
 			       struct stream_part *part)
 {
@@ -468,8 +468,8 @@ static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, 
 	return void_keys;
 }
 
-/* A shell drops at ^C what it has read of a command that is not complete. What waits here is just
- * that, and not written yet, so it goes the same way; the ^C is written. */
+/* The terminal drops what nobody has read when ^C, ^Z or ^\ is typed. What waits here is not even
+ * written, so it goes the same way, and the key is written: it is for the program in front. */
 static void stream_take_keys(struct stream *s, const void *bytes, size_t len, bool end,
 			     struct stream_part *part)
 {
@@ -542,7 +542,7 @@ static void stream_judge_marks(struct stream *s, const void *bytes, size_t len, 
 
 	stream_take_keys(s, bytes, len, end, part);
 	if (stream_blocks_marks(s, part, end, &marks)) {
-		/* keys before a ^C may have been dropped, so the places differ */
+		/* keys before a signal may have been dropped, so the places differ */
 		size_t keep = part->dropped ? 0 : marks.len;
 
 		stream_become(s, before);

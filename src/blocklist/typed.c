@@ -98,6 +98,12 @@ static size_t typed_complete_mark(struct typed_text *out, enum typed_reading rea
 	return taken ? more : 0;
 }
 
+/* At these the terminal sends a signal, and drops what nobody has read (termios(3)). */
+static bool typed_is_signal(char key)
+{
+	return key == CTRL('C') || key == CTRL('Z') || key == CTRL('\\');
+}
+
 static bool typed_is_control(char key)
 {
 	return (unsigned char)key < ' ' || key == DEL;
@@ -125,6 +131,8 @@ static void typed_key(struct typed_text *out, char key)
 		out->rest.edited = false;
 		break;
 	case CTRL('D'): /* deletes in a line, and ends the file in an empty one */
+	case CTRL('Z'): /* the terminal drops a line that it edits; programs keep theirs */
+	case CTRL('\\'):
 		if (out->rest.line.len || out->rest.edited)
 			typed_edit(out);
 		break;
@@ -156,7 +164,7 @@ void typed_read(const struct typed *t, enum typed_reading reading, const char *k
 		mark = typed_take_mark(out, reading, keys + i, len - i);
 		if (mark)
 			continue;
-		if (keys[i] == CTRL('C') && !out->rest.paste) {
+		if (typed_is_signal(keys[i]) && !out->rest.paste) {
 			out->interrupted = true;
 			out->interrupt = i;
 		}

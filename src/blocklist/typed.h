@@ -1,9 +1,9 @@
 /*
  * typed - the lines that keys typed on a terminal make.
  *
- * Erase (DEL, ^H), ^U and ^C are applied, and CR and LF end a line. A line with any other editing
- * key (arrows, ^W, TAB, history ...) is not known: only the program that edits it knows what it
- * becomes.
+ * Erase (DEL, ^H), ^U and ^C are applied, and CR and LF end a line. ^D, ^Z and ^\ leave an empty
+ * line as it is. A line with any other editing key (arrows, ^W, TAB, history ...), or one of those
+ * three behind text, is not known: only the program that edits it knows what it becomes.
  *
  * Between the marks of a bracketed paste (xterm(1)) an editor of lines takes keys as they are, and
  * drops the marks; to other readers the marks are text. So there are two readings. A line with an
@@ -47,7 +47,7 @@ struct typed_text {
 	size_t end_count;
 	struct typed rest; /* the line that is open now */
 	bool edited;       /* a line is not known */
-	bool interrupted;  /* there is a ^C outside a paste, ... */
+	bool interrupted;  /* there is a ^C, ^Z or ^\ outside a paste, ... */
 	size_t interrupt;  /* ... the last one behind so many keys */
 };
 

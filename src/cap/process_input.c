@@ -489,8 +489,8 @@ static void process_input_warn_dropped(struct jsonw *w, size_t dropped)
 	char text[200];
 
 	snprintf(text, sizeof(text), "%zu byte%s of a command that was not complete %s dropped, "
-		 "as a shell does at ^C", dropped, dropped == 1 ? "" : "s",
-		 dropped == 1 ? "is" : "are");
+		 "as ^C, ^Z and ^\\ drop what was typed and not read", dropped,
+		 dropped == 1 ? "" : "s", dropped == 1 ? "is" : "are");
 	jsonw_str(w, NULL, text);
 }
 

@@ -103,6 +103,7 @@ def test_shell():
     shell = bash(server)
     shell.type("sleep 600\r")
     in_foreground(server, shell, "sleep 600")
+    equal(shell.type("echo 'a\r")["bytes_incomplete"], 8, "it waits")
     shell.ask("\x1a", r"Stopped(.|\n)*<ready>")
     shell.ask("bg\r", r"sleep 600 &(.|\n)*<ready>")
     shell.ask("jobs\r", r"Running +sleep 600(.|\n)*<ready>")

@@ -102,6 +102,26 @@ static void test_stream_judges_typed_lines(void **state)
 	dialogue_on_terminal(steps);
 }
 
+/* ^Z and ^\ act on the program in front, whatever waits; behind text they are editing keys to some. */
+static void test_stream_lets_signals_pass(void **state)
+{
+	static const struct step steps[] = {
+		{ "echo 'a\r", "+0 ..8" }, { "\032", "+1" }, { "echo z\r", "+7" },
+		{ "if true; then\r", "+0 ..14" }, { "\034rm -rf /\r", "+0 !files.remove_tree" },
+		{ "cat <<E\rx\r", "+0 ..10" }, { "\032X=/\r", "+5" },
+		{ "ls\r", "+3" }, { "rm -rf $X\r", "+0 !files.remove_tree" },
+		{ "echo a", "+6" }, { " 'b", "+0 ..3" }, { "\032", "+4e" }, { "c\r", "+2e" },
+		{ "ls\032\r", "+4e" }, { "\032\rrm -rf /\r", "+2 !files.remove_tree" },
+		{ "\033[200~ls\032\033[201~\r", "+16e" },
+		{ "\033[200~echo 'a\r", "+0 ..14" }, { "\032", "+0e ..15" }, { "\003", "+0e ..16" },
+		{ "\033[201~\003", "+1e" }, { "rm -rf /\r", "+0 !files.remove_tree" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
 /* A paste is judged wherever it stands, as readers see it that drop its marks and as those to whom they
  * are text. */
 static void test_stream_judges_pastes(void **state)
@@ -798,6 +818,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stream_judges_typed_lines),
+		cmocka_unit_test(test_stream_lets_signals_pass),
 		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
 		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
