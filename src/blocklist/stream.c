@@ -423,6 +423,7 @@ static size_t stream_pass_typed(struct stream *s, const struct typed_text *text,
 	for (size_t i = 0; i < text->end_count && text->ends[i].text <= passed; i++) {
 		keys = text->ends[i].keys;
 		fresh.paste = text->ends[i].paste;
+		fresh.edited = text->ends[i].edited;
 	}
 	if (keys) {
 		stream_set_typed(&s->typed, &fresh);
@@ -440,15 +441,12 @@ static void stream_erase(struct stream *s, size_t bytes)
 	buf_truncate(&s->text, s->written);
 }
 
-/* What waits is kept as keys and read again, because it can still be erased. Returns how many of
- * those that wait precede a key that sends a signal. */
-static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, bool end,
-			       struct stream_part *part)
+/* Judge the keys that wait. They are read again each time, because they can still be erased. */
+static void stream_take_keys(struct stream *s, bool end, struct stream_part *part)
 {
-	size_t waited = s->keys.len, taken, void_keys;
 	struct typed_text text;
+	size_t taken;
 
-	buf_add(&s->keys, bytes, len);
 	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, &text);
 	stream_erase(s, s->typed.line.len - text.kept);
 	stream_judge_part(s, text.text.data, text.text.len, end, part);
@@ -457,41 +455,29 @@ static size_t stream_read_keys(struct stream *s, const void *bytes, size_t len, 
 	free(part->bytes);
 	part->bytes = mem_strndup(s->keys.len ? s->keys.data : "", taken);
 	part->len = taken;
-	part->earlier = taken < waited ? taken : waited;
 	part->edited = text.edited && s->reader != BLOCKLIST_READS_DATA;
 	buf_consume(&s->keys, part->verdict.blocked ? s->keys.len : taken);
 	part->waiting = s->keys.len;
-	void_keys = text.interrupted && text.interrupt > taken && s->keys.len
-			    ? text.interrupt - taken
-			    : 0;
 	typed_text_release(&text);
-	return void_keys;
 }
 
-/* The terminal drops what nobody has read when ^C, ^Z or ^\ is typed. What waits here is not even
- * written, so it goes the same way, and the key is written: it is for the program in front. */
-static void stream_take_keys(struct stream *s, const void *bytes, size_t len, bool end,
-			     struct stream_part *part)
+/* Take only the first @keep of the keys, because @v blocks what follows. */
+static void stream_refuse_keys(struct stream *s, size_t keep, const struct blocklist_verdict *v,
+			       struct stream_part *part)
 {
-	size_t waited = s->keys.len, void_keys = stream_read_keys(s, bytes, len, end, part);
-	size_t earlier = part->earlier;
-	struct stream_part next;
-
-	if (!void_keys)
-		return;
-	buf_consume(&s->keys, void_keys);
-	stream_read_keys(s, "", 0, end, &next);
-	stream_join(part, &next, waited);
-	part->earlier = earlier;
-	part->dropped = void_keys;
-	stream_part_release(&next);
+	buf_truncate(&s->keys, keep);
+	stream_take_keys(s, false, part);
+	buf_truncate(&s->keys, 0);
+	part->waiting = 0;
+	part->verdict = *v;
 }
 
-static bool stream_may_have_marks(const struct stream *s, const void *bytes, size_t len)
+/* ---- the marks of pastes ---- */
+
+static bool stream_may_have_marks(const struct stream *s)
 {
 	return s->reader != BLOCKLIST_READS_DATA &&
-	       (typed_may_have_marks(bytes, len) ||
-		typed_may_have_marks(s->keys.data, s->keys.len) ||
+	       (typed_may_have_marks(s->keys.data, s->keys.len) ||
 		s->plain.line.len != s->typed.line.len || s->typed.mark_len);
 }
 
@@ -511,58 +497,172 @@ static bool stream_blocks_marks(const struct stream *s, const struct stream_part
 	stream_set_typed(&copy->typed, &s->plain);
 	copy->reading = TYPED_WITH_MARKS;
 	buf_truncate(&copy->keys, 0);
-	stream_take_keys(copy, part->bytes, part->len, end, marks);
+	buf_add(&copy->keys, part->bytes, part->len);
+	stream_take_keys(copy, end, marks);
 	stream_free(copy);
 	return marks->verdict.blocked && !marks->verdict.unparsable;
 }
 
-/* Take only the first @keep of the keys, because @marks blocks what follows. */
-static void stream_refuse_marks(struct stream *s, const void *bytes, size_t len, size_t keep,
-				struct stream_part *marks, struct stream_part *part)
-{
-	size_t waited = s->keys.len;
-
-	buf_add(&s->keys, bytes, len);
-	buf_truncate(&s->keys, keep);
-	stream_take_keys(s, "", 0, false, part);
-	buf_truncate(&s->keys, 0);
-	part->waiting = 0;
-	part->earlier = part->len < waited ? part->len : waited;
-	part->verdict = marks->verdict;
-	free(part->shown);
-	part->shown = marks->shown;
-	marks->shown = NULL;
-}
-
-static void stream_judge_marks(struct stream *s, const void *bytes, size_t len, bool end,
-			       struct stream_part *part)
+static void stream_judge_marks(struct stream *s, bool end, struct stream_part *part)
 {
 	struct stream *before = stream_copy(s);
 	struct stream_part marks;
 
-	stream_take_keys(s, bytes, len, end, part);
+	stream_take_keys(s, end, part);
 	if (stream_blocks_marks(s, part, end, &marks)) {
-		/* keys before a signal may have been dropped, so the places differ */
-		size_t keep = part->dropped ? 0 : marks.len;
-
 		stream_become(s, before);
 		stream_part_release(part);
-		stream_refuse_marks(s, bytes, len, keep, &marks, part);
+		stream_refuse_keys(s, marks.len, &marks.verdict, part);
+		free(part->shown);
+		part->shown = marks.shown;
+		marks.shown = NULL;
 	} else {
 		stream_free(before);
 	}
 	stream_part_release(&marks);
 }
 
+/* ---- ends inside a command ---- */
+
+/* The search for them. */
+struct stream_ends {
+	struct typed_text typed; /* what the keys come to, ... */
+	struct buf text;         /* ... behind what was judged, ... */
+	size_t from;             /* ... which is so long */
+	size_t start;            /* no command is open here */
+	size_t next;             /* of the ends */
+};
+
+/* What was judged and, from *@from on, what the keys come to that wait. The caller releases
+ * *@typed. */
+static void stream_type(const struct stream *s, struct buf *text, size_t *from,
+			struct typed_text *typed)
+{
+	size_t erased;
+
+	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, typed);
+	erased = s->typed.line.len - typed->kept;
+	*from = s->written > erased ? s->written - erased : 0;
+	buf_add(text, s->text.data, *from);
+	buf_add(text, typed->text.data, typed->text.len);
+}
+
+/* Behind how many keys do the lines end that are complete at @to? */
+static size_t stream_complete_keys(const struct stream_ends *k, size_t to)
+{
+	size_t keys = 0;
+
+	for (size_t i = 0; i < k->next && k->from + k->typed.ends[i].text <= to; i++)
+		keys = k->typed.ends[i].keys;
+	return keys;
+}
+
+/* The next ^D or signal inside a command; NULL: there is none. The command begins at *@at, behind
+ * *@begin keys. */
+static const struct typed_end *stream_next_open_end(struct stream_ends *k, size_t *at,
+						    size_t *begin)
+{
+	for (; k->next < k->typed.end_count; k->next++) {
+		const struct typed_end *end = &k->typed.ends[k->next];
+		size_t to = k->from + end->text, complete = k->start;
+		struct shell_lines lines;
+
+		if (end->by == TYPED_LINE)
+			continue;
+		shell_lines_read(k->text.data + k->start, to - k->start, &lines);
+		if (lines.count)
+			complete += lines.ends[lines.count - 1];
+		free(lines.ends);
+		free(lines.idle);
+		k->start = to;
+		if (!lines.open)
+			continue;
+		*at = complete;
+		*begin = stream_complete_keys(k, complete);
+		k->next++;
+		return end;
+	}
+	return NULL;
+}
+
+/* The shell drops a command that it has read up to @at and further, and the line that is open. */
+static void stream_drop_command(struct stream *s, size_t at)
+{
+	buf_truncate(&s->text, at);
+	s->written = at;
+	buf_truncate(&s->typed.line, 0);
+}
+
+/* Take the keys [@from, @to) of those that wait away. */
+static void stream_drop_keys(struct stream *s, size_t from, size_t to)
+{
+	memmove(s->keys.data + from, s->keys.data + to, s->keys.len - to);
+	buf_truncate(&s->keys, s->keys.len - (to - from));
+}
+
+/*
+ * The terminal drops what nobody has read when ^C, ^Z or ^\ is typed. What waits here is not even
+ * written, so it goes the same way, and the key is written: it is for the program in front. At ^C
+ * the shell drops what it has read of a command, too. Returns how many keys precede the first ^D
+ * inside a command, SIZE_MAX: there is none. Of *@waited keys those stay that are not dropped.
+ */
+static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped)
+{
+	struct stream_ends k = { .start = 0 };
+	const struct typed_end *end;
+	size_t at, begin, keep = SIZE_MAX, had = *waited;
+
+	*dropped = 0;
+	if (s->reader != BLOCKLIST_READS_SHELL || !typed_may_end(s->keys.data, s->keys.len))
+		return keep;
+	buf_init(&k.text, TEXT_MAX);
+	stream_type(s, &k.text, &k.from, &k.typed);
+	while (keep == SIZE_MAX && (end = stream_next_open_end(&k, &at, &begin))) {
+		size_t last = end->keys - 1;
+
+		if (end->by == TYPED_FILE) {
+			keep = last - *dropped;
+			break;
+		}
+		if (end->by == TYPED_INTERRUPT && at < k.from)
+			stream_drop_command(s, at);
+		if (begin < had)
+			*waited -= (last < had ? last : had) - begin;
+		stream_drop_keys(s, begin - *dropped, last - *dropped);
+		*dropped += last - begin;
+	}
+	typed_text_release(&k.typed);
+	buf_release(&k.text);
+	return keep;
+}
+
+/* At ^D inside a command bash and dash end a here-document and run it, zsh goes on reading it, and
+ * only some drop an open quote: nobody knows what the shell takes the next line for. */
+static const struct blocklist_verdict stream_open_end = {
+	.blocked = true,
+	.unparsable = true,
+	.rule = "text.unparsable",
+	.reason = "The stdin has an end of file (^D) inside a command that is not complete "
+		  "(rule text.unparsable).",
+	.suggestion = "Complete the command first, or drop it with \\u0003 (^C).",
+};
+
 static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
 			      struct stream_part *part)
 {
+	size_t waited = s->keys.len, dropped, keep;
 	struct typed_text text;
 
-	if (stream_may_have_marks(s, bytes, len))
-		stream_judge_marks(s, bytes, len, end, part);
+	buf_add(&s->keys, bytes, len);
+	keep = stream_drop_open(s, &waited, &dropped);
+	if (keep != SIZE_MAX)
+		stream_refuse_keys(s, keep, &stream_open_end, part);
+	else if (stream_may_have_marks(s))
+		stream_judge_marks(s, end, part);
 	else
-		stream_take_keys(s, bytes, len, end, part);
+		stream_take_keys(s, end, part);
+	part->earlier = part->len < waited ? part->len : waited;
+	part->dropped = dropped;
 	typed_read(&s->plain, TYPED_WITH_MARKS, part->bytes, part->len, &text);
 	stream_set_typed(&s->plain, &text.rest);
 	typed_text_release(&text);
@@ -646,24 +746,18 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-/* The keys are those that wait, and @len more. */
 static void stream_preview_typed(const struct stream *s, const void *bytes, size_t len,
 				 struct buf *text, size_t *from)
 {
+	struct stream *copy = stream_copy(s);
+	size_t waited = 0, dropped;
 	struct typed_text typed;
-	struct buf keys;
-	size_t erased;
 
-	buf_init(&keys, TEXT_MAX);
-	buf_add(&keys, s->keys.data, s->keys.len);
-	buf_add(&keys, bytes, len);
-	typed_read(&s->typed, s->reading, keys.data, keys.len, &typed);
-	erased = s->typed.line.len - typed.kept;
-	*from = s->written > erased ? s->written - erased : 0;
-	buf_add(text, s->text.data, *from);
-	buf_add(text, typed.text.data, typed.text.len);
+	buf_add(&copy->keys, bytes, len);
+	stream_drop_open(copy, &waited, &dropped);
+	stream_type(copy, text, from, &typed);
 	typed_text_release(&typed);
-	buf_release(&keys);
+	stream_free(copy);
 }
 
 void stream_preview(const struct stream *s, const void *bytes, size_t len, struct buf *text,

@@ -46,15 +46,21 @@ static void typed_flush(struct typed_text *out)
 		buf_add(&out->text, out->rest.line.data + from, out->rest.line.len - from);
 }
 
+static void typed_add_end(struct typed_text *out, size_t keys, int by)
+{
+	out->ends = mem_realloc(out->ends, (out->end_count + 1) * sizeof(*out->ends));
+	out->ends[out->end_count++] = (struct typed_end){
+		out->text.len, keys, out->rest.paste, out->rest.edited, by };
+}
+
 static void typed_end_line(struct typed_text *out, size_t keys)
 {
 	typed_flush(out);
 	if (!out->rest.edited)
 		buf_add(&out->text, "\n", 1);
-	out->ends = mem_realloc(out->ends, (out->end_count + 1) * sizeof(*out->ends));
-	out->ends[out->end_count++] = (struct typed_end){ out->text.len, keys, out->rest.paste };
 	buf_truncate(&out->rest.line, 0);
 	out->rest.edited = false;
+	typed_add_end(out, keys, TYPED_LINE);
 }
 
 /* Take the mark of a paste at the start of @keys, or its start if they end there. Returns its
@@ -104,6 +110,12 @@ static bool typed_is_signal(char key)
 	return key == CTRL('C') || key == CTRL('Z') || key == CTRL('\\');
 }
 
+/* Does @key end the file, rather than edit a line? */
+static bool typed_is_end(const struct typed *t, char key)
+{
+	return key == CTRL('D') && !t->paste && !t->line.len && !t->edited;
+}
+
 static bool typed_is_control(char key)
 {
 	return (unsigned char)key < ' ' || key == DEL;
@@ -130,7 +142,7 @@ static void typed_key(struct typed_text *out, char key)
 		typed_cut(out, 0);
 		out->rest.edited = false;
 		break;
-	case CTRL('D'): /* deletes in a line, and ends the file in an empty one */
+	case CTRL('D'): /* deletes in a line */
 	case CTRL('Z'): /* the terminal drops a line that it edits; programs keep theirs */
 	case CTRL('\\'):
 		if (out->rest.line.len || out->rest.edited)
@@ -142,6 +154,14 @@ static void typed_key(struct typed_text *out, char key)
 		else if (!out->rest.edited)
 			buf_add(&out->rest.line, &key, 1);
 	}
+}
+
+bool typed_may_end(const char *keys, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (typed_is_signal(keys[i]) || keys[i] == CTRL('D'))
+			return true;
+	return false;
 }
 
 bool typed_may_have_marks(const char *keys, size_t len)
@@ -164,14 +184,15 @@ void typed_read(const struct typed *t, enum typed_reading reading, const char *k
 		mark = typed_take_mark(out, reading, keys + i, len - i);
 		if (mark)
 			continue;
-		if (typed_is_signal(keys[i]) && !out->rest.paste) {
-			out->interrupted = true;
-			out->interrupt = i;
-		}
 		if (keys[i] == '\r' || keys[i] == '\n')
 			typed_end_line(out, i + 1);
+		else if (typed_is_end(&out->rest, keys[i]))
+			typed_add_end(out, i + 1, TYPED_FILE);
 		else
 			typed_key(out, keys[i]);
+		if (typed_is_signal(keys[i]) && !out->rest.paste)
+			typed_add_end(out, i + 1, keys[i] == CTRL('C') ? TYPED_INTERRUPT
+								       : TYPED_STOP);
 	}
 	typed_flush(out);
 }

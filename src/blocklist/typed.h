@@ -33,10 +33,17 @@ enum typed_reading {
 	TYPED_WITH_MARKS,    /* of any other reader */
 };
 
-/* Where a complete line ends: in the text that was made, and in the keys. */
+/* Where a line ends: in the text that was made, and behind its last key. */
 struct typed_end {
 	size_t text, keys;
-	bool paste; /* it is within one */
+	bool paste;  /* it is within one */
+	bool edited; /* the line that follows is not known */
+	enum {
+		TYPED_LINE,
+		TYPED_FILE,      /* ^D on an empty line */
+		TYPED_INTERRUPT, /* ^C outside a paste */
+		TYPED_STOP,      /* so ^Z or ^\ */
+	} by;
 };
 
 /* What keys came to. typed_text_release() frees it. */
@@ -47,9 +54,10 @@ struct typed_text {
 	size_t end_count;
 	struct typed rest; /* the line that is open now */
 	bool edited;       /* a line is not known */
-	bool interrupted;  /* there is a ^C, ^Z or ^\ outside a paste, ... */
-	size_t interrupt;  /* ... the last one behind so many keys */
 };
+
+/* May there be other ends than of lines? */
+bool typed_may_end(const char *keys, size_t len);
 
 /* May the readings of @len @keys differ, or may they begin a mark? */
 bool typed_may_have_marks(const char *keys, size_t len);

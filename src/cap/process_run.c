@@ -283,14 +283,43 @@ static void process_run_read_typed(struct run_task *t, enum typed_reading readin
 	judge->stdin_len = t->typed.text.len;
 }
 
+/* What ^C and the like leave of stdin, as in process.input. */
+static int process_run_end_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
+{
+	struct blocklist_input in = *judge;
+	struct blocklist_verdict v;
+	struct stream_part part;
+	struct stream *stream;
+	size_t from;
+	int error = 0;
+
+	in.stdin_bytes = NULL;
+	in.stdin_len = 0;
+	stream = stream_new(&in, true);
+	buf_truncate(&t->typed.text, 0);
+	stream_preview(stream, t->command.stdin_bytes, t->command.stdin_len, &t->typed.text, &in,
+		       &from);
+	judge->stdin_bytes = in.stdin_bytes;
+	judge->stdin_len = in.stdin_len;
+	stream_judge(stream, t->command.stdin_bytes, t->command.stdin_len, false, &part);
+	blocklist_judge(judge, &v);
+	if (part.verdict.unparsable && !v.blocked) { /* there is a ^D inside a command */
+		command_fail_blocked(&part.verdict, e);
+		error = -1;
+	}
+	stream_part_release(&part);
+	stream_free(stream);
+	return error;
+}
+
 /* On a terminal stdin is typed: what its keys come to is judged. That is the reading without the
  * marks of pastes, unless the other one is blocked. */
-static void process_run_judge_typed(struct run_task *t, struct blocklist_input *judge)
+static int process_run_judge_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
 {
 	struct blocklist_verdict v = { .blocked = false };
 
 	if (!t->terminal.start.cols || !t->command.stdin_bytes)
-		return;
+		return 0;
 	if (typed_may_have_marks(t->command.stdin_bytes, t->command.stdin_len)) {
 		process_run_read_typed(t, TYPED_WITH_MARKS, judge);
 		blocklist_judge(judge, &v);
@@ -298,6 +327,10 @@ static void process_run_judge_typed(struct run_task *t, struct blocklist_input *
 	if (!v.blocked || v.unparsable)
 		process_run_read_typed(t, TYPED_WITHOUT_MARKS, judge);
 	t->result_options.stdin_edited = t->typed.edited;
+	if ((v.blocked && !v.unparsable) ||
+	    !typed_may_end(t->command.stdin_bytes, t->command.stdin_len))
+		return 0;
+	return process_run_end_typed(t, judge, e);
 }
 
 /* More can be written behind this stdin: what a shell would not run yet waits, as in process.input,
@@ -327,9 +360,10 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	    command_read(&t->command, params, call->c->scope, e))
 		return -1;
 	command_judge(&t->command, config, call->c->shell, &call->judge);
-	process_run_judge_typed(t, &call->judge);
 	call->event.command = t->command.shown;
 	call->event.masked = t->command.masked;
+	if (process_run_judge_typed(t, &call->judge, e))
+		return -1;
 	t->stdin_mode = process_run_stdin_mode(params);
 	process_run_hold_stdin(call);
 	t->result_options.args_ignored = command_ignores_args(&t->command);

@@ -91,7 +91,17 @@ static void test_stream_judges_typed_lines(void **state)
 		{ "rm -rf $X\r", "+0 !files.remove_tree" },
 		{ "echo 'a\r", "+0 ..8" },
 		{ "'\recho '\r", "+10 ..7" },
-		{ "\003rm -rf /\r", "+0 !files.remove_tree" },
+		{ "\003rm -rf /\r", "+1 !files.remove_tree" }, /* ^C precedes the line */
+		{ "echo 'a\r\003reboot\r'\r", "+1 !power.command" },
+		{ "echo 'a\r", "+0 ..8" },
+		{ "\003reboot\r'\r", "+1 !power.command" },
+		{ "ls\recho 'a\r\003echo 'b\rc\003ls\recho '", "+8 ..6" },
+		{ "\003", "+7" },
+		{ "echo 'a\rb'", "+10" }, { "\003", "+1" }, /* all of the command goes */
+		{ "reboot\r'\r", "+0 !power.command" },
+		{ "echo 'a\rb'", "+10" }, { "\025", "+1" }, { "reboot\r'\r", "+9" },
+		{ "echo 'a\rb'", "+10" }, { " \033[A", "+4e" }, { "c\003ls\r", "+4e" }, /* or what is left */
+		{ "X=/\recho 'a\rb'", "+14" }, { "'c\r\003rm -rf $X\r'\r", "+1 !files.remove_tree" },
 		{ "rm -rf \033[A", "+10e" },
 		{ "/\r", "+2e" },
 		{ "\trm -rf /\rrm -rf /\r", "+10e !files.remove_tree" },
@@ -107,14 +117,35 @@ static void test_stream_lets_signals_pass(void **state)
 {
 	static const struct step steps[] = {
 		{ "echo 'a\r", "+0 ..8" }, { "\032", "+1" }, { "echo z\r", "+7" },
-		{ "if true; then\r", "+0 ..14" }, { "\034rm -rf /\r", "+0 !files.remove_tree" },
+		{ "if true; then\r", "+0 ..14" }, { "\034rm -rf /\r", "+1 !files.remove_tree" },
 		{ "cat <<E\rx\r", "+0 ..10" }, { "\032X=/\r", "+5" },
 		{ "ls\r", "+3" }, { "rm -rf $X\r", "+0 !files.remove_tree" },
 		{ "echo a", "+6" }, { " 'b", "+0 ..3" }, { "\032", "+4e" }, { "c\r", "+2e" },
 		{ "ls\032\r", "+4e" }, { "\032\rrm -rf /\r", "+2 !files.remove_tree" },
 		{ "\033[200~ls\032\033[201~\r", "+16e" },
 		{ "\033[200~echo 'a\r", "+0 ..14" }, { "\032", "+0e ..15" }, { "\003", "+0e ..16" },
-		{ "\033[201~\003", "+1e" }, { "rm -rf /\r", "+0 !files.remove_tree" },
+		{ "\033[201~\003", "+1" }, { "rm -rf /\r", "+0 !files.remove_tree" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
+/* ^D ends the file where a command is complete; elsewhere shells differ in what it ends. */
+static void test_stream_refuses_an_end_in_a_command(void **state)
+{
+	static const struct step steps[] = {
+		{ "cat <<E\r", "+0 ..8" }, { "\004", "+0 !text.unparsable" }, { "ls\r", "+3" },
+		{ "cat <<E\r\004reboot\rE\r", "+0 !text.unparsable" },
+		{ "ls\rcat <<E\ra\r\004reboot\rE\r", "+3 !text.unparsable" },
+		{ "echo 'a\r", "+0 ..8" }, { "b\r\004", "+0 !text.unparsable" },
+		{ "X=/\r", "+4" }, { "echo 'a\r", "+0 ..8" }, { "\003\004", "+2" },
+		{ "cat\r", "+4" }, { "a\r\004", "+3" }, { "\004", "+1" },
+		{ "\004rm -rf /\r", "+1 !files.remove_tree" },
+		{ "# c\r\004# d\r\004\r\004", "+12" }, { "\004echo 'a\r", "+1 ..8" }, { "'\r\004", "+11" },
+		{ "echo a \\\r\004", "+0 !text.unparsable" }, { "rm -rf $X\r", "+0 !files.remove_tree" },
+		{ "echo 'a\rb'", "+10" }, { "\025\004", "+1 !text.unparsable" }, { "'\r\004", "+3" },
 		{ 0 },
 	};
 
@@ -139,7 +170,7 @@ static void test_stream_judges_pastes(void **state)
 		{ "\r", "+1" },
 		{ "\033[200~rm -rf /\025\033[201~\r", "+22e" },
 		{ "\033[200~rm -rf /tmp/x\177\033[201~\r", "+27e" },
-		{ "\033[200~ls\033[201~\003rm -rf /\r", "+0 !files.remove_tree" },
+		{ "\033[200~ls\033[201~\003rm -rf /\r", "+15 !files.remove_tree" },
 		{ "\033[200~ls\003\033[201~\r", "+16e" },
 		{ "ls\r", "+3" },
 		{ 0 },
@@ -819,6 +850,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stream_judges_typed_lines),
 		cmocka_unit_test(test_stream_lets_signals_pass),
+		cmocka_unit_test(test_stream_refuses_an_end_in_a_command),
 		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
 		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
