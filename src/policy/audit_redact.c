@@ -777,8 +777,6 @@ static char *audit_redact_within(const char *text, const char *const *args, size
 	struct redact r = { .mask = { .text = joined, .end = joined + len, .at.p = joined } };
 	struct buf *out = &r.mask.out;
 
-	if (!args && len <= max && audit_redact_is_plain(text))
-		return mem_strdup(text);
 	/* Room for one more name than is shown, so that the cut comes last. */
 	buf_init(out, 4 * max);
 	audit_quote_init(&r.mask.at.quote, false);
@@ -798,17 +796,26 @@ char *audit_redact(const char *text, const char *const *args)
 	return audit_redact_within(text, args, AUDIT_TEXT_MAX);
 }
 
+/* @text as it may be shown: itself, or *@shown, which is the caller's. */
+static const char *audit_redact_short(const char *text, size_t max, char **shown)
+{
+	if (strlen(text) <= max && audit_redact_is_plain(text))
+		return text;
+	return *shown = audit_redact_within(text, NULL, max);
+}
+
 void audit_add_client_text(struct jsonw *w, const char *key, const char *text, size_t max)
 {
-	AUTO_FREE char *shown = text ? audit_redact_within(text, NULL, max) : NULL;
+	AUTO_FREE char *shown = NULL;
 
-	if (shown)
-		jsonw_str(w, key, shown);
+	if (text)
+		jsonw_str(w, key, audit_redact_short(text, max, &shown));
 }
 
 void audit_add_request_id(struct jsonw *w, const char *token)
 {
-	AUTO_FREE char *shown = token ? audit_redact_within(token, NULL, REQUEST_ID_MAX) : NULL;
+	AUTO_FREE char *masked = NULL;
+	const char *shown = token ? audit_redact_short(token, REQUEST_ID_MAX, &masked) : NULL;
 
 	if (shown && !strcmp(shown, token))
 		jsonw_raw(w, "request_id", token, strlen(token));
