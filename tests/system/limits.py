@@ -494,6 +494,18 @@ def test_usage_is_of_the_whole_tree(limited):
     check(peak > 120 * MIB, "peak %d" % peak)
 
 
+@with_limited()
+def test_usage_of_a_short_run_is_its_own(limited):
+    """Where memory is sampled: no sample may have been taken of it, but many of the run before."""
+    for _ in range(3):
+        large = limited.answer("memory", "private", 80, 200, memory_limit=300 * MIB)
+        check_exit(large, "grown\n", "within its limit")
+        answer = limited.server.run("/bin/true", [], memory_limit=40 * MIB)
+        peak = answer["resource_usage"]["memory_peak_bytes"]
+        check(peak < 40 * MIB, "a peak of %d bytes after a large run" % peak)
+        equal(answer["warnings"], [], "warnings")
+
+
 def written(script, folder):
     """Bytes that a command has written, as the kernel counts them for its parent."""
     done = subprocess.run(["/bin/sh", "-c", "(%s); cat /proc/$$/io" % script], cwd=folder, check=True,

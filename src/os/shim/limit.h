@@ -14,7 +14,8 @@
 
 #include "os/shim/proto.h"
 
-/* Call once, when the command has started. @plan must live as long as the shim. */
+/* Call for each command when it has started, before anything is reported of it. @plan must live as
+ * long as the shim. */
 void limit_start(const struct shim_plan *plan);
 
 /* Nanoseconds until limit_check() is due; -1: there is no limit. */

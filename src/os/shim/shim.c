@@ -747,6 +747,7 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	if (command.await && !command.came)
 		shim_exit(0);
+	limit_start(&plan); /* before a report, which must not show the last command's peak */
 	shim_reap(); /* a short command is over */
 	if (!over)
 		shim_raise_priority();
@@ -754,7 +755,6 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 		shim_report_started();
 	shim_keep_forks_fd();
 	forget(&command);
-	limit_start(&plan);
 	if (!over)
 		shim_serve();
 	if (forks_fd >= 0)
