@@ -755,6 +755,21 @@ def test_swapped_by_a_command(place, options):
     server.stop()
 
 
+def kept_open(server):
+    """What the server's children, its shims, have open; only root may look."""
+    found = set()
+    for name in filter(str.isdigit, os.listdir("/proc") if os.geteuid() == 0 else ()):
+        try:
+            with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as f:
+                if int(f.read().rsplit(")", 1)[1].split()[1]) != server.pid:
+                    continue
+            found.update(os.readlink("/proc/%s/fd/%s" % (name, fd))
+                         for fd in os.listdir("/proc/%s/fd" % name))
+        except OSError:
+            continue
+    return found
+
+
 @each_form
 def test_directory_made_anew(place, options):
     """A command's directory is the one that has its path, however many ran in an earlier one."""
@@ -771,8 +786,11 @@ def test_directory_made_anew(place, options):
     os.makedirs(path, exist_ok=True)
     place.own()
     serves()
-    equal(server.run("mv sub away && mkdir sub")["exit_code"], 0, "the swap")
+    result = server.run("mv ../sub ../away && mkdir ../sub", working_directory="sub")
+    equal(result["exit_code"], 0, "the swap")
     serves()
+    kept = kept_open(server)
+    check(place.path("workspace", "away") not in kept, "a shim keeps the earlier one open: %s" % kept)
     os.rename(path, place.path("workspace", "older"))
     os.rename(place.path("workspace", "away"), path)
     for name in ("one", "two", "three"):

@@ -156,9 +156,11 @@ long namespaces_open_same(const char *path, int same)
 
 	if (result)
 		return result;
-	if (walked.fd && walked.dev == want_dev && walked.ino == want_ino &&
-	    namespaces_walked_to(path))
-		return walked.fd;
+	if (walked.fd && namespaces_walked_to(path)) {
+		if (walked.dev == want_dev && walked.ino == want_ino)
+			return walked.fd;
+		walked.path[0] = '\0'; /* another has that name: the shim lets go of this one */
+	}
 	fd = namespaces_open_directory(path, 0);
 	if (fd < 0)
 		return fd;
