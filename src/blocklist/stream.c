@@ -441,13 +441,16 @@ static void stream_erase(struct stream *s, size_t bytes)
 	buf_truncate(&s->text, s->written);
 }
 
-/* Judge the keys that wait. They are read again each time, because they can still be erased. */
-static void stream_take_keys(struct stream *s, bool end, struct stream_part *part)
+/* Judge the keys that wait. They are read again each time, because they can still be erased. With
+ * @escape, an ESC that they end in is a key. */
+static void stream_read_keys(struct stream *s, bool escape, bool end, struct stream_part *part)
 {
 	struct typed_text text;
 	size_t taken;
 
 	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, &text);
+	if (escape)
+		typed_give_up_mark(&text);
 	stream_erase(s, s->typed.line.len - text.kept);
 	stream_judge_part(s, text.text.data, text.text.len, end, part);
 	buf_truncate(&s->text, s->written);
@@ -459,6 +462,23 @@ static void stream_take_keys(struct stream *s, bool end, struct stream_part *par
 	buf_consume(&s->keys, part->verdict.blocked ? s->keys.len : taken);
 	part->waiting = s->keys.len;
 	typed_text_release(&text);
+}
+
+/* An ESC at the end may begin a mark, and is more often a key, such as the one that ends what is
+ * inserted in vi: what stands before it on the line needs to be no shell text. */
+static void stream_take_keys(struct stream *s, bool end, struct stream_part *part)
+{
+	bool escape = s->keys.len && s->keys.data[s->keys.len - 1] == '\x1b';
+	struct stream *before = escape ? stream_copy(s) : NULL;
+
+	stream_read_keys(s, false, end, part);
+	if (escape && (part->verdict.unparsable || part->waiting)) {
+		stream_become(s, before);
+		stream_part_release(part);
+		stream_read_keys(s, true, end, part);
+	} else {
+		stream_free(before);
+	}
 }
 
 /* Take only the first @keep of the keys, because @v blocks what follows. */

@@ -197,6 +197,15 @@ void typed_read(const struct typed *t, enum typed_reading reading, const char *k
 	typed_flush(out);
 }
 
+void typed_give_up_mark(struct typed_text *out)
+{
+	size_t from = out->end_count ? 0 : out->kept;
+
+	if (out->rest.line.len > from)
+		buf_truncate(&out->text, out->text.len - (out->rest.line.len - from));
+	typed_edit(out);
+}
+
 void typed_text_release(struct typed_text *text)
 {
 	buf_release(&text->text);

@@ -65,6 +65,10 @@ bool typed_may_have_marks(const char *keys, size_t len);
 /* Read @len @keys behind the open line @t, which stays as it is. */
 void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
 		struct typed_text *out);
+
+/* The keys of @out end in the start of a mark: take it for an editing key. If the rest of the mark
+ * follows, only the line is not known. */
+void typed_give_up_mark(struct typed_text *out);
 void typed_text_release(struct typed_text *text);
 
 #endif

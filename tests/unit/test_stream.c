@@ -259,6 +259,24 @@ static void test_stream_joins_the_parts_of_a_mark(void **state)
 	dialogue_on_terminal(steps);
 }
 
+/* An ESC of its own is a key: what is inserted in vi is no shell text. */
+static void test_stream_takes_an_escape_for_a_key(void **state)
+{
+	static const struct step steps[] = {
+		{ "vi f\r", "+5" }, { "ihello (you)\033", "+13e" }, { ":wq\r", "+4e" }, { "ls\r", "+3" },
+		{ "idon't\033", "+7e" }, { ":wq\r", "+4e" },
+		{ "ls\ria |\033", "+8e" }, { "dd\r", "+3e" },
+		{ "ia", "+2" }, { " (b)\033", "+5e" }, { "[200~\r", "+6e" }, /* in a paste */
+		{ "a\177\r", "+3e" }, { "\033[201~\r", "+7" }, { "ls\177\r", "+4" },
+		{ "reboot\033", "+0 !power.command" }, { "fi\rls\033", "+0e !text.unparsable" },
+		{ "echo 'a\r", "+0 ..8" }, { "b\033", "+0e ..10" }, { "\003", "+1" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
 /* What is harmless in both readings passes, and so does what is no shell text with the marks. */
 static void test_stream_passes_pastes(void **state)
 {
@@ -855,6 +873,7 @@ int main(void)
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
 		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
 		cmocka_unit_test(test_stream_joins_the_parts_of_a_mark),
+		cmocka_unit_test(test_stream_takes_an_escape_for_a_key),
 		cmocka_unit_test(test_stream_passes_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
