@@ -283,6 +283,17 @@ static void process_run_read_typed(struct run_task *t, enum typed_reading readin
 	judge->stdin_len = t->typed.text.len;
 }
 
+/* All of stdin is typed, so nothing of it is dropped here as in process.input, and how much of it a
+ * shell has read when the terminal drops the rest is chance. */
+static const struct blocklist_verdict process_run_open_signal = {
+	.blocked = true,
+	.unparsable = true,
+	.rule = "text.unparsable",
+	.reason = "The stdin has ^C, ^Z or ^\\ inside a command that is not complete "
+		  "(rule text.unparsable).",
+	.suggestion = "Leave that command out, or complete it.",
+};
+
 /* What ^C and the like leave of stdin, as in process.input. */
 static int process_run_end_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
 {
@@ -303,8 +314,8 @@ static int process_run_end_typed(struct run_task *t, struct blocklist_input *jud
 	judge->stdin_len = in.stdin_len;
 	stream_judge(stream, t->command.stdin_bytes, t->command.stdin_len, false, &part);
 	blocklist_judge(judge, &v);
-	if (part.verdict.unparsable && !v.blocked) { /* there is a ^D inside a command */
-		command_fail_blocked(&part.verdict, e);
+	if ((part.verdict.unparsable || part.dropped) && !v.blocked) { /* or there is a ^D so */
+		command_fail_blocked(part.dropped ? &process_run_open_signal : &part.verdict, e);
 		error = -1;
 	}
 	stream_part_release(&part);
