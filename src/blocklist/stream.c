@@ -567,20 +567,22 @@ static void stream_type(const struct stream *s, struct buf *text, size_t *from,
 	buf_add(text, typed->text.data, typed->text.len);
 }
 
-/* Behind how many keys do the lines end that are complete at @to? */
-static size_t stream_complete_keys(const struct stream_ends *k, size_t to)
+/* Behind how many keys do the lines end that are complete at @to? *@paste: is that in a paste? */
+static size_t stream_complete_keys(const struct stream_ends *k, size_t to, bool *paste)
 {
 	size_t keys = 0;
 
-	for (size_t i = 0; i < k->next && k->from + k->typed.ends[i].text <= to; i++)
+	for (size_t i = 0; i < k->next && k->from + k->typed.ends[i].text <= to; i++) {
 		keys = k->typed.ends[i].keys;
+		*paste = k->typed.ends[i].paste;
+	}
 	return keys;
 }
 
 /* The next ^D or signal inside a command; NULL: there is none. The command begins at *@at, behind
- * *@begin keys. */
+ * *@begin keys, in a paste or not. */
 static const struct typed_end *stream_next_open_end(struct stream_ends *k, size_t *at,
-						    size_t *begin)
+						    size_t *begin, bool *paste)
 {
 	for (; k->next < k->typed.end_count; k->next++) {
 		const struct typed_end *end = &k->typed.ends[k->next];
@@ -598,7 +600,7 @@ static const struct typed_end *stream_next_open_end(struct stream_ends *k, size_
 		if (!lines.open)
 			continue;
 		*at = complete;
-		*begin = stream_complete_keys(k, complete);
+		*begin = stream_complete_keys(k, complete, paste);
 		k->next++;
 		return end;
 	}
@@ -613,11 +615,34 @@ static void stream_drop_command(struct stream *s, size_t at)
 	buf_truncate(&s->typed.line, 0);
 }
 
-/* Take the keys [@from, @to) of those that wait away. */
-static void stream_drop_keys(struct stream *s, size_t from, size_t to)
+/* What is dropped of the keys that wait. */
+struct stream_drop {
+	size_t had;      /* so many keys waited before, ... */
+	size_t *waited;  /* ... of which these stay */
+	size_t *dropped; /* of all */
+};
+
+/* Take the keys [@from, @to) away, counted with those that were dropped before. */
+static void stream_drop_keys(struct stream *s, struct stream_drop *d, size_t from, size_t to)
 {
-	memmove(s->keys.data + from, s->keys.data + to, s->keys.len - to);
+	char *keys = s->keys.data - *d->dropped;
+
+	if (from < d->had)
+		*d->waited -= (to < d->had ? to : d->had) - from;
+	memmove(keys + from, keys + to, s->keys.len + *d->dropped - to);
 	buf_truncate(&s->keys, s->keys.len - (to - from));
+	*d->dropped += to - from;
+}
+
+/* The same, but of a paste that began before and ends there the mark stays: the shell is in it. */
+static void stream_drop_keys_of_paste(struct stream *s, struct stream_drop *d, size_t from,
+				      size_t to)
+{
+	size_t mark = from + typed_find_paste_end(s->keys.data + from - *d->dropped, to - from);
+
+	stream_drop_keys(s, d, from, mark);
+	if (mark < to)
+		stream_drop_keys(s, d, mark + TYPED_MARK_LEN, to);
 }
 
 /*
@@ -629,15 +654,17 @@ static void stream_drop_keys(struct stream *s, size_t from, size_t to)
 static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped)
 {
 	struct stream_ends k = { .start = 0 };
+	struct stream_drop d = { *waited, waited, dropped };
 	const struct typed_end *end;
-	size_t at, begin, keep = SIZE_MAX, had = *waited;
+	size_t at, begin, keep = SIZE_MAX;
+	bool paste = s->typed.paste;
 
 	*dropped = 0;
 	if (s->reader != BLOCKLIST_READS_SHELL || !typed_may_end(s->keys.data, s->keys.len))
 		return keep;
 	buf_init(&k.text, TEXT_MAX);
 	stream_type(s, &k.text, &k.from, &k.typed);
-	while (keep == SIZE_MAX && (end = stream_next_open_end(&k, &at, &begin))) {
+	while (keep == SIZE_MAX && (end = stream_next_open_end(&k, &at, &begin, &paste))) {
 		size_t last = end->keys - 1;
 
 		if (end->by == TYPED_FILE) {
@@ -646,10 +673,7 @@ static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped
 		}
 		if (end->by == TYPED_INTERRUPT && at < k.from)
 			stream_drop_command(s, at);
-		if (begin < had)
-			*waited -= (last < had ? last : had) - begin;
-		stream_drop_keys(s, begin - *dropped, last - *dropped);
-		*dropped += last - begin;
+		(paste ? stream_drop_keys_of_paste : stream_drop_keys)(s, &d, begin, last);
 	}
 	typed_text_release(&k.typed);
 	buf_release(&k.text);

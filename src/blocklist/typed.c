@@ -169,6 +169,14 @@ bool typed_may_have_marks(const char *keys, size_t len)
 	return len && memchr(keys, ESC, len);
 }
 
+size_t typed_find_paste_end(const char *keys, size_t len)
+{
+	for (size_t at = len; at-- > 0;)
+		if (len - at >= TYPED_MARK_LEN && !memcmp(keys + at, PASTE_ENDS, TYPED_MARK_LEN))
+			return at;
+	return len;
+}
+
 void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
 		struct typed_text *out)
 {

@@ -62,6 +62,9 @@ bool typed_may_end(const char *keys, size_t len);
 /* May the readings of @len @keys differ, or may they begin a mark? */
 bool typed_may_have_marks(const char *keys, size_t len);
 
+/* Where the last end mark of a paste begins in @keys; @len: there is none. */
+size_t typed_find_paste_end(const char *keys, size_t len);
+
 /* Read @len @keys behind the open line @t, which stays as it is. */
 void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
 		struct typed_text *out);

@@ -259,6 +259,24 @@ static void test_stream_joins_the_parts_of_a_mark(void **state)
 	dialogue_on_terminal(steps);
 }
 
+/* Where ^C drops the end of a paste, its mark is written: what follows is outside. */
+static void test_stream_keeps_the_end_of_a_paste(void **state)
+{
+	static const struct step steps[] = {
+		{ "\033[200~ls\r", "+9" }, { "echo 'a\r", "+0 ..8" }, { "\033[201~\003", "+7" },
+		{ "reboot\r", "+0 !power.command" }, { "ls\177\r", "+4" },
+		{ "\033[200~ls\recho 'a\r\033[201~b\003reboot\r", "+16 !power.command" },
+		{ "\033[200~ls\r", "+9" }, { "echo 'a\r\033[201~", "+0 ..14" }, { "\032ls\177\r", "+11" },
+		{ "\033[200~echo 'a\r\033[201~\003ls\177\r", "+5" },
+		{ "ls\r\033[200~echo 'a\033[201~\003\033[200~ls\recho '\r\033[201~\003", "+39" },
+		{ "reboot\r", "+0 !power.command" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
 /* An ESC of its own is a key: what is inserted in vi is no shell text. */
 static void test_stream_takes_an_escape_for_a_key(void **state)
 {
@@ -873,6 +891,7 @@ int main(void)
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
 		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
 		cmocka_unit_test(test_stream_joins_the_parts_of_a_mark),
+		cmocka_unit_test(test_stream_keeps_the_end_of_a_paste),
 		cmocka_unit_test(test_stream_takes_an_escape_for_a_key),
 		cmocka_unit_test(test_stream_passes_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
