@@ -128,6 +128,8 @@ static void typed_key(struct typed_text *out, char key)
 			typed_edit(out);
 		else if (!out->rest.edited)
 			buf_add(&out->rest.line, &key, 1);
+		if (key == CTRL('C')) /* it can be the signal, at which bash drops the paste */
+			out->rest.edited = false;
 		return;
 	}
 	switch ((unsigned char)key) {

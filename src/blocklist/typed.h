@@ -7,7 +7,7 @@
  *
  * Between the marks of a bracketed paste (xterm(1)) an editor of lines takes keys as they are, and
  * drops the marks; to other readers the marks are text. So there are two readings. A line with an
- * editing key in a paste is known in neither.
+ * editing key in a paste is known in neither, except what stands behind a ^C.
  */
 #ifndef PROCPEN_BLOCKLIST_TYPED_H
 #define PROCPEN_BLOCKLIST_TYPED_H

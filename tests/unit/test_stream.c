@@ -173,6 +173,8 @@ static void test_stream_judges_pastes(void **state)
 		{ "\033[200~ls\033[201~\003rm -rf /\r", "+15 !files.remove_tree" },
 		{ "\033[200~ls\003\033[201~\r", "+16e" },
 		{ "ls\r", "+3" },
+		{ "\033[200~ls", "+8" }, { "\003", "+1e" }, { "reboot\r", "+0 !power.command" },
+		{ "ls\003rm -rf /\033[201~\r", "+0e !files.remove_tree" }, { "ls\r", "+3" },
 		{ 0 },
 	};
 
