@@ -78,8 +78,12 @@ static size_t typed_take_mark(struct typed_text *out, enum typed_reading reading
 		out->rest.mark_len = n;
 		return n;
 	}
-	if (reading == TYPED_WITH_MARKS && !out->rest.edited)
-		buf_add(&out->rest.line, keys, n);
+	if (reading == TYPED_WITH_MARKS && !out->rest.edited) {
+		if (begins || out->rest.paste)
+			buf_add(&out->rest.line, keys, n);
+		else /* bash and zsh make this of it, and the mark as text is part of a word too */
+			buf_add(&out->rest.line, "~", 1);
+	}
 	out->rest.paste = begins;
 	return n;
 }

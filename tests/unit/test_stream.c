@@ -198,6 +198,7 @@ static void test_stream_judges_what_stands_beside_a_mark(void **state)
 		"\033[200~#\033[201~\177\177\177\177\177\177\177a; reboot\r",
 	};
 	static const struct step parts[] = {
+		{ "rm -rf \033[201~\r", "+0 !files.remove_tree" }, { "rm -rf x\033[201~\r", "+15" },
 		{ "\033[200~", "+6" }, { "#; reboot \033[201~\r", "+0 !power.command" }, { "ls\r", "+3" },
 		{ "\033[201~", "+6" }, { "\r", "+1" },
 		{ "echo a >", "+0 ..8" }, { "\033[200~", "+0 ..14" }, { "| reboot\r", "+0 !power.command" },
