@@ -445,7 +445,8 @@ uint64_t output_clean_tail(const struct output *o, const struct output_tail *tai
 	start += output_text_drop_to_fit(text->data + start, text->len - start, tail->max_encoded);
 	buf_consume(text, start);
 	offset += start;
-	shown = o->total - (text->len + REPLACED_TEXT - 1) / REPLACED_TEXT;
+	shown = (text->len + REPLACED_TEXT - 1) / REPLACED_TEXT;
+	shown = shown < o->total ? o->total - shown : 0; /* a screen can have more blanks */
 	return offset < shown ? offset : shown;
 }
 

@@ -636,6 +636,8 @@ static void test_output_text_clean_tail(void **state)
 	expect_clean_tail("a\r\nb\r\n1%\r2%\r\n", 0, 9, "", 13);
 	expect_clean_tail("0123456789\r\n", 9, 4, "789\n", 7); /* cut nowhere else */
 	expect_clean_tail("a\r\n0123456789\r\n", 9, 4, "789\n", 10);
+	/* A few bytes can draw many blanks; then all of the output counts as shown. */
+	expect_clean_tail("a\x1b[1;79Hx", 9, 40, "                                       x", 0);
 	/* A screen is not cut where its rows are still drawn, but its text is. */
 	expect_clean_tail("a\r\nb\r\nc\x1b[H", 2, 100, "b\nc", 2);
 }
