@@ -32,6 +32,7 @@ struct blocklist_run {
 	const struct shell_assign *assigns, *more_assigns; /* variables set for it, in two parts */
 	size_t assign_count, more_assign_count;
 	uint32_t at;      /* the last place of the text where a command began */
+	uint64_t steps;   /* left of the budget; who takes as many need not go on */
 	bool is_direct;   /* a shell runs it as it stands, so it may be a builtin */
 	bool is_function; /* a function of the text may hide the program */
 	bool is_idle;     /* it stands in a definition; each call is reported too */

@@ -430,6 +430,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 {
 	const struct shell_command *c = place_command(at);
 	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
+				     .steps = e->budget.work,
 				     .directory = &e->rules.dir, .has_moved = e->moved,
 				     .assigns = at->assigns,
 				     .assign_count = at->assign_count, .is_fed = at->input,

@@ -23,7 +23,7 @@ struct ruling_state {
 	const struct blocklist_input *in;
 	struct ruling *out;
 	bool any; /* a command was reported */
-	uint64_t steps;
+	uint64_t steps, steps_max; /* for the command that is looked at; beyond, none is left */
 	struct ruling_program programs[PROGRAMS_MAX];
 	size_t program_count;
 };
@@ -218,7 +218,7 @@ static bool ruling_counts(const struct ruling_state *s, const struct rule *r)
 static void ruling_raise(struct ruling_state *s, const struct blocklist_run *run,
 			 const struct ruleset *set, const char *pack, struct ruling_choice *choice)
 {
-	for (size_t i = 0; set && i < set->count; i++) {
+	for (size_t i = 0; set && i < set->count && s->steps < s->steps_max; i++) {
 		const struct rule *r = &set->list[i];
 		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->steps)
 							: RULE_OTHER_PROGRAM;
@@ -238,7 +238,7 @@ static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
 	struct ruling_choice own = { TIER_AUTONOMOUS, NULL, NULL };
 	bool excepted = false;
 
-	for (size_t i = 0; set && i < set->count; i++) {
+	for (size_t i = 0; set && i < set->count && s->steps < s->steps_max; i++) {
 		const struct rule *r = &set->list[i];
 		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->steps)
 							: RULE_OTHER_PROGRAM;
@@ -318,6 +318,7 @@ static uint64_t ruling_on_run(void *ctx, const struct blocklist_run *run)
 	if (run->at < s->request->from)
 		return 1;
 	s->steps = 1;
+	s->steps_max = run->steps;
 	ruling_report(s, run, NULL, NULL, RULE_FITS, NULL);
 	for (size_t i = 0; i < book->pack_count; i++)
 		ruling_raise(s, run, &book->packs[i].rules, book->packs[i].file->name, &choice);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "policy/ruling.h"
 #include "scratch.h"
@@ -276,6 +277,44 @@ static void test_ruling_follows_links_of_directories(void **state)
 		}
 		expect_rows(TIER_NOTIFY, &(struct row){ "x", "notify", NULL }, 1);
 	}
+}
+
+static void count_look(void *ctx, const struct ruling_look *look)
+{
+	*(unsigned *)ctx += look->rule != NULL;
+}
+
+/* What is too complex anyway is not compared with further rules. */
+static void test_ruling_stops_where_the_budget_ends(void **state)
+{
+	struct buf rules, text;
+	unsigned looks = 0;
+	const struct ruling_watch watch = { .on_look = count_look, .ctx = &looks };
+	const struct ruling_request rq = { .book = &book, .tier = TIER_NOTIFY,
+					   .capability = RULE_RUN, .watch = &watch };
+	struct blocklist_input in = { .directory = "/srv/work" };
+	struct blocklist_verdict v;
+	struct ruling ruling;
+
+	(void)state;
+	buf_init(&rules, SIZE_MAX / 2);
+	buf_init(&text, SIZE_MAX / 2);
+	for (int i = 0; i < 200; i++)
+		buf_addf(&rules, "%s{\"id\":\"r%d\",\"program\":\"x\",\"words\":\"--aa|--ab|--ac|--ad\","
+			 "\"decision\":\"deny\"}", i ? "," : "[", i);
+	buf_add(&rules, "]", 2);
+	load(rules.data, "");
+	buf_adds(&text, "x");
+	for (int i = 0; i < 8000; i++)
+		buf_adds(&text, " --option");
+	buf_add(&text, "", 1);
+	in.command = text.data;
+	ruling_judge(&rq, &in, &v, &ruling);
+	assert_true(v.blocked);
+	assert_string_equal(v.rule, "text.too_complex");
+	assert_in_range(looks, 1, 150);
+	buf_release(&rules);
+	buf_release(&text);
 }
 
 static void expect_in(const char *directory, const char *decision)
@@ -925,6 +964,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
 		cmocka_unit_test(test_ruling_knows_a_program_by_any_path),
+		cmocka_unit_test(test_ruling_stops_where_the_budget_ends),
 		cmocka_unit_test(test_ruling_excepts_no_other_path),
 		cmocka_unit_test(test_ruling_matches_text),
 		cmocka_unit_test(test_ruling_searches_long_texts),
