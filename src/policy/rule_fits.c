@@ -4,6 +4,8 @@
  */
 #include "policy/rule.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -581,22 +583,43 @@ static bool rule_fits_is_same_folder(const char *a, const char *b)
 	return rule_fits_is_same_file(x, y);
 }
 
+/* Does @path lead to one that fits @pattern: in the folder that it is really in, or by a link to a
+ * file of the same name? */
+static bool rule_fits_leads_to(const char *pattern, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	AUTO_FREE char *folder = mem_strndup(path, (size_t)(name - path));
+	AUTO_FREE char *real_folder = realpath(folder, NULL);
+	AUTO_FREE char *real = realpath(path, NULL);
+	char moved[PATH_MAX + NAME_MAX];
+
+	if (real && !strcmp(strrchr(real, '/') + 1, name) && rule_text_fits(pattern, real))
+		return true;
+	return real_folder && snprintf(moved, sizeof(moved), "%s/%s", real_folder, name) > 0 &&
+	       rule_text_fits(pattern, moved);
+}
+
 /* Is the path that is written in the command, which has the name of @program, that program?
  * RULE_MAY_FIT: by another spelling, which may make a decision stricter, not laxer. */
 static enum rule_fit rule_fits_path(const char *program, const struct blocklist_run *run,
 				    uint64_t *steps)
 {
 	const char *written = run->program_kind ? shell_word_constant(&run->words[0]) : NULL;
-	AUTO_FREE char *folded = NULL;
+	AUTO_FREE char *named = NULL, *folded = NULL;
+	bool fits;
 
 	if (program[0] != '/' || !written || written[0] != '/' || rule_text_fits(program, written))
 		return RULE_FITS;
+	named = mem_strdup(program);
 	folded = mem_strdup(written);
+	rule_fits_fold_path(named);
 	rule_fits_fold_path(folded);
-	*steps += WORK_STATS + strlen(written);
-	return rule_text_fits(program, folded) || rule_fits_is_same_file(program, written) ||
-			       rule_fits_is_same_folder(program, written)
-		       ? RULE_MAY_FIT : RULE_OTHER_PROGRAM;
+	*steps += (strchr(program, '*') ? 2 * WORK_REALPATH : WORK_STATS) + strlen(written);
+	fits = rule_text_fits(named, folded) ||
+	       (strchr(program, '*') ? rule_fits_leads_to(named, written)
+				     : rule_fits_is_same_file(program, written) ||
+				       rule_fits_is_same_folder(program, written));
+	return fits ? RULE_MAY_FIT : RULE_OTHER_PROGRAM;
 }
 
 static enum rule_fit rule_fits_program(const struct rule *r, const struct blocklist_run *run,

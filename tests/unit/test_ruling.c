@@ -347,9 +347,12 @@ static void test_ruling_knows_a_program_by_any_path(void **state)
 		{ "bin//late", true }, { "link/late", true }, { "own/late", false },
 		{ "none/at//all", true }, { "none/x/../at/./all", true }, { "none/all", false },
 		{ "bin/many-a", true }, { "link/many-b", true }, { "own/many-b", false },
+		{ "star/a/one", true }, { "short/one", true }, { "star/one", false },
+		{ "short/late-one", true }, { "own/one", true }, { "own/another", false },
+		{ "fold/ed", true }, { "fold/x/../ed", true },
 	};
 	struct scratch place;
-	char rules[768], command[256];
+	char rules[1024], command[256];
 
 	(void)state;
 	scratch_init(&place);
@@ -358,12 +361,19 @@ static void test_ruling_knows_a_program_by_any_path(void **state)
 	scratch_file(&place, "bin/tool", "", 0755);
 	scratch_file(&place, "bin/linked", "", 0755);
 	scratch_file(&place, "own/tool", "", 0755);
+	scratch_mkdir(&place, "star");
+	scratch_mkdir(&place, "star/a");
+	scratch_file(&place, "star/a/one", "", 0755);
+	scratch_link(&place, "star/a", "short");
+	scratch_link(&place, "../star/a/one", "own/one");
+	scratch_link(&place, "../star/a/one", "own/another");
 	scratch_link(&place, "bin", "link");
 	scratch_link(&place, "../bin/linked", "own/linked");
 	snprintf(rules, sizeof(rules),
 		 "[{\"id\":\"x\",\"program\":[\"%s/bin/tool\",\"%s/bin/linked\",\"%s/bin/late\","
-		 "\"%s/none/at/all\",\"%s/bin/many*\"],\"decision\":\"deny\"}]", place.dir, place.dir,
-		 place.dir, place.dir, place.dir);
+		 "\"%s/none/at/all\",\"%s/bin/many*\",\"%s/star/*/*one\",\"%s/fold/x/..//ed\"],"
+		 "\"decision\":\"deny\"}]", place.dir, place.dir, place.dir, place.dir, place.dir,
+		 place.dir, place.dir);
 	load(rules, "");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(command, sizeof(command), "%s/%s", place.dir, rows[i].path);
