@@ -304,7 +304,8 @@ static int rule_check_words(const struct rule *r, struct err *e)
 static int rule_check_paths(const struct rule *r, struct err *e)
 {
 	for (size_t i = 0; r->programs && r->programs[i]; i++)
-		if (strchr(r->programs[i], '/') && r->programs[i][0] != '/')
+		if (strchr(r->programs[i], '/') &&
+		    (r->programs[i][0] != '/' || !strrchr(r->programs[i], '/')[1]))
 			return rule_fail(r, e, "program", "is neither a name nor an absolute path");
 	if (r->directory && r->directory[0] != '/')
 		return rule_fail(r, e, "directory", "is no absolute path");

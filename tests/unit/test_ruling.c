@@ -855,6 +855,7 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"program\":\"x\",\"reason\":\"a\\u202eb\",\"decision\":\"deny\"}",
 		  "1 to 512" },
 		{ "{\"id\":\"a\",\"program\":\"bin/x\",\"decision\":\"deny\"}", "absolute" },
+		{ "{\"id\":\"a\",\"program\":\"/bin/x/\",\"decision\":\"deny\"}", "absolute" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"directory\":\"x\",\"decision\":\"deny\"}", "absolute" },
 		{ "{\"id\":\"a\",\"decision\":\"deny\"}", "every command" },
 		{ "{\"id\":\"a\",\"words\":\"x||y\",\"decision\":\"deny\"}", "is empty, or longer" },
