@@ -7,6 +7,9 @@
 #include "mcp/tool_names.h"
 #include "policy/policy.h"
 
+/* Kept for what follows a list of paths: facts, tools, and what the sandbox lacks. */
+#define LATER_BYTES 5000
+
 /* A line of the string @key of @of, under @label. */
 static void text_session_add_fact(struct text *t, const char *label, const struct outline_value *of,
 				  const char *key)
@@ -20,14 +23,19 @@ static void text_session_add_fact(struct text *t, const char *label, const struc
 	text_add(t, "\n");
 }
 
-/* "label: a, b", unless the array @key of @of is empty; or, with "\n- ", a line for each. */
+/* "label: a, b", unless the array @key of @of is empty; or, with "\n- ", a line for each. @later
+ * bytes are kept for what follows. */
 static void text_session_add_list(struct text *t, const char *label, const struct outline_value *of,
-				  const char *key, const char *glue)
+				  const char *key, const char *glue, size_t later)
 {
+	size_t kept = t->left < later ? t->left : later;
+
 	if (!text_count(t, of, key))
 		return;
 	text_add(t, "%s:%s", label, *glue == '\n' ? glue : " ");
+	t->left -= kept;
 	text_add_elements(t, text_member(t, of, key), glue);
+	t->left += kept;
 	text_add(t, "\n");
 }
 
@@ -108,7 +116,7 @@ static void text_session_add_policy(struct text *t)
 		text_add(t, ", %" PRId64 " of them the project's", project);
 	text_session_add_packs(t, policy);
 	text_add(t, "\n");
-	text_session_add_list(t, "rules from", policy, "from", ", ");
+	text_session_add_list(t, "rules from", policy, "from", ", ", LATER_BYTES);
 }
 
 static void text_session_add_project(struct text *t)
@@ -118,8 +126,10 @@ static void text_session_add_project(struct text *t)
 
 	if (!project)
 		return;
-	text_session_add_list(t, "narrowed by .procpen.json", project, "narrowed", ", ");
-	text_session_add_list(t, "ignored of .procpen.json", project, "ignored", "\n- ");
+	text_session_add_list(t, "narrowed by .procpen.json", project, "narrowed", ", ",
+			      LATER_BYTES);
+	text_session_add_list(t, "ignored of .procpen.json", project, "ignored", "\n- ",
+			      LATER_BYTES);
 	more = text_number(t, project, "ignored_total") - text_count(t, project, "ignored");
 	if (more > 0)
 		text_add(t, "- %" PRId64 " more\n", more);
@@ -129,12 +139,15 @@ static void text_session_add_project(struct text *t)
 static void text_session_add_missing(struct text *t, const struct outline_value *sandbox)
 {
 	const struct outline_value *missing = text_member(t, sandbox, "missing"), *v = NULL;
+	size_t left_out = 0;
 
 	if (text_count(t, sandbox, "missing"))
 		text_add(t, "missing from the sandbox:\n");
 	while (missing && (v = outline_next(&t->a->result->outline, missing, v))) {
-		if (v->json_len + TEXT_MARK_BYTES > t->left)
+		if (v->json_len + TEXT_MARK_BYTES > t->left) {
+			left_out++;
 			continue;
+		}
 		text_add(t, "- ");
 		text_put_member(t, text_member(t, v, "layer"));
 		text_add(t, ": ");
@@ -143,17 +156,19 @@ static void text_session_add_missing(struct text *t, const struct outline_value 
 		text_put_member(t, text_member(t, v, "remedy"));
 		text_add(t, "\n");
 	}
+	if (left_out)
+		text_add(t, "- [... %zu more left out ...]\n", left_out);
 }
 
 static void text_session_add_sandbox(struct text *t)
 {
 	const struct outline_value *sandbox = text_member(t, NULL, "sandbox");
 
-	text_session_add_list(t, "sandbox", sandbox, "active", ", ");
+	text_session_add_list(t, "sandbox", sandbox, "active", ", ", 0);
 	text_session_add_missing(t, sandbox);
-	text_session_add_list(t, "gaps of the sandbox", sandbox, "gaps", "\n- ");
-	text_session_add_list(t, "read-only", sandbox, "readonly", ", ");
-	text_session_add_list(t, "hidden", sandbox, "hidden", ", ");
+	text_session_add_list(t, "gaps of the sandbox", sandbox, "gaps", "\n- ", 0);
+	text_session_add_list(t, "read-only", sandbox, "readonly", ", ", 0);
+	text_session_add_list(t, "hidden", sandbox, "hidden", ", ", 0);
 }
 
 void text_session(struct text *t)
@@ -161,13 +176,15 @@ void text_session(struct text *t)
 	const struct outline_value *server = text_member(t, NULL, "server");
 
 	text_session_add_fact(t, "workspace", NULL, "workspace");
-	text_session_add_list(t, "accessible directories", NULL, "accessible_directories", ", ");
+	text_session_add_list(t, "accessible directories", NULL, "accessible_directories", ", ",
+			      LATER_BYTES);
 	text_session_add_fact(t, "shell", NULL, "shell");
 	text_options_changed(t, text_member(t, NULL, "limits"));
 	text_session_add_allowances(t);
 	for (int tier = TIER_AUTONOMOUS; tier <= TIER_DENY; tier++)
 		text_session_add_tools_of(t, (enum tier)tier);
-	text_session_add_list(t, "users that a command may run as", NULL, "users", ", ");
+	text_session_add_list(t, "users that a command may run as", NULL, "users", ", ",
+			      LATER_BYTES);
 	text_session_add_policy(t);
 	text_session_add_project(t);
 	text_session_add_fact(t, "procpen", server, "version");

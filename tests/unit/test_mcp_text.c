@@ -1117,6 +1117,38 @@ static void test_mcp_text_of_a_large_session(void **state)
 	buf_release(&b);
 }
 
+/* Many paths leave room for what the sandbox lacks. */
+static void test_mcp_text_of_a_session_of_many_paths(void **state)
+{
+	static const char *const lists[] = { "{\"accessible_directories\":[", "],\"users\":[",
+					     "],\"policy\":{\"from\":[",
+					     "]},\"project\":{\"ignored\":[" };
+	struct buf b;
+	char *text;
+
+	(void)state;
+	buf_init(&b, 1 << 20);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		buf_adds(&b, lists[i]);
+		for (int k = 0; k < 100; k++)
+			buf_addf(&b, "%s\"/%0200d\"", k ? "," : "", k);
+	}
+	buf_adds(&b, "]},\"limits\":{},\"audit_log\":\"/a\",\"sandbox\":{\"active\":[\"shim\"],"
+		     "\"missing\":[");
+	for (int i = 0; i < 40; i++)
+		buf_addf(&b, "%s{\"layer\":\"l%d\",\"reason\":\"%0300d\",\"remedy\":\"r\"}",
+			 i ? "," : "", i, i);
+	buf_adds(&b, "],\"gaps\":[\"root\"],\"hidden\":[\"/k\"]}}");
+	text = text_of((struct mcp_answer){ .row = cap_find(&rows, "agent.session") }, b.data,
+		       MCP_TEXT_MAX);
+	assert_in_range(strlen(text), MCP_TEXT_MAX - 1000, MCP_TEXT_MAX);
+	assert_non_null(strstr(text, "\naudit log: /a\nsandbox: shim\nmissing from the sandbox:\n- l0"));
+	assert_non_null(strstr(text, " more left out ...]\ngaps of the sandbox:\n- "));
+	assert_non_null(strstr(text, "\nusers that a command may run as: [... 100 more left out ...]\n"));
+	free(text);
+	buf_release(&b);
+}
+
 /* Options that do not fit are counted. */
 static void test_mcp_text_of_options(void **state)
 {
@@ -1190,6 +1222,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_members),
 		cmocka_unit_test(test_mcp_text_of_sessions),
 		cmocka_unit_test(test_mcp_text_of_a_large_session),
+		cmocka_unit_test(test_mcp_text_of_a_session_of_many_paths),
 		cmocka_unit_test(test_mcp_text_of_options),
 		cmocka_unit_test(test_mcp_text_with_no_room),
 	};
