@@ -21,6 +21,7 @@
 #include "shell/words.h"
 
 #define FILES_MAX 32
+#define OWN_MISSING ((uint64_t)1 << 62) /* behind FILES_MAX, and in a JSON integer */
 #define LOOKS_MAX 512           /* names of one text; each takes a system call or more */
 #define BYTES_MAX (256u * 1024) /* read of all files: some milliseconds of the one thread */
 #define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
@@ -102,15 +103,16 @@ static bool run_files_tell(struct run_files *f, int fd, char head[HEAD_SIZE], ch
 	return !strcmp(before, after);
 }
 
-static bool run_files_is_listed(const struct run_files *f, const char *path)
+/* The place of @path in the list; its length: it is not there. */
+static size_t run_files_place(const struct run_files *f, const char *path)
 {
 	json_t *one;
 	size_t i;
 
 	json_array_foreach(f->list, i, one)
 		if (!strcmp(json_string_value(json_array_get(one, 0)), path))
-			return true;
-	return false;
+			return i;
+	return json_array_size(f->list);
 }
 
 static bool run_files_add(struct run_files *f, const char *path, bool compiled, const char *told)
@@ -148,7 +150,8 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	AUTO_FREE char *name = NULL;
 	char told[TOLD_SIZE], head[HEAD_SIZE];
 	struct stat st;
-	bool own;
+	uint64_t own;
+	size_t place;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || role == RUN_FILES_WORD))
 		return false;
@@ -157,9 +160,10 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	if (!S_ISREG(st.st_mode) || (role == RUN_FILES_WORD && !(st.st_mode & 0111)))
 		return false;
 	name = dir_name(fd, path);
-	own = !f->installed || f->installed->can_write(f->installed->ctx, name);
-	f->runs_own |= own;
-	if (run_files_is_listed(f, name))
+	place = run_files_place(f, name);
+	if (!f->installed || f->installed->can_write(f->installed->ctx, name))
+		f->own |= (uint64_t)1 << place;
+	if (place < json_array_size(f->list))
 		return true;
 	if (json_array_size(f->list) == FILES_MAX || strlen(name) > NAME_MAX_SHOWN)
 		return run_files_refuse(f, "it names too many files, or too long ones");
@@ -168,9 +172,11 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 		return run_files_refuse(f, "a file that it runs cannot be read, or changes");
 	if (!run_files_add(f, name, run_files_is_compiled(head), told))
 		return false;
-	f->own += own;
+	own = f->own;
 	if (!strncmp(head, "#!", 2))
 		run_files_take_interpreter(f, head + 2);
+	if (own) /* the script stands for its interpreters, which are taken once */
+		f->own = own;
 	return true;
 }
 
@@ -205,8 +211,7 @@ static bool run_files_take_name(struct run_files *f, const char *name, enum run_
 /* What it would run is not there; a command may make it. */
 static void run_files_note_missing(struct run_files *f)
 {
-	f->runs_own = true;
-	f->own++;
+	f->own |= OWN_MISSING;
 }
 
 /* The first file in PATH that has @name; a shell's own command and a function have none. */
@@ -235,7 +240,7 @@ static void run_files_search_once(struct run_files *f, const struct blocklist_ru
 	const json_t *known = json_object_get(f->searched, name);
 
 	if (known) {
-		f->runs_own |= json_is_true(known);
+		f->own |= (uint64_t)json_integer_value(known);
 		return;
 	}
 	if (!f->searched)
@@ -243,7 +248,7 @@ static void run_files_search_once(struct run_files *f, const struct blocklist_ru
 	if (!run_files_search(f, name, RUN_FILES_WORD) && !run->is_function &&
 	    !shell_words_is_builtin(name))
 		run_files_note_missing(f);
-	json_object_set_new(f->searched, name, json_boolean(f->runs_own));
+	json_object_set_new(f->searched, name, json_integer((json_int_t)f->own));
 }
 
 /* Take the files that @text, a word behind the program, may name: as it stands, behind a =, behind
@@ -437,19 +442,31 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 
 /* ---- what changes on the way ---- */
 
-/* Does @as only start another command, which is looked at too? */
+/* Does @run only start another command, which is looked at too? Other wrappers may write a log or
+ * an output file of their own, or fetch what they start. */
 static bool run_files_starts(const struct blocklist_run *run, const struct blocklist_wrapper *as)
 {
-	const char *options = as ? strtab_get(as->text) : NULL;
+	static const struct {
+		const char *programs, *writing; /* options */
+	} rows[] = {
+		{ " builtin command doas exec ionice nice setsid stdbuf taskset timeout xargs ",
+		  " " },
+		{ " env ", " -S --split-string " }, /* whose redirections are its own */
+		{ " sudo ", " -e --edit " },
+		{ " time ", " -o --output " },
+	};
 
-	return as && as->kind == WRAPPER_RUN && !as->remote && run->count > 1 &&
-	       !(run->writes && options && run_files_has_text(run, options));
+	for (size_t i = 0; as && run->count > 1 && i < COUNT_OF(rows); i++)
+		if (list_has(rows[i].programs, run->program.s, run->program.len))
+			return !run_files_has_text(run, rows[i].writing);
+	return false;
 }
 
 /* Builtins that run something later, or write files by their words. */
 static bool run_files_is_late_builtin(const char *program)
 {
-	static const char *const names[] = { "trap", "fc", "history", "bind", "complete", NULL };
+	static const char *const names[] = { "trap", "fc", "history", "bind", "complete",
+					     "time", NULL };
 
 	return str_is_listed(program, names);
 }
@@ -478,27 +495,27 @@ static bool run_files_is_harmless(const struct blocklist_run *run,
 		return false;
 	if (!run->count || run->is_test || run->is_function || run_files_is_reader(program))
 		return true;
-	if (run->is_direct && shell_words_is_builtin(program))
+	if (run->is_direct && shell_words_is_builtin(run->words[0].text.s))
 		return !run_files_is_late_builtin(program);
 	return as && as->kind == WRAPPER_SHELL && !run_files_needs_script(run, as);
 }
 
-/* Note what @run may change, and refuse if it runs a file that may have changed by then. @own: of
- * f->own before it was looked at. @is_own: it is such a file that decides what it does. */
+/* Note what @run may change, and refuse if it runs a file that may have changed by then.
+ * @is_own: it is such a file that decides what it does. */
 static void run_files_follow_changes(struct run_files *f, const struct blocklist_run *run,
-				     unsigned own, bool is_own)
+				     bool is_own)
 {
 	const struct blocklist_wrapper *as = run->count ? run_files_wrapper(run) : NULL;
-	bool starts = run_files_starts(run, as);
+	bool starts = !is_own && run_files_starts(run, as);
 	bool changes = !starts && !is_own && !run_files_is_harmless(run, as);
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
-	if ((f->runs_own && (f->is_changed || (f->ran_own && f->own > own))) ||
+	if ((f->own && (f->is_changed || (f->ran_own && f->own != f->ran_own))) ||
 	    (changes && f->is_exposed))
 		(void)run_files_refuse(f, "a command in it may change a file that it runs");
 	f->is_changed |= changes;
-	f->ran_own |= f->runs_own && !starts;
-	f->is_exposed |= f->runs_own && f->is_apart;
+	f->ran_own |= starts ? 0 : f->own;
+	f->is_exposed |= f->own && f->is_apart;
 }
 
 /* Does @text name a variable by which names lead elsewhere: as it stands, behind a =, behind the
@@ -572,16 +589,15 @@ static bool run_files_take_all(struct run_files *f, const struct blocklist_run *
 		run_files_search_once(f, run, program);
 	else if (!run_files_take_name(f, program, RUN_FILES_SCRIPT))
 		run_files_note_missing(f);
-	is_own = f->runs_own;
+	is_own = f->own;
 	run_files_take_words(f, run);
-	return is_own || (f->runs_own && (f->sourced || run_files_takes_script(run)));
+	return is_own || (f->own && (f->sourced || run_files_takes_script(run)));
 }
 
 void run_files_look(struct run_files *f, const struct ruling_look *look)
 {
 	const struct blocklist_run *run = look->run;
 	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
-	const unsigned own = f->own;
 	bool is_own = false;
 
 	if (f->lacks)
@@ -594,10 +610,10 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 		(void)run_files_refuse(f, "a program is not known before it runs");
 	if (f->lacks || !run_files_follow(f, run, program))
 		return;
-	f->runs_own = false;
+	f->own = 0;
 	if (*program && !run->is_test)
 		is_own = run_files_take_all(f, run, program);
-	run_files_follow_changes(f, run, own, is_own);
+	run_files_follow_changes(f, run, is_own);
 }
 
 void run_files_release(struct run_files *f)

@@ -33,9 +33,9 @@ struct run_files {
 	bool sourced;      /* a file was sourced, after which nothing is known */
 	const char *lacks; /* why the files cannot be told, static; NULL: they can */
 	size_t looks, bytes; /* names looked up, and bytes read */
-	unsigned own;      /* files that commands may write, or make, and that it runs */
-	bool runs_own;     /* the command that is looked at runs one */
-	bool ran_own;      /* a command before does */
+	uint64_t own;      /* files that commands may write, or make, and that the command that is
+			    * looked at runs; by their places in the list */
+	uint64_t ran_own;  /* ... and those before it */
 	bool is_apart;     /* a command may run beside others, or more than once */
 	bool is_exposed;   /* ... and then one that runs an own file came */
 	bool is_changed;   /* a command came that may write files */

@@ -203,7 +203,7 @@ def test_changed_on_the_way():
     """No answer binds the state of a file that an earlier command of the text, or one beside it, may change."""
     server = started()
     at = lambda name: os.path.join(server.workspace, name)
-    for name in ("x.sh", "y.sh"):
+    for name in ("x.sh", "y.sh", "nice"):
         write(at(name), "#!/bin/sh\necho one\n")
     write(at("a"), "echo two\n", 0o644)
     for text in ("cp a y.sh && sh y.sh", "cp a new.sh && sh new.sh", "cp a new && ./new", "cat a >y.sh; sh y.sh",
@@ -213,12 +213,14 @@ def test_changed_on_the_way():
                  "{ sleep 1; ./y.sh; } & cp a y.sh; wait", "./y.sh | tee y.sh", "(sleep 1; sh y.sh) & cp a y.sh",
                  "for i in 1 2; do sh y.sh; cp a y.sh; done", "echo $(./y.sh) | tee y.sh",
                  "exec >y.sh; cat a; exec >/dev/null; sh y.sh", "trap ./y.sh EXIT; cp a y.sh",
-                 "newer; cp a newer; newer", "cp a y.sed; sed -f y.sed a", "cp a y.sh; make -f y.sh", "echo 'echo two' >y.sh; sh y.sh"):
+                 "newer; cp a newer; newer", "cp a y.sed; sed -f y.sed a", "cp a y.sh; make -f y.sh", "echo 'echo two' >y.sh; sh y.sh",
+                 "op inject -i a -o y.sh; sh y.sh", "daemonize -o y.sh /bin/cat a; sh y.sh", "flock y.sh true; sh y.sh",
+                 "/usr/bin/time -o y.sh cat a; sh y.sh", "timeout 5 cat a >y.sh; sh y.sh", "./x.sh y.sh && ./y.sh", "./nice true; sh y.sh"):
         question = tried(server, {"command": text, "environment": {"PATH": ".:/usr/bin:/bin"}})[1]
         check(question and "remember" not in question, "%s can be remembered" % text)
     for text in ("cp a b", "cp a b && ls", "cd . && ls a && sh y.sh", "sh y.sh && cp a b", "./y.sh >log 2>&1",
                  "timeout 5 ./y.sh >log; cp log b", "A=1; echo start; ./y.sh | tail -5", "[ -f a ] && ./y.sh",
-                 "./y.sh; ./y.sh", "bash -c 'cat a; ./y.sh'", "cat a | ./y.sh"):
+                 "nice -n 5 ./y.sh", "time -p ./y.sh", "cat a | xargs -n 1 ./y.sh", "./y.sh; ./y.sh", "bash -c 'cat a; ./y.sh'", "cat a | ./y.sh"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" in question, "%s cannot be remembered" % text)
 
