@@ -466,7 +466,7 @@ static bool run_files_starts(const struct blocklist_run *run, const struct block
 static bool run_files_is_late_builtin(const char *program)
 {
 	static const char *const names[] = { "trap", "fc", "history", "bind", "complete",
-					     "time", NULL };
+					     "time", "jobs", "hash", NULL };
 
 	return str_is_listed(program, names);
 }
@@ -511,7 +511,7 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
 	if ((f->own && (f->is_changed || (f->ran_own && f->own != f->ran_own))) ||
-	    (changes && f->is_exposed))
+	    (changes && (f->is_exposed || (run->is_inner && f->ran_own))))
 		(void)run_files_refuse(f, "a command in it may change a file that it runs");
 	f->is_changed |= changes;
 	f->ran_own |= starts ? 0 : f->own;
@@ -594,6 +594,17 @@ static bool run_files_take_all(struct run_files *f, const struct blocklist_run *
 	return is_own || (f->own && (f->sourced || run_files_takes_script(run)));
 }
 
+/* May a command of the shell run what stands in its words, as the index of an array does? */
+static bool run_files_hides_command(const struct blocklist_run *run, const char *program)
+{
+	if (!run->is_test && !(run->is_direct && shell_words_is_builtin(program)))
+		return false;
+	for (size_t i = 1; i < run->count && strcmp(program, "echo"); i++)
+		if (strstr(run->words[i].text.s, "$(") || strchr(run->words[i].text.s, '`'))
+			return true;
+	return false;
+}
+
 void run_files_look(struct run_files *f, const struct ruling_look *look)
 {
 	const struct blocklist_run *run = look->run;
@@ -608,6 +619,8 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 		(void)run_files_refuse(f, "its text sets PATH or CDPATH");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
+	else if (run_files_hides_command(run, program))
+		(void)run_files_refuse(f, "a word of it may be run as a command");
 	if (f->lacks || !run_files_follow(f, run, program))
 		return;
 	f->own = 0;
