@@ -31,7 +31,7 @@
 /* When the file that a word names may be run. */
 enum run_files_role {
 	RUN_FILES_SCRIPT, /* whatever it is */
-	RUN_FILES_WORD,   /* if it is executable */
+	RUN_FILES_WORD,   /* if it is executable, or a chmod may have made it so */
 };
 
 static bool run_files_refuse(struct run_files *f, const char *lacks)
@@ -152,19 +152,21 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 	struct stat st;
 	uint64_t own;
 	size_t place;
+	bool counts;
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || role == RUN_FILES_WORD))
 		return false;
 	if (fd < 0 || fstat(fd, &st))
 		return run_files_refuse(f, "a file that it runs cannot be read");
-	if (!S_ISREG(st.st_mode) || (role == RUN_FILES_WORD && !(st.st_mode & 0111)))
+	counts = role == RUN_FILES_SCRIPT || st.st_mode & 0111;
+	if (!S_ISREG(st.st_mode) || (!counts && !f->has_chmod))
 		return false;
 	name = dir_name(fd, path);
 	place = run_files_place(f, name);
 	if (!f->installed || f->installed->can_write(f->installed->ctx, name))
 		f->own |= (uint64_t)1 << place;
 	if (place < json_array_size(f->list))
-		return true;
+		return counts;
 	if (json_array_size(f->list) == FILES_MAX || strlen(name) > NAME_MAX_SHOWN)
 		return run_files_refuse(f, "it names too many files, or too long ones");
 	file = run_files_reopen(fd);
@@ -177,7 +179,7 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 		run_files_take_interpreter(f, head + 2);
 	if (own) /* the script stands for its interpreters, which are taken once */
 		f->own = own;
-	return true;
+	return counts;
 }
 
 /* ---- names ---- */
@@ -500,6 +502,17 @@ static bool run_files_is_harmless(const struct blocklist_run *run,
 	return as && as->kind == WRAPPER_SHELL && !run_files_needs_script(run, as);
 }
 
+/* A chmod makes files programs; the names that were looked for before may find them. */
+static void run_files_note_chmod(struct run_files *f, const struct blocklist_run *run)
+{
+	if (strcmp(run->program.s, "chmod"))
+		return;
+	f->has_chmod = true;
+	json_object_clear(f->searched);
+	if (f->is_apart)
+		(void)run_files_refuse(f, "a command in it may make a file a program");
+}
+
 /* Note what @run may change, and refuse if it runs a file that may have changed by then.
  * @is_own: it is such a file that decides what it does. */
 static void run_files_follow_changes(struct run_files *f, const struct blocklist_run *run,
@@ -510,6 +523,8 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 	bool changes = !starts && !is_own && !run_files_is_harmless(run, as);
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
+	if (run->count)
+		run_files_note_chmod(f, run);
 	if ((f->own && (f->is_changed || (f->ran_own && f->own != f->ran_own))) ||
 	    (changes && (f->is_exposed || (run->is_inner && f->ran_own))))
 		(void)run_files_refuse(f, "a command in it may change a file that it runs");

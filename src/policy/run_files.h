@@ -38,6 +38,7 @@ struct run_files {
 	uint64_t ran_own;  /* ... and those before it */
 	bool is_apart;     /* a command may run beside others, or more than once */
 	bool is_exposed;   /* ... and then one that runs an own file came */
+	bool has_chmod;    /* a command came that may make files executable */
 	bool is_changed;   /* a command came that may write files */
 };
 

@@ -172,6 +172,14 @@ def test_files():
     write(at("bin/newer"), "#!/bin/sh\n")
     equal(tried(server, params)[0], "asked", "a program where there was none")
 
+    # What a chmod makes a program.
+    write(at("bin/plain"), "#!/bin/sh\n", 0o644)
+    for text in ("chmod +x bin/plain; plain", "plain; chmod +x bin/plain; plain", "chmod +x bin/plain; timeout 5 plain"):
+        question = tried(server, {"command": text, "environment": path})[1]
+        check("remember" not in question or at("bin/plain") in question.get("scripts", []), text)
+    question = tried(server, {"command": "for i in 1 2; do plain; chmod +x bin/plain; done", "environment": path})[1]
+    check("remember" not in question, "a chmod in a loop")
+
     # A compiled program by its identity.
     shutil.copy("/bin/true", at("true"))
     grant(server, {"command": "./true"})
