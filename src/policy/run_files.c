@@ -533,13 +533,15 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 	f->is_exposed |= f->own && f->is_apart;
 }
 
-/* Does @text name a variable by which names lead elsewhere: as it stands, behind a =, behind the
- * letter of a short option? */
+/* Does @text name a variable by which names lead elsewhere, or files are run that no word names: as
+ * it stands, behind a =, behind the letter of a short option? */
 static bool run_files_names_path(const char *text)
 {
 	const char *value = strchr(text, '=');
 
 	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6) ||
+	       !strncmp(text, "LD_", 3) || !strncmp(text, "BASH_ENV", 8) ||
+	       (!strncmp(text, "ENV", 3) && strchr("+=", text[3])) ||
 	       (value && run_files_names_path(value + 1)) ||
 	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
 }
@@ -631,7 +633,7 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 	if (f->sourced)
 		(void)run_files_refuse(f, "what a sourced file changes is not known");
 	else if (run_files_changes_path(run))
-		(void)run_files_refuse(f, "its text sets PATH or CDPATH");
+		(void)run_files_refuse(f, "its text sets PATH, CDPATH, ENV, BASH_ENV or LD_*");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
 	else if (run_files_hides_command(run, program))

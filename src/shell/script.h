@@ -174,7 +174,8 @@ struct shell_script {
 	bool sets_variables; /* by more than assignments and builtins: a loop over words,
 			      * arithmetic, an operator in ${...}, {name}> */
 	bool sets_path; /* sets or unsets a variable by which names lead to programs and
-			 * directories: PATH, CDPATH, BASH_CMDS, BASH_ALIASES */
+			 * directories, or files are run: PATH, CDPATH, BASH_CMDS,
+			 * BASH_ALIASES, ENV, BASH_ENV, LD_* */
 	const char *trouble_text;   /* static: "an unclosed double quote" */
 	uint32_t trouble_at;
 	void *memory; /* private */

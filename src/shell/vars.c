@@ -247,12 +247,13 @@ static void vars_log_change(struct expander *e, struct variable *v)
 	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 
-/* Do names of programs and directories lead elsewhere by it? */
+/* Do names of programs and directories lead elsewhere by it, or does it name files to run? */
 static bool vars_is_path(const char *name)
 {
-	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES", NULL };
+	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES",
+					     "ENV", "BASH_ENV", NULL };
 
-	return str_is_listed(name, names);
+	return !strncmp(name, "LD_", 3) || str_is_listed(name, names);
 }
 
 static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
