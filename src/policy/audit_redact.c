@@ -80,7 +80,7 @@ enum secret_place {
 #define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
 #define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
 #define MYSQL_FLAGS "aAbBcCdEfFGHiIjJkKlLnNoqQrRstUvVWxX"
-#define LDAP_FLAGS "AcCIkKLMnNQtuvVWxZ"
+#define LDAP_FLAGS "AcCIkKLMnNQrStuvVWxZ"
 #define USER_FLAGS "aDLmMNorU"
 #define SSH_KEYGEN_FLAGS "ABcehHiklLpqQuUvXy"
 
@@ -133,9 +133,9 @@ static const struct secret_option {
 	{ "openssl", "", "-macopt", SECRET_NEXT, "" },
 	{ "openssl", "", "-psk", SECRET_NEXT, "" },
 	{ "redis-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
-	{ "ldappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
 	{ "ldappasswd", "", "-a", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
+	{ "ldappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
+	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, "a" LDAP_FLAGS },
 	{ "curl", "", "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
 	{ "curl", "", "--cookie", SECRET_NEXT | SECRET_PAIR, "" },
 	{ "curl", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
