@@ -95,10 +95,19 @@ struct rule_miss {
 	const struct shell_word *word; /* RULE_FITS_MORE: of the command */
 };
 
-/* Adds what it takes of the blocklist's budget to *@steps. Sets @miss, zeroed or
- * NULL, unless it fits. */
+/* What comparing one command with rules has taken, and what it has found; all zero at first. */
+struct rule_work {
+	uint64_t steps; /* of the blocklist's budget */
+	/* What system calls say of the paths of programs, which many rules have in common. */
+	struct {
+		const char *program; /* of a rule; NULL: none */
+		enum rule_fit fit;
+	} paths[8];
+};
+
+/* Adds to @work. Sets @miss, zeroed or NULL, unless it fits. */
 enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
-			struct rule_miss *miss, uint64_t *steps);
+			struct rule_miss *miss, struct rule_work *work);
 
 /* Does @text fit @pattern, in which * stands for any text? */
 bool rule_text_fits(const char *pattern, const char *text);

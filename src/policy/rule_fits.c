@@ -599,43 +599,59 @@ static bool rule_fits_leads_to(const char *pattern, const char *path)
 	       rule_text_fits(pattern, moved);
 }
 
-/* Is the path that is written in the command, which has the name of @program, that program?
- * RULE_MAY_FIT: by another spelling, which may make a decision stricter, not laxer. */
-static enum rule_fit rule_fits_path(const char *program, const struct blocklist_run *run,
-				    uint64_t *steps)
+/* Is the absolute path @written, of the same name, the program @program by another spelling? */
+static bool rule_fits_is_spelled(const char *program, const char *written, uint64_t *steps)
 {
-	const char *written = run->program_kind ? shell_word_constant(&run->words[0]) : NULL;
-	AUTO_FREE char *named = NULL, *folded = NULL;
-	bool fits;
+	AUTO_FREE char *named = mem_strdup(program);
+	AUTO_FREE char *folded = mem_strdup(written);
 
-	if (program[0] != '/' || !written || written[0] != '/' || rule_text_fits(program, written))
-		return RULE_FITS;
-	named = mem_strdup(program);
-	folded = mem_strdup(written);
 	rule_fits_fold_path(named);
 	rule_fits_fold_path(folded);
 	*steps += (strchr(program, '*') ? 2 * WORK_REALPATH : WORK_STATS) + strlen(written);
-	fits = rule_text_fits(named, folded) ||
-	       (strchr(program, '*') ? rule_fits_leads_to(named, written)
-				     : rule_fits_is_same_file(program, written) ||
-				       rule_fits_is_same_folder(program, written));
-	return fits ? RULE_MAY_FIT : RULE_OTHER_PROGRAM;
+	if (rule_text_fits(named, folded))
+		return true;
+	return strchr(program, '*') ? rule_fits_leads_to(named, written)
+				    : rule_fits_is_same_file(program, written) ||
+				      rule_fits_is_same_folder(program, written);
+}
+
+/* Is the path that is written in the command, which has the name of @program, that program?
+ * RULE_MAY_FIT: by another spelling, which may make a decision stricter, not laxer. */
+static enum rule_fit rule_fits_path(const char *program, const struct blocklist_run *run,
+				    struct rule_work *work)
+{
+	const char *written = run->program_kind ? shell_word_constant(&run->words[0]) : NULL;
+	enum rule_fit fit;
+	size_t i = 0;
+
+	if (program[0] != '/' || !written || written[0] != '/' || rule_text_fits(program, written))
+		return RULE_FITS;
+	for (; i < COUNT_OF(work->paths) && work->paths[i].program; i++)
+		if (!strcmp(work->paths[i].program, program))
+			return work->paths[i].fit;
+	fit = rule_fits_is_spelled(program, written, &work->steps) ? RULE_MAY_FIT
+								   : RULE_OTHER_PROGRAM;
+	if (i < COUNT_OF(work->paths)) {
+		work->paths[i].program = program;
+		work->paths[i].fit = fit;
+	}
+	return fit;
 }
 
 static enum rule_fit rule_fits_program(const struct rule *r, const struct blocklist_run *run,
-				       uint64_t *steps)
+				       struct rule_work *work)
 {
 	enum rule_fit best = RULE_OTHER_PROGRAM;
 	const struct rule_part p = { .s = run->program.s, .kind = run->program_kind,
 				     .len = run->program.len, .guess = r->guesses };
 
-	++*steps;
+	++work->steps;
 	if (!r->programs)
 		return RULE_FITS;
 	for (size_t i = 0; r->names[i] && best < RULE_FITS; i++)
 		if (rule_fits_letter(&p, r->names[i]) &&
-		    rule_fits_pattern(&p, r->names[i], strlen(r->names[i]), steps)) {
-			enum rule_fit fit = rule_fits_path(r->programs[i], run, steps);
+		    rule_fits_pattern(&p, r->names[i], strlen(r->names[i]), &work->steps)) {
+			enum rule_fit fit = rule_fits_path(r->programs[i], run, work);
 
 			best = fit > best ? fit : best;
 		}
@@ -698,14 +714,15 @@ static enum rule_fit rule_fits_directory(const struct rule *r, const struct bloc
 /* ---- all ---- */
 
 enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
-			struct rule_miss *miss, uint64_t *steps)
+			struct rule_miss *miss, struct rule_work *work)
 {
 	struct rule_miss ignored = { .member = NULL };
 	enum rule_fit program, where;
+	uint64_t *steps = &work->steps;
 	bool unknown;
 
 	miss = miss ? miss : &ignored;
-	program = run->count ? rule_fits_program(r, run, steps) : RULE_OTHER_PROGRAM;
+	program = run->count ? rule_fits_program(r, run, work) : RULE_OTHER_PROGRAM;
 	if (program == RULE_OTHER_PROGRAM)
 		return RULE_OTHER_PROGRAM;
 	unknown = rule_fits_program_is_unknown(run);

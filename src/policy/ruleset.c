@@ -78,14 +78,14 @@ static uint64_t ruleset_on_run(void *ctx, const struct blocklist_run *run)
 {
 	struct ruleset_look *look = ctx;
 	struct rule_miss miss = { .member = NULL };
-	uint64_t steps = 0;
-	enum rule_fit fit = rule_fits(look->rule, run, &miss, &steps);
+	struct rule_work work = { .steps = 0 };
+	enum rule_fit fit = rule_fits(look->rule, run, &miss, &work);
 
 	if (fit > look->best || !*look->why) {
 		look->best = fit;
 		ruleset_say_why(look, run, &miss);
 	}
-	return steps;
+	return work.steps;
 }
 
 /* Does @r match @command? *@why: why not; good until the next call. */

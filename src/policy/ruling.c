@@ -23,7 +23,8 @@ struct ruling_state {
 	const struct blocklist_input *in;
 	struct ruling *out;
 	bool any; /* a command was reported */
-	uint64_t steps, steps_max; /* for the command that is looked at; beyond, none is left */
+	struct rule_work work; /* on the command that is looked at */
+	uint64_t steps_max;    /* with as many, none is left */
 	struct ruling_program programs[PROGRAMS_MAX];
 	size_t program_count;
 };
@@ -132,7 +133,7 @@ static const struct ruling_program *ruling_find_program(struct ruling_state *s, 
 	if (p < end || s->program_count == PROGRAMS_MAX)
 		return p < end ? p : NULL;
 	s->program_count++;
-	s->steps += WORK_PROGRAM;
+	s->work.steps += WORK_PROGRAM;
 	p->name = mem_strdup(name);
 	p->lacks = installed_lacks(s->request->installed, name, &p->path);
 	return p;
@@ -218,9 +219,9 @@ static bool ruling_counts(const struct ruling_state *s, const struct rule *r)
 static void ruling_raise(struct ruling_state *s, const struct blocklist_run *run,
 			 const struct ruleset *set, const char *pack, struct ruling_choice *choice)
 {
-	for (size_t i = 0; set && i < set->count && s->steps < s->steps_max; i++) {
+	for (size_t i = 0; set && i < set->count && s->work.steps < s->steps_max; i++) {
 		const struct rule *r = &set->list[i];
-		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->steps)
+		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->work)
 							: RULE_OTHER_PROGRAM;
 
 		ruling_report(s, run, r, pack, fit, NULL);
@@ -238,9 +239,9 @@ static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
 	struct ruling_choice own = { TIER_AUTONOMOUS, NULL, NULL };
 	bool excepted = false;
 
-	for (size_t i = 0; set && i < set->count && s->steps < s->steps_max; i++) {
+	for (size_t i = 0; set && i < set->count && s->work.steps < s->steps_max; i++) {
 		const struct rule *r = &set->list[i];
-		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->steps)
+		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->work)
 							: RULE_OTHER_PROGRAM;
 		bool loosens = r->decision < choice->tier || r->decision == TIER_AUTONOMOUS;
 		const char *lacks = loosens && fit >= RULE_MAY_FIT ? ruling_lacks(s, r, run, fit)
@@ -317,7 +318,7 @@ static uint64_t ruling_on_run(void *ctx, const struct blocklist_run *run)
 
 	if (run->at < s->request->from)
 		return 1;
-	s->steps = 1;
+	s->work = (struct rule_work){ .steps = 1 };
 	s->steps_max = run->steps;
 	ruling_report(s, run, NULL, NULL, RULE_FITS, NULL);
 	for (size_t i = 0; i < book->pack_count; i++)
@@ -325,7 +326,7 @@ static uint64_t ruling_on_run(void *ctx, const struct blocklist_run *run)
 	ruling_own(s, run, &choice);
 	ruling_raise(s, run, book->project, NULL, &choice);
 	ruling_keep(s, run, &choice);
-	return s->steps;
+	return s->work.steps;
 }
 
 void ruling_judge(const struct ruling_request *rq, const struct blocklist_input *in,

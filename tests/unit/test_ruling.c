@@ -317,6 +317,25 @@ static void test_ruling_stops_where_the_budget_ends(void **state)
 	buf_release(&text);
 }
 
+/* Many rules on one program ask once where it is. */
+static void test_ruling_looks_once_for_a_program(void **state)
+{
+	static const struct row rows[] = {
+		{ "/usr/bin/git status", "notify", NULL }, { "/none/../nowhere/git x", "deny", "r0" },
+	};
+	struct buf rules;
+
+	(void)state;
+	buf_init(&rules, SIZE_MAX / 2);
+	for (int i = 0; i < 400; i++)
+		buf_addf(&rules, "%s{\"id\":\"r%d\",\"program\":\"/nowhere/git\",\"decision\":\"deny\"}",
+			 i ? "," : "[", i);
+	buf_add(&rules, "]", 2);
+	load(rules.data, "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+	buf_release(&rules);
+}
+
 static void expect_in(const char *directory, const char *decision)
 {
 	const struct question q = { .tier = TIER_CONFIRM, .command = "ls", .directory = directory };
@@ -975,6 +994,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
 		cmocka_unit_test(test_ruling_knows_a_program_by_any_path),
+		cmocka_unit_test(test_ruling_looks_once_for_a_program),
 		cmocka_unit_test(test_ruling_stops_where_the_budget_ends),
 		cmocka_unit_test(test_ruling_excepts_no_other_path),
 		cmocka_unit_test(test_ruling_matches_text),
