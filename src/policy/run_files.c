@@ -519,8 +519,8 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 				     bool is_own)
 {
 	const struct blocklist_wrapper *as = run->count ? run_files_wrapper(run) : NULL;
-	bool starts = !is_own && run_files_starts(run, as);
-	bool changes = !starts && !is_own && !run_files_is_harmless(run, as);
+	bool harmless = !is_own && (run_files_starts(run, as) || run_files_is_harmless(run, as));
+	bool changes = !is_own && !harmless;
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
 	if (run->count)
@@ -529,7 +529,7 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 	    (changes && (f->is_exposed || (run->is_inner && f->ran_own))))
 		(void)run_files_refuse(f, "a command in it may change a file that it runs");
 	f->is_changed |= changes;
-	f->ran_own |= starts ? 0 : f->own;
+	f->ran_own |= harmless ? 0 : f->own;
 	f->is_exposed |= f->own && f->is_apart;
 }
 

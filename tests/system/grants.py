@@ -232,7 +232,8 @@ def test_changed_on_the_way():
         check(question and "remember" not in question, "%s can be remembered" % text)
     for text in ("cp a b", "cp a b && ls", "cd . && ls a && sh y.sh", "sh y.sh && cp a b", "./y.sh >log 2>&1",
                  "timeout 5 ./y.sh >log; cp log b", "A=1; echo start; ./y.sh | tail -5", "[ -f a ] && ./y.sh",
-                 "nice -n 5 ./y.sh", "./y.sh \"$(cat a)\"", "[ -n \"$(cat a)\" ] && ./y.sh", "echo 'a $(b)'; ./y.sh", "time -p ./y.sh", "cat a | xargs -n 1 ./y.sh", "./y.sh; ./y.sh", "bash -c 'cat a; ./y.sh'", "cat a | ./y.sh"):
+                 "nice -n 5 ./y.sh", "./y.sh \"$(cat a)\"", "[ -n \"$(cat a)\" ] && ./y.sh", "echo 'a $(b)'; ./y.sh", "time -p ./y.sh", "cat a | xargs -n 1 ./y.sh", "./y.sh; ./y.sh", "chmod +x x.sh y.sh && ./y.sh",
+                 "ls x.sh && ./y.sh", "bash -c 'cat a; ./y.sh'", "cat a | ./y.sh"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" in question, "%s cannot be remembered" % text)
 
