@@ -611,11 +611,14 @@ static bool run_files_take_all(struct run_files *f, const struct blocklist_run *
 	return is_own || (f->own && (f->sourced || run_files_takes_script(run)));
 }
 
-/* May a command of the shell run what stands in its words, as the index of an array does? */
+/* May a command of the shell run what stands in its words, as the index of an array is, or the
+ * library of enable -f? */
 static bool run_files_hides_command(const struct blocklist_run *run, const char *program)
 {
 	if (!run->is_test && !(run->is_direct && shell_words_is_builtin(program)))
 		return false;
+	if (!strcmp(program, "enable"))
+		return true;
 	for (size_t i = 1; i < run->count && strcmp(program, "echo"); i++)
 		if (strstr(run->words[i].text.s, "$(") || strchr(run->words[i].text.s, '`'))
 			return true;
