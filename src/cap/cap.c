@@ -784,7 +784,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 	};
 
 	if (tier == TIER_NOTIFY) {
-		AUTO_FREE char *shown = audit_redact(request_id, NULL);
+		AUTO_FREE char *shown = audit_redact_id(request_id);
 
 		log_notice("notify %s of %s by request %s", row->name, process_id, shown);
 	}

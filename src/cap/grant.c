@@ -121,7 +121,7 @@ void grant_remember(struct cap_call *call, enum req_remember wish)
 
 	if (wish == REQ_ONCE)
 		return;
-	id = audit_redact(call->r->id, NULL);
+	id = audit_redact_id(call->r->id);
 	if (wish == REQ_UNKNOWN_TIME)
 		g->lacks = "`remember` is neither \"once\" nor \"session\"";
 	if (g->lacks) {

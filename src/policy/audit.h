@@ -147,6 +147,10 @@ char *audit_redact(const char *text, const char *const *args);
  * paths are such texts, too. */
 void audit_add_client_text(struct jsonw *w, const char *key, const char *text, size_t max);
 
+/* Copy of the JSON token of a request's id, masked in the same way, with what its escapes stand
+ * for. Heap. */
+char *audit_redact_id(const char *token);
+
 /* Add the JSON token of a request's id, as it is unless a secret is masked. */
 void audit_add_request_id(struct jsonw *w, const char *token);
 

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "policy/audit_mask.h"
@@ -812,11 +813,27 @@ void audit_add_client_text(struct jsonw *w, const char *key, const char *text, s
 		jsonw_str(w, key, audit_redact_short(text, max, &shown));
 }
 
+char *audit_redact_id(const char *token)
+{
+	json_t *id = strchr(token, '\\') ? json_loads(token, JSON_DECODE_ANY, NULL) : NULL;
+	const char *text = json_string_value(id);
+	char *shown = audit_redact_within(text ? text : token, NULL, REQUEST_ID_MAX);
+
+	if (text && !strcmp(shown, text)) { /* nothing of what the escapes stand for is masked */
+		free(shown);
+		shown = audit_redact_within(token, NULL, REQUEST_ID_MAX);
+	}
+	json_decref(id);
+	return shown;
+}
+
 void audit_add_request_id(struct jsonw *w, const char *token)
 {
 	AUTO_FREE char *masked = NULL;
-	const char *shown = token ? audit_redact_short(token, REQUEST_ID_MAX, &masked) : NULL;
+	const char *shown = token;
 
+	if (token && (strlen(token) > REQUEST_ID_MAX || !audit_redact_is_plain(token)))
+		shown = masked = audit_redact_id(token);
 	if (shown && !strcmp(shown, token))
 		jsonw_raw(w, "request_id", token, strlen(token));
 	else if (shown)
