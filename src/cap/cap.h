@@ -277,7 +277,7 @@ enum tier cap_tier(const struct cap *c, const struct cap_row *row);
 /* Can a call of @row ask a human, by its tier or by a rule? */
 bool cap_may_ask(const struct cap *c, const struct cap_row *row);
 
-/* The proctab hook: wakes requests that wait for a run, writes end records. */
-void cap_on_proc_event(void *cap, struct proc *p, unsigned events);
+/* Write @event to the audit log. What is lost is logged, and counted for the next result. */
+void cap_record(struct cap *c, const struct audit_event *event);
 
 #endif

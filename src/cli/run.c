@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cap/cap.h"
+#include "cap/run_events.h"
 #include "cli/answer.h"
 #include "cli/relay.h"
 #include "cli/run_args.h"
@@ -336,7 +337,7 @@ static void cli_run_build(struct terminal *t)
 	t->cap.on_run = cli_run_on_run;
 	t->cap.on_run_ctx = t;
 	t->cap.passes_output = !t->json;
-	proctab_set_hook(t->procs, cap_on_proc_event, &t->cap);
+	proctab_set_hook(t->procs, run_events_handle, &t->cap);
 	t->dialect = plain_dialect(NULL);
 	t->dialect.name = "terminal";
 	t->dialect.ctx = t;

@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cap/run_ahead.h"
+#include "cap/run_events.h"
 #include "rpc/frame.h"
 #include "server/route.h"
 #include "server/workspace.h"
@@ -568,7 +569,7 @@ static void server_build_runs(struct server *s)
 
 	s->procs = proctab_new(s->loop, s->context.reaper, s->context.confine, s->context.instance,
 			       &runs);
-	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
+	proctab_set_hook(s->procs, run_events_handle, &s->cap);
 	if (s->cap.closing) /* the root came with the last input: nothing starts any more */
 		proctab_shutdown(s->procs);
 }
