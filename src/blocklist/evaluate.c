@@ -1,6 +1,5 @@
 #include "blocklist/evaluate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,32 +27,12 @@
 #define WORK_PATTERN 1200u
 /* And where the length, the first and the last character are not known. */
 #define WORK_PATTERN_OPEN 6000u
-/* For a directory of the list that pushd or popd turns. */
-#define WORK_PUSHED 100u
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
 /* In a text with more functions than this, a function hides no program. */
 #define FUNCTIONS_MAX 64
-/* Nested subshells that keep their own working directory. */
-#define SUBSHELLS_MAX 8
 /* Actions of one reader that take no memory of the budget. */
 #define ACTIONS_OWN 4
-
-/* The working directory, and what cd - and popd go back to. */
-struct directories {
-	bool moved;
-	struct path_dir now, before;
-	const struct pushed *pushed;
-};
-
-/* The subshells around a command, with the directory to go back to after each. */
-struct subshells {
-	struct {
-		unsigned scope;
-		struct directories outside;
-	} list[SUBSHELLS_MAX];
-	size_t count;
-};
 
 /* A script, and the command of it that is judged. */
 struct script_run {
@@ -146,26 +125,10 @@ static void evaluate_clear_list(struct evaluation *e, struct evaluation_frame *f
 	f->returns = false;
 }
 
-static void evaluate_note_directory(const struct evaluation *e, struct directories *to)
-{
-	to->moved = e->moved;
-	path_dir_copy(&to->now, &e->rules.dir);
-	path_dir_copy(&to->before, &e->before);
-	to->pushed = e->pushed;
-}
-
-static void evaluate_set_directory(struct evaluation *e, const struct directories *from)
-{
-	e->moved = from->moved;
-	path_dir_copy(&e->rules.dir, &from->now);
-	path_dir_copy(&e->before, &from->before);
-	e->pushed = from->pushed;
-}
-
 static void evaluate_save_directory(struct evaluation *e, struct evaluation_frame *f)
 {
 	f->returns = true;
-	evaluate_note_directory(e, &f->before);
+	directories_copy(&f->before, &e->directories);
 }
 
 static bool evaluate_is_too_deep(const struct evaluation *e)
@@ -431,8 +394,8 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 	const struct shell_command *c = place_command(at);
 	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
 				     .steps = e->budget.work,
-				     .directory = &e->rules.dir, .has_moved = e->moved,
-				     .assigns = at->assigns,
+				     .directory = &e->directories.now,
+				     .has_moved = e->directories.moved, .assigns = at->assigns,
 				     .assign_count = at->assign_count, .is_fed = at->input,
 				     .input = at->input };
 	bool foreign;
@@ -496,22 +459,6 @@ static bool evaluate_words_as(struct evaluation *e, const struct action *a,
 
 /* ---- one script ---- */
 
-/* A cd ends with its subshell; in subshells deeper than SUBSHELLS_MAX it stays. */
-static void evaluate_enter_subshell(struct evaluation *e, const struct shell_command *c,
-				    struct subshells *s)
-{
-	unsigned scope = c->context & ~SHELL_CONTEXT_MASK, depth = shell_subshell_depth(scope);
-
-	while (s->count && s->list[s->count - 1].scope != scope &&
-	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
-		evaluate_set_directory(e, &s->list[--s->count].outside);
-	if (!depth || s->count == SUBSHELLS_MAX ||
-	    (s->count && s->list[s->count - 1].scope == scope))
-		return;
-	s->list[s->count].scope = scope;
-	evaluate_note_directory(e, &s->list[s->count++].outside);
-}
-
 /* Something at @at, in the outermost text or its input, may change later verdicts. */
 static void evaluate_note_change(void *evaluation, uint32_t at)
 {
@@ -545,7 +492,7 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 		files_note(&e->files, &f->at, &e->budget, &e->arena);
 	if (e->files.version != run->files_version || evaluate_opens(c))
 		evaluate_note_here(e, c);
-	if (e->files.version == run->files_version && e->pushed == run->pushed &&
+	if (e->files.version == run->files_version && e->directories.pushed == run->pushed &&
 	    !shell_arena_spent(&e->arena))
 		shell_arena_rewind(&e->arena, &run->mark);
 }
@@ -559,7 +506,7 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 		e->reached = c->start;
 	run->mark = shell_arena_mark(&e->arena);
 	run->files_version = e->files.version;
-	run->pushed = e->pushed;
+	run->pushed = e->directories.pushed;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
 				.elsewhere = run->elsewhere, .recipes = run->recipes,
@@ -569,7 +516,7 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	/* A definition runs nothing, so no cd in it counts. */
 	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
 		evaluate_save_directory(e, f);
-	evaluate_enter_subshell(e, c, &run->subshells);
+	directories_enter(&e->directories, c->context, &run->subshells);
 	input_find(&f->at, &run->flows, e->input, run->input_flow, &e->budget, &e->arena);
 	if (run->from_input)
 		input_rest(&f->at, run->from_input, &e->arena);
@@ -586,10 +533,9 @@ static bool evaluate_end_script(struct evaluation *e, struct evaluation_frame *f
 	const struct shell_script *s = &f->run->script;
 
 	f->more = NULL;
-	if (f->run->subshells.count)
-		evaluate_set_directory(e, &f->run->subshells.list[0].outside);
+	directories_enter(&e->directories, 0, &f->run->subshells);
 	if (!f->run->keeps_directory)
-		evaluate_set_directory(e, &f->run->start);
+		directories_copy(&e->directories, &f->run->start);
 	if (s->trouble == SHELL_FINE || (s->trouble == SHELL_SYNTAX && f->run->lenient))
 		return false;
 	return evaluate_blocked(e, s->trouble == SHELL_SYNTAX ? "text.unparsable"
@@ -637,7 +583,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->from_input = NULL;
 	run->keeps_directory = false;
 	run->subshells.count = 0;
-	evaluate_note_directory(e, &run->start);
+	directories_copy(&run->start, &e->directories);
 	f->run = run;
 	f->more = evaluate_more_commands;
 	return run;
@@ -672,9 +618,9 @@ static struct shell_assign *evaluate_variables(struct evaluation *e, const struc
 /* The directory in which a shell that starts now finds itself; NULL: not known. */
 static const char *evaluate_start_directory(struct evaluation *e)
 {
-	char path[sizeof(e->rules.dir.path)];
+	char path[sizeof(e->directories.now.path)];
 
-	if (!path_dir_text(&e->rules.dir, path, sizeof(path)))
+	if (!path_dir_text(&e->directories.now, path, sizeof(path)))
 		return NULL;
 	return shell_copy(&e->arena, path, strlen(path));
 }
@@ -776,101 +722,6 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 
 /* ---- actions ---- */
 
-static void evaluate_pushd(struct evaluation *e, const struct path_dir *dir)
-{
-	struct pushed *p = shell_alloc_raw(&e->arena, sizeof(*p));
-
-	path_dir_copy(&p->dir, dir);
-	p->older = e->pushed;
-	e->pushed = p;
-}
-
-static void evaluate_popd(struct evaluation *e)
-{
-	path_dir_copy(&e->rules.dir, &e->pushed->dir);
-	e->pushed = e->pushed->older;
-}
-
-/* The place in a list of @count that +N or -N names; @count: none. */
-static size_t evaluate_place_named(const char *name, size_t count)
-{
-	unsigned long n = strtoul(name + 1, NULL, 10);
-
-	if (n >= count)
-		return count;
-	return name[0] == '-' ? count - 1 - n : n;
-}
-
-/*
- * pushd +N: the list, of the directory and those that are remembered, turns until that place is
- * the first. popd +N: it goes.
- */
-static void evaluate_turn(struct evaluation *e, const struct action *a)
-{
-	bool pops = a->flags & ACTION_POP;
-	const struct path_dir **list;
-	struct path_dir here;
-	size_t count = 1, n;
-
-	for (const struct pushed *p = e->pushed; p; p = p->older)
-		count++;
-	n = evaluate_place_named(a->word->text.s, count);
-	if (!shell_budget_take(&e->budget, WORK_PUSHED * count) || n == count ||
-	    (pops && count == 1))
-		return; /* it fails */
-	list = shell_alloc(&e->arena, count * sizeof(*list));
-	path_dir_copy(&here, &e->rules.dir);
-	list[0] = &here;
-	for (size_t i = 1; i < count; i++, e->pushed = e->pushed->older)
-		list[i] = &e->pushed->dir;
-	for (size_t i = count; i-- > 1;)
-		if (!pops)
-			evaluate_pushd(e, list[(n + i) % count]);
-		else if (i != n && !(n == 0 && i == 1))
-			evaluate_pushd(e, list[i]);
-	if (pops && n > 0)
-		return; /* it stays where it is */
-	path_dir_copy(&e->rules.dir, list[pops ? 1 : n]);
-	path_dir_copy(&e->before, &here);
-}
-
-/* a->word: NULL for an unknown directory, if no flag says which. */
-static void evaluate_go(struct evaluation *e, const struct action *a)
-{
-	struct path_dir before;
-
-	if ((a->flags & ACTION_POP) && !e->pushed)
-		return; /* it fails */
-	path_dir_copy(&before, &e->rules.dir);
-	if (a->flags & ACTION_POP)
-		evaluate_popd(e);
-	else if (a->flags & ACTION_BACK)
-		path_dir_copy(&e->rules.dir, &e->before);
-	else if (a->word)
-		path_chdir(&e->rules.dir, a->word);
-	else
-		path_dir_forget(&e->rules.dir);
-	path_dir_copy(&e->before, &before);
-	if (a->flags & ACTION_PUSH)
-		evaluate_pushd(e, &before);
-}
-
-static void evaluate_chdir(struct evaluation *e, const struct action *a)
-{
-	struct path_dir there;
-
-	e->moved = true;
-	if (a->flags & ACTION_STAY) {
-		path_dir_copy(&there, &e->rules.dir);
-		path_chdir(&there, a->word);
-		evaluate_pushd(e, &there);
-	} else if (a->flags & ACTION_TURN) {
-		evaluate_turn(e, a);
-	} else {
-		evaluate_go(e, a);
-	}
-}
-
 /* Text of another language. */
 static bool evaluate_code(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -965,7 +816,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_CHDIR:
 		if (place_command(at))
 			evaluate_note_here(e, place_command(at));
-		evaluate_chdir(e, a);
+		directories_change(&e->directories, a, &e->budget, &e->arena);
 		return false;
 	case ACTION_PRINT:
 		return false;
@@ -986,7 +837,7 @@ static bool evaluate_step(struct evaluation *e)
 		return evaluate_action(e, &f->list.list[f->next++], &f->at);
 	}
 	if (f->returns)
-		evaluate_set_directory(e, &f->before);
+		directories_copy(&e->directories, &f->before);
 	if (!f->more) {
 		evaluate_pop(e);
 		return false;
@@ -1034,6 +885,7 @@ static bool evaluate_all(struct evaluation *e, bool blocked)
 void evaluation_init(struct evaluation *e, size_t bytes)
 {
 	memset(e, 0, sizeof(*e));
+	e->rules.dir = &e->directories.now;
 	budget_init(&e->budget, &e->arena, bytes);
 	shell_arena_init(&e->stack, SIZE_MAX);
 }

@@ -3,10 +3,10 @@
  *
  * The structural layer, and its only loop: parses shell text, takes each command's actions
  * from the readers in blocklist/effects, asks blocklist/rules about what is run and
- * touched, and tracks the working directory. What a command runs in turn goes onto a stack
- * of frames on the heap, so nested texts take no C stack. The loop alone knows order, depth
- * and budget. Stops at the first finding. Text that is too deep, too large or not valid
- * shell is a finding too.
+ * touched, in the working directory that blocklist/directories keeps. What a command runs in
+ * turn goes onto a stack of frames on the heap, so nested texts take no C stack. The loop
+ * alone knows order, depth and budget. Stops at the first finding. Text that is too deep,
+ * too large or not valid shell is a finding too.
  */
 #ifndef PROCPEN_BLOCKLIST_EVALUATE_H
 #define PROCPEN_BLOCKLIST_EVALUATE_H
@@ -15,16 +15,11 @@
 #include <stddef.h>
 
 #include "blocklist/blocklist.h"
+#include "blocklist/directories.h"
 #include "blocklist/effects/files.h"
 #include "blocklist/rules.h"
 #include "shell/arena.h"
 #include "shell/parse.h"
-
-/* A directory that pushd remembers. */
-struct pushed {
-	const struct pushed *older;
-	struct path_dir dir;
-};
 
 struct evaluation_frame;
 
@@ -43,9 +38,7 @@ struct evaluation {
 	void *on_change_ctx;
 	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run); /* likewise */
 	void *on_run_ctx;
-	bool moved;             /* a cd came before, or a wrapper changes the directory */
-	struct path_dir before; /* rules.dir before the last cd */
-	const struct pushed *pushed; /* the newest */
+	struct directories directories; /* of the command at hand */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
 	struct written_files files; /* what the text wrote before */

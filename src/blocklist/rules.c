@@ -40,7 +40,7 @@ static uint64_t rules_classify(struct rules *r, const struct shell_word *word, s
 
 	if (rules_spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
 		return 0;
-	classes = path_classify(word, skip, &r->dir, reach);
+	classes = path_classify(word, skip, r->dir, reach);
 	rules_spend(r, path_steps_taken());
 	return classes;
 }
@@ -112,7 +112,7 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 		return false;
 	*f = (struct finding){ .rule = rule, .start = word->start, .end = word->end,
 					 .classes = classes & rule->targets };
-	path_describe(word, skip, &r->dir, rules_reach_of(effect), f->classes, &f->match);
+	path_describe(word, skip, r->dir, rules_reach_of(effect), f->classes, &f->match);
 	return true;
 }
 
@@ -334,7 +334,7 @@ static bool rules_targets_hold(struct rules *r, const struct blocklist_rule *rul
 		*classes = rule->targets & rules_classify(r, o.word, o.skip, REACH_TREE);
 		if (!*classes)
 			continue;
-		path_describe(o.word, o.skip, &r->dir, REACH_TREE, *classes, match);
+		path_describe(o.word, o.skip, r->dir, REACH_TREE, *classes, match);
 		return true;
 	}
 	return !rule->targets;

@@ -27,7 +27,7 @@ struct finding {
 
 struct rules {
 	struct args args; /* scratch */
-	struct path_dir dir;   /* the working directory of the command */
+	const struct path_dir *dir; /* the working directory of the command */
 	unsigned patterns;          /* names with unknown parts that were tried */
 	uint64_t work;              /* steps since the caller set it to 0 */
 	uint64_t limit;             /* stop judging beyond it; 0: no limit */

@@ -421,7 +421,7 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 	if (j->in->directory) {
 		struct shell_word dir = verdict_known_word(&e->arena, j->in->directory,
 						   strlen(j->in->directory), 0, true);
-		path_chdir(&e->rules.dir, &dir);
+		path_chdir(&e->directories.now, &dir);
 	}
 	if (verdict_judge_functions(e))
 		return true;
