@@ -14,6 +14,15 @@ bool audit_mask_is_name_char(char c)
 	       c == '_' || c == '-' || c == '.';
 }
 
+size_t audit_mask_name_len(const char *p)
+{
+	size_t n = 0;
+
+	while (audit_mask_is_name_char(p[n]))
+		n++;
+	return n;
+}
+
 /* Does an argument begin at @p? */
 static bool audit_mask_begins_argument(const struct audit_mask *m, const char *p)
 {
@@ -71,6 +80,27 @@ struct audit_place audit_mask_place(const struct audit_mask *m, const char *p)
 
 	audit_mask_step_to(&at, p);
 	return at;
+}
+
+static bool audit_mask_is_redirection(const char *p)
+{
+	p += strspn(p, "0123456789");
+	p += *p == '&';
+	return *p == '<' || *p == '>';
+}
+
+const char *audit_mask_next_word(const struct audit_mask *m, const char *p)
+{
+	const char *word = p + audit_mask_gap_len(m, p);
+	struct audit_place at = audit_mask_place(m, word);
+
+	if (word == p || *word == '-')
+		return NULL;
+	if (audit_quote_depth(&at.quote))
+		return word;
+	if (!strncmp(word, "<<<", 3))
+		return word + 3 + audit_mask_gap_len(m, word + 3);
+	return audit_mask_is_redirection(word) ? NULL : word;
 }
 
 void audit_mask_hide(struct audit_mask *m, const char *from, const char *to)

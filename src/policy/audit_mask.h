@@ -2,7 +2,7 @@
  * audit_mask - a copy of a command in which the values of secrets are masked.
  *
  * Knows how far a value goes: the shell word, argument, quoted text or line that holds it. Which
- * values are secret is not its business (policy/audit_redact.c).
+ * values are secret is not its business (policy/audit_redact.c, policy/audit_options.h).
  *
  * Where the quotes before a value (policy/audit_quote.h) and its own bytes say different things
  * about its end, the later one counts: to mask too much is the lesser harm.
@@ -34,8 +34,15 @@ struct audit_mask {
 /* Is @c of a name, of an option too? */
 bool audit_mask_is_name_char(char c);
 
+/* Bytes of the name at @p. */
+size_t audit_mask_name_len(const char *p);
+
 /* Bytes between two words: blanks, backslashes that continue a line, the end of an argument. */
 size_t audit_mask_gap_len(const struct audit_mask *m, const char *p);
+
+/* The start of the value behind an option without "=" that ends at @p, or NULL. What <<< feeds it
+ * is its value; another redirection is not. */
+const char *audit_mask_next_word(const struct audit_mask *m, const char *p);
 
 /* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
 size_t audit_mask_plain_len(const char *p);

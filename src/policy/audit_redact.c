@@ -1,9 +1,8 @@
 /*
  * A list of shapes that secrets usually have, tried at the start of every word; a
- * match keeps its name and loses its value. What a short option holds depends on the
- * program, so its name is remembered up to the end of its simple command. It can miss a
- * secret and it can mask too much: the audit log also has the hash of the exact
- * arguments, so masking loses no evidence.
+ * match keeps its name and loses its value. It can miss a secret and it can mask too
+ * much: the audit log also has the hash of the exact arguments, so masking loses no
+ * evidence.
  */
 #include "policy/audit.h"
 
@@ -18,6 +17,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "policy/audit_mask.h"
+#include "policy/audit_options.h"
 
 #define REQUEST_ID_MAX 256
 
@@ -65,136 +65,10 @@ static const char *const token_prefixes[] = {
 	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
 };
 
-/* Where the value of an option, or a word, is a secret. */
-enum secret_place {
-	SECRET_ATTACHED = 1, /* -pVALUE, behind flags too */
-	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
-	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
-	SECRET_WORD = 8,     /* the first word that is no option */
-	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon */
-	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
-	SECRET_NAMED = 64,   /* the word behind a secret name: set password VALUE */
-	SECRET_REST = 128,   /* words behind the first one */
-};
-
-/* Options without a value: the one that has the secret may stand behind them, as in -su. */
-#define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
-#define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
-#define MYSQL_FLAGS "aAbBcCdEfFGHiIjJkKlLnNoqQrRstUvVWxX"
-#define LDAP_FLAGS "AcCIkKLMnNQrStuvVWxZ"
-#define USER_FLAGS "aDLmMNorU"
-#define SSH_KEYGEN_FLAGS "ABcehHiklLpqQuUvXy"
-
-#define ANY_PROGRAM "" /* unknown ones too, such as $CURL */
-
-static const struct secret_option {
-	char program[12];    /* with '*' at its end: a prefix of it */
-	char subcommand[14]; /* a word before; "": none needed */
-	char option[16];
-	unsigned places;
-	char flags[36];      /* that may stand before a short one */
-} secret_options[] = {
-	{ "mysql*", "", "-p", SECRET_ATTACHED, MYSQL_FLAGS }, /* "-p db" asks for the password */
-	{ "mariadb*", "", "-p", SECRET_ATTACHED, MYSQL_FLAGS },
-	{ "7z*", "", "-p", SECRET_ATTACHED, "" },
-	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "nerdctl", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "buildah", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "skopeo", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "helm", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "oc", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "az", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "az", "secret", "--value", SECRET_NEXT, "" },
-	{ "gh", "secret", "-b", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "gh", "secret", "--body", SECRET_NEXT, "" },
-	{ "kubectl", "secret", "--from-literal", SECRET_NEXT, "" },
-	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, "s" },
-	{ "mongo*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "sqlcmd", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "useradd", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
-	{ "usermod", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
-	{ "ssh-keygen", "", "-N", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
-	{ "ssh-keygen", "", "-P", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
-	{ "htpasswd", "", "", SECRET_REST | SECRET_LATE, "" },
-	{ "aws", "configure", "", SECRET_NAMED, "" },
-	{ "npm", "config", "", SECRET_NAMED, "" },
-	{ "pnpm", "config", "", SECRET_NAMED, "" },
-	{ "yarn", "config", "", SECRET_NAMED, "" },
-	{ "git", "config", "", SECRET_NAMED, "" },
-	{ "pulumi", "config", "", SECRET_NAMED, "" },
-	{ "rclone", "config", "", SECRET_NAMED, "" },
-	{ "dotnet", "user-secrets", "", SECRET_NAMED, "" },
-	{ "nmcli", "", "", SECRET_NAMED, "" },
-	{ "setenv", "", "", SECRET_NAMED, "" },
-	{ "sshpass", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "evV" },
-	{ "openssl", "", "-k", SECRET_NEXT, "" },
-	{ "openssl", "", "-K", SECRET_NEXT, "" },
-	{ "openssl", "", "-hmac", SECRET_NEXT, "" },
-	{ "openssl", "", "-macopt", SECRET_NEXT, "" },
-	{ "openssl", "", "-psk", SECRET_NEXT, "" },
-	{ "redis-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "ldappasswd", "", "-a", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
-	{ "ldappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
-	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, "a" LDAP_FLAGS },
-	{ "curl", "", "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
-	{ "curl", "", "--cookie", SECRET_NEXT | SECRET_PAIR, "" },
-	{ "curl", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
-	{ "curl", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
-	{ "curl", "", "-E", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
-	{ "curl", "", "--cert", SECRET_NEXT | SECRET_USER, "" },
-	{ "curl", "", "--proxy-user", SECRET_NEXT | SECRET_USER, "" },
-	{ "zip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
-	{ "unzip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
-	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, "" },
-	{ "vault", "unseal", "", SECRET_WORD | SECRET_LATE, "" },
-	{ "cargo", "login", "", SECRET_WORD | SECRET_LATE, "" },
-	{ ANY_PROGRAM, "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
-	{ ANY_PROGRAM, "", "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
-};
-
-/* The simple command that is being read. A word may be a program or only its name, as git in
- * "mysql -u git -pX" is: so a row that one word has begun stays. */
-struct redact_command {
-	bool programs[COUNT_OF(secret_options)];    /* of these rows a word has been the program */
-	bool subcommands[COUNT_OF(secret_options)]; /* ... and another the subcommand */
-	bool begun;
-	unsigned words; /* behind the first program that are no options */
-};
-
 struct redact {
 	struct audit_mask mask;
-	struct redact_command command;
+	struct audit_command command;
 };
-
-/* Is @row one for the simple command @c? */
-static bool audit_redact_fits(const struct redact_command *c, const struct secret_option *row)
-{
-	size_t i = (size_t)(row - secret_options);
-
-	if (!strcmp(row->program, ANY_PROGRAM))
-		return true;
-	return c->programs[i] && (!*row->subcommand || c->subcommands[i]);
-}
-
-/* Does the command take secrets as words, each behind its name? */
-static bool audit_redact_has_named_words(const struct redact *r)
-{
-	for (size_t i = 0; r->command.begun && i < COUNT_OF(secret_options); i++)
-		if (secret_options[i].places & SECRET_NAMED &&
-		    audit_redact_fits(&r->command, &secret_options[i]))
-			return true;
-	return false;
-}
-
-static size_t audit_redact_name_len(const char *p)
-{
-	size_t n = 0;
-
-	while (audit_mask_is_name_char(p[n]))
-		n++;
-	return n;
-}
 
 /* ---- is this the name of a secret? ---- */
 
@@ -275,29 +149,6 @@ static size_t audit_redact_index_len(const char *p)
 	return p[n] == ']' ? n + 1 : 0;
 }
 
-static bool audit_redact_is_redirection(const char *p)
-{
-	p += strspn(p, "0123456789");
-	p += *p == '&';
-	return *p == '<' || *p == '>';
-}
-
-/* The start of the value behind an option without "=", or NULL. What <<< feeds it is its value;
- * another redirection is not. */
-static const char *audit_redact_next_word(const struct redact *r, const char *p)
-{
-	const char *word = p + audit_mask_gap_len(&r->mask, p);
-	struct audit_place at = audit_mask_place(&r->mask, word);
-
-	if (word == p || *word == '-')
-		return NULL;
-	if (audit_quote_depth(&at.quote))
-		return word;
-	if (!strncmp(word, "<<<", 3))
-		return word + 3 + audit_mask_gap_len(&r->mask, word + 3);
-	return audit_redact_is_redirection(word) ? NULL : word;
-}
-
 /* The start of the value after a name and its separator, or NULL: no such value. @option: that is a
  * blank, too. @word: also behind the quote that ends the name. */
 static const char *audit_redact_value_start(const struct redact *r, const char *p, bool option,
@@ -312,7 +163,7 @@ static const char *audit_redact_value_start(const struct redact *r, const char *
 		sep += sep[1] == '=' || (*sep == '=' && sep[1] == '>') ? 2 : 1; /* also ==, := */
 		return sep + audit_mask_gap_len(&r->mask, sep);
 	}
-	return word || (option && name_end == p) ? audit_redact_next_word(r, name_end) : NULL;
+	return word || (option && name_end == p) ? audit_mask_next_word(&r->mask, name_end) : NULL;
 }
 
 /* Does what is quoted behind the option go to a shell: -c, -lc, --command? */
@@ -375,8 +226,8 @@ static bool audit_redact_is_word(const char *p, size_t len, const char *word)
 static bool audit_redact_mask_named(struct redact *r)
 {
 	const char *p = r->mask.at.p, *value;
-	size_t len = audit_redact_name_len(p);
-	bool option = *p == '-', words = audit_redact_has_named_words(r);
+	size_t len = audit_mask_name_len(p);
+	bool option = *p == '-', words = audit_options_take_names(&r->command);
 	bool flag = words && audit_redact_is_word(p, len, "--secret"); /* of pulumi */
 	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
@@ -477,7 +328,7 @@ static size_t audit_redact_token_prefix(const char *p, size_t len)
 static bool audit_redact_mask_token(struct redact *r)
 {
 	const char *p = r->mask.at.p;
-	size_t len = audit_redact_name_len(p), keep = audit_redact_token_prefix(p, len);
+	size_t len = audit_mask_name_len(p), keep = audit_redact_token_prefix(p, len);
 
 	if (keep)
 		audit_mask_hide(&r->mask, p + keep, p + len);
@@ -578,138 +429,6 @@ static bool audit_redact_mask_key(struct redact *r)
 	return false;
 }
 
-/* ---- options of programs ---- */
-
-static bool audit_redact_is_program(const char *program, const char *word, size_t len)
-{
-	size_t n;
-
-	if (*program != *word) /* of nearly all rows */
-		return false;
-	n = strcspn(program, "*");
-	return len >= n && !strncmp(program, word, n) && (program[n] || len == n);
-}
-
-/* Bytes of @row's option at @p, with the flags in front of it; 0: it is not there. */
-static size_t audit_redact_option_len(const struct secret_option *row, const char *p)
-{
-	size_t n = strlen(row->option);
-	size_t flags = *row->flags && *p == '-' ? strspn(p + 1, row->flags) : 0;
-
-	if (strncmp(p, row->option, n) == 0)
-		return n;
-	return flags && p[1 + flags] == row->option[1] ? flags + 2 : 0;
-}
-
-/* Is @value a user and a group by number, as docker takes them? */
-static bool audit_redact_is_ids(const char *value)
-{
-	size_t user = strspn(value, "0123456789");
-	size_t group = value[user] == ':' ? strspn(value + user + 1, "0123456789") : 0;
-
-	return user && group && strchr(" \t\r\n", value[user + 1 + group]);
-}
-
-/* Does @p end the word of @row's option: -p<file, -u|sort, "$(id -u):x"? */
-static bool audit_redact_ends_word(const struct redact *r, const struct secret_option *row,
-				   const char *p)
-{
-	struct audit_place at = audit_mask_place(&r->mask, p);
-
-	if (row->places & SECRET_USER && strchr(")}`", p[strspn(p, "\\")]))
-		return true;
-	return strchr(";|&<>", *p) && !audit_quote_depth(&at.quote);
-}
-
-/* The value of @row's option or word that is here, or NULL. */
-static const char *audit_redact_option_value(const struct redact *r,
-					     const struct secret_option *row)
-{
-	const char *p = r->mask.at.p, *value = p + audit_redact_option_len(row, p);
-	size_t gap = audit_mask_gap_len(&r->mask, value);
-
-	if (row->places & (SECRET_WORD | SECRET_REST) && *p != '-' && strchr(" \t\n\"'", p[-1]))
-		return row->places & SECRET_WORD || r->command.words ? p : NULL;
-	if (value == p)
-		return NULL;
-	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
-		value = gap ? audit_redact_next_word(r, value)
-			    : value + 1 + audit_mask_gap_len(&r->mask, value + 1);
-		if (!value || *value == '-')
-			return NULL;
-	} else if (!(row->places & SECRET_ATTACHED) || gap ||
-		   audit_redact_ends_word(r, row, value)) {
-		return NULL;
-	}
-	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))
-		return NULL;
-	if (!strcmp(row->program, ANY_PROGRAM) && audit_redact_is_ids(value))
-		return NULL;
-	return *value ? value : NULL;
-}
-
-/* The row of an option or word here whose value, *@value, is a secret, or NULL. @late: SECRET_LATE,
- * or 0. */
-static const struct secret_option *audit_redact_find_option(const struct redact *r, unsigned late,
-							    const char **value)
-{
-	const struct redact_command *c = &r->command;
-
-	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
-		const struct secret_option *row = &secret_options[i];
-
-		if (!c->begun && *row->program) /* of nearly all commands nearly all rows */
-			continue;
-		if (!audit_redact_fits(c, row) || (row->places & SECRET_LATE) != late)
-			continue;
-		*value = audit_redact_option_value(r, row);
-		if (*value)
-			return row;
-	}
-	return NULL;
-}
-
-static bool audit_redact_mask_option(struct redact *r, unsigned late)
-{
-	const char *p = r->mask.at.p, *value, *next;
-	const struct secret_option *row = audit_redact_find_option(r, late, &value);
-	bool apart, whole;
-
-	if (!row)
-		return false;
-	apart = value != p + audit_redact_option_len(row, p);
-	whole = audit_mask_begins_word(&r->mask, p) && (!apart || value[-1] == '=');
-	if (row->places & SECRET_WORD)
-		r->command.subcommands[row - secret_options] = false;
-	if (row->places & SECRET_USER)
-		return audit_mask_pair(&r->mask, value, whole);
-	if (!audit_mask_value(&r->mask, value, whole, false))
-		return false;
-	/* What is called -password may be an option's name, so then the next word goes too. */
-	next = apart || strncmp(p, "-pass", 5) ? NULL : audit_redact_next_word(r, r->mask.at.p);
-	if (next)
-		audit_mask_value(&r->mask, next, false, false);
-	return true;
-}
-
-/* Note the word that is here, which is no secret: a program, or a subcommand. */
-static void audit_redact_note_word(struct redact *r)
-{
-	struct redact_command *c = &r->command;
-	const char *p = r->mask.at.p;
-	size_t len = audit_redact_name_len(p);
-
-	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
-	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
-		const struct secret_option *row = &secret_options[i];
-
-		if (audit_redact_is_program(row->program, p, len))
-			c->begun = c->programs[i] = true;
-		else if (c->programs[i] && *row->subcommand)
-			c->subcommands[i] |= audit_redact_is_word(p, len, row->subcommand);
-	}
-}
-
 /* Does a simple command end at @p in @text? Separators in quotes are seldom followed by a blank. */
 static bool audit_redact_ends_command(const char *text, const char *p)
 {
@@ -724,12 +443,12 @@ static void audit_redact_mask_word(struct redact *r)
 		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_phrase,
 		audit_redact_mask_bearer, audit_redact_mask_token, audit_redact_mask_secret_url,
 	};
-	bool masked = audit_redact_mask_option(r, 0);
+	bool masked = audit_options_mask(&r->command, &r->mask, false);
 
 	for (size_t i = 0; i < COUNT_OF(shapes) && !masked; i++)
 		masked = shapes[i](r);
-	if (!masked && !audit_redact_mask_option(r, SECRET_LATE))
-		audit_redact_note_word(r);
+	if (!masked && !audit_options_mask(&r->command, &r->mask, true))
+		audit_options_note(&r->command, r->mask.at.p);
 }
 
 /* Go one byte on, or behind the secret that is here. */
@@ -740,7 +459,7 @@ static void audit_redact_step(struct redact *r)
 	if (audit_mask_is_name_char(*p) && (p == r->mask.text || !audit_mask_is_name_char(p[-1])))
 		audit_redact_mask_word(r);
 	if (audit_redact_ends_command(r->mask.text, p))
-		r->command = (struct redact_command){ 0 };
+		r->command = (struct audit_command){ 0 };
 	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r))
 		audit_mask_hide(&r->mask, p + 1, p + 1);
 }
@@ -763,7 +482,7 @@ static char *audit_redact_join(const char *text, const char *const *args, size_t
 static bool audit_redact_is_plain(const char *p)
 {
 	for (size_t len; *p; p += len ? len : 1) {
-		len = audit_redact_name_len(p);
+		len = audit_mask_name_len(p);
 		if (len ? audit_redact_token_prefix(p, len) || audit_redact_secret_of_url(p)
 			: !strchr("/\"", *p))
 			return false;

@@ -1,0 +1,240 @@
+#include "policy/audit_options.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Where the value of an option, or a word, is a secret. */
+enum secret_place {
+	SECRET_ATTACHED = 1, /* -pVALUE, behind flags too */
+	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
+	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
+	SECRET_WORD = 8,     /* the first word that is no option */
+	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon */
+	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
+	SECRET_NAMED = 64,   /* the word behind a secret name: set password VALUE */
+	SECRET_REST = 128,   /* words behind the first one */
+};
+
+/* Options without a value: the one that has the secret may stand behind them, as in -su. */
+#define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
+#define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
+#define MYSQL_FLAGS "aAbBcCdEfFGHiIjJkKlLnNoqQrRstUvVWxX"
+#define LDAP_FLAGS "AcCIkKLMnNQrStuvVWxZ"
+#define USER_FLAGS "aDLmMNorU"
+#define SSH_KEYGEN_FLAGS "ABcehHiklLpqQuUvXy"
+
+#define ANY_PROGRAM "" /* unknown ones too, such as $CURL */
+
+static const struct secret_option {
+	char program[12];    /* with '*' at its end: a prefix of it */
+	char subcommand[14]; /* a word before; "": none needed */
+	char option[16];
+	unsigned places;
+	char flags[36];      /* that may stand before a short one */
+} secret_options[] = {
+	{ "mysql*", "", "-p", SECRET_ATTACHED, MYSQL_FLAGS }, /* "-p db" asks for the password */
+	{ "mariadb*", "", "-p", SECRET_ATTACHED, MYSQL_FLAGS },
+	{ "7z*", "", "-p", SECRET_ATTACHED, "" },
+	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "nerdctl", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "buildah", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "skopeo", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "helm", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "oc", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "az", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "az", "secret", "--value", SECRET_NEXT, "" },
+	{ "gh", "secret", "-b", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "gh", "secret", "--body", SECRET_NEXT, "" },
+	{ "kubectl", "secret", "--from-literal", SECRET_NEXT, "" },
+	{ "twine", "upload", "-p", SECRET_ATTACHED | SECRET_NEXT, "s" },
+	{ "mongo*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "sqlcmd", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "useradd", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
+	{ "usermod", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
+	{ "ssh-keygen", "", "-N", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
+	{ "ssh-keygen", "", "-P", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
+	{ "htpasswd", "", "", SECRET_REST | SECRET_LATE, "" },
+	{ "aws", "configure", "", SECRET_NAMED, "" },
+	{ "npm", "config", "", SECRET_NAMED, "" },
+	{ "pnpm", "config", "", SECRET_NAMED, "" },
+	{ "yarn", "config", "", SECRET_NAMED, "" },
+	{ "git", "config", "", SECRET_NAMED, "" },
+	{ "pulumi", "config", "", SECRET_NAMED, "" },
+	{ "rclone", "config", "", SECRET_NAMED, "" },
+	{ "dotnet", "user-secrets", "", SECRET_NAMED, "" },
+	{ "nmcli", "", "", SECRET_NAMED, "" },
+	{ "setenv", "", "", SECRET_NAMED, "" },
+	{ "sshpass", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "evV" },
+	{ "openssl", "", "-k", SECRET_NEXT, "" },
+	{ "openssl", "", "-K", SECRET_NEXT, "" },
+	{ "openssl", "", "-hmac", SECRET_NEXT, "" },
+	{ "openssl", "", "-macopt", SECRET_NEXT, "" },
+	{ "openssl", "", "-psk", SECRET_NEXT, "" },
+	{ "redis-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "ldappasswd", "", "-a", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
+	{ "ldappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
+	{ "ldap*", "", "-w", SECRET_ATTACHED | SECRET_NEXT, "a" LDAP_FLAGS },
+	{ "curl", "", "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR, CURL_FLAGS },
+	{ "curl", "", "--cookie", SECRET_NEXT | SECRET_PAIR, "" },
+	{ "curl", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", "", "-E", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, CURL_FLAGS },
+	{ "curl", "", "--cert", SECRET_NEXT | SECRET_USER, "" },
+	{ "curl", "", "--proxy-user", SECRET_NEXT | SECRET_USER, "" },
+	{ "zip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "unzip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "vault", "unseal", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "cargo", "login", "", SECRET_WORD | SECRET_LATE, "" },
+	{ ANY_PROGRAM, "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
+	{ ANY_PROGRAM, "", "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
+};
+
+_Static_assert(COUNT_OF(secret_options) <= AUDIT_OPTIONS_MAX, "a command notes each row");
+
+/* Is @row one for the simple command @c? */
+static bool audit_options_fits(const struct audit_command *c, const struct secret_option *row)
+{
+	size_t i = (size_t)(row - secret_options);
+
+	if (!strcmp(row->program, ANY_PROGRAM))
+		return true;
+	return c->programs[i] && (!*row->subcommand || c->subcommands[i]);
+}
+
+bool audit_options_take_names(const struct audit_command *c)
+{
+	for (size_t i = 0; c->begun && i < COUNT_OF(secret_options); i++)
+		if (secret_options[i].places & SECRET_NAMED &&
+		    audit_options_fits(c, &secret_options[i]))
+			return true;
+	return false;
+}
+
+static bool audit_options_is_program(const char *program, const char *word, size_t len)
+{
+	size_t n;
+
+	if (*program != *word) /* of nearly all rows */
+		return false;
+	n = strcspn(program, "*");
+	return len >= n && !strncmp(program, word, n) && (program[n] || len == n);
+}
+
+/* Bytes of @row's option at @p, with the flags in front of it; 0: it is not there. */
+static size_t audit_options_len(const struct secret_option *row, const char *p)
+{
+	size_t n = strlen(row->option);
+	size_t flags = *row->flags && *p == '-' ? strspn(p + 1, row->flags) : 0;
+
+	if (strncmp(p, row->option, n) == 0)
+		return n;
+	return flags && p[1 + flags] == row->option[1] ? flags + 2 : 0;
+}
+
+/* Is @value a user and a group by number, as docker takes them? */
+static bool audit_options_is_ids(const char *value)
+{
+	size_t user = strspn(value, "0123456789");
+	size_t group = value[user] == ':' ? strspn(value + user + 1, "0123456789") : 0;
+
+	return user && group && strchr(" \t\r\n", value[user + 1 + group]);
+}
+
+/* Does @p end the word of @row's option: -p<file, -u|sort, "$(id -u):x"? */
+static bool audit_options_ends_word(const struct audit_mask *m, const struct secret_option *row,
+				    const char *p)
+{
+	struct audit_place at = audit_mask_place(m, p);
+
+	if (row->places & SECRET_USER && strchr(")}`", p[strspn(p, "\\")]))
+		return true;
+	return strchr(";|&<>", *p) && !audit_quote_depth(&at.quote);
+}
+
+/* The value of @row's option or word that is here, or NULL. */
+static const char *audit_options_value(const struct audit_command *c, const struct audit_mask *m,
+				       const struct secret_option *row)
+{
+	const char *p = m->at.p, *value = p + audit_options_len(row, p);
+	size_t gap = audit_mask_gap_len(m, value);
+
+	if (row->places & (SECRET_WORD | SECRET_REST) && *p != '-' && strchr(" \t\n\"'", p[-1]))
+		return row->places & SECRET_WORD || c->words ? p : NULL;
+	if (value == p)
+		return NULL;
+	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
+		value = gap ? audit_mask_next_word(m, value)
+			    : value + 1 + audit_mask_gap_len(m, value + 1);
+		if (!value || *value == '-')
+			return NULL;
+	} else if (!(row->places & SECRET_ATTACHED) || gap ||
+		   audit_options_ends_word(m, row, value)) {
+		return NULL;
+	}
+	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))
+		return NULL;
+	if (!strcmp(row->program, ANY_PROGRAM) && audit_options_is_ids(value))
+		return NULL;
+	return *value ? value : NULL;
+}
+
+/* The row of an option or word here whose value, *@value, is a secret, or NULL. */
+static const struct secret_option *audit_options_find(const struct audit_command *c,
+						      const struct audit_mask *m, bool late,
+						      const char **value)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
+		const struct secret_option *row = &secret_options[i];
+
+		if (!c->begun && *row->program) /* of nearly all commands nearly all rows */
+			continue;
+		if (!audit_options_fits(c, row) || !(row->places & SECRET_LATE) == late)
+			continue;
+		*value = audit_options_value(c, m, row);
+		if (*value)
+			return row;
+	}
+	return NULL;
+}
+
+bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late)
+{
+	const char *p = m->at.p, *value, *next;
+	const struct secret_option *row = audit_options_find(c, m, late, &value);
+	bool apart, whole;
+
+	if (!row)
+		return false;
+	apart = value != p + audit_options_len(row, p);
+	whole = audit_mask_begins_word(m, p) && (!apart || value[-1] == '=');
+	if (row->places & SECRET_WORD)
+		c->subcommands[row - secret_options] = false;
+	if (row->places & SECRET_USER)
+		return audit_mask_pair(m, value, whole);
+	if (!audit_mask_value(m, value, whole, false))
+		return false;
+	/* What is called -password may be an option's name, so then the next word goes too. */
+	next = apart || strncmp(p, "-pass", 5) ? NULL : audit_mask_next_word(m, m->at.p);
+	if (next)
+		audit_mask_value(m, next, false, false);
+	return true;
+}
+
+void audit_options_note(struct audit_command *c, const char *p)
+{
+	size_t len = audit_mask_name_len(p);
+
+	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
+		const struct secret_option *row = &secret_options[i];
+
+		if (audit_options_is_program(row->program, p, len))
+			c->begun = c->programs[i] = true;
+		else if (c->programs[i] && *row->subcommand)
+			c->subcommands[i] |= len == strlen(row->subcommand) &&
+					     !strncmp(p, row->subcommand, len);
+	}
+}

@@ -1,0 +1,38 @@
+/*
+ * audit_options - options and words of known programs that hold secrets.
+ *
+ * What a short option holds depends on the program, so the names of programs are remembered up to
+ * the end of their simple command.
+ */
+#ifndef PROCPEN_POLICY_AUDIT_OPTIONS_H
+#define PROCPEN_POLICY_AUDIT_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "policy/audit_mask.h"
+
+#define AUDIT_OPTIONS_MAX 64 /* rows of the table */
+
+/* The simple command that is being read; all zero at its start. A word may be a program or only its
+ * name, as git in "mysql -u git -pX" is: so a row that one word has begun stays. */
+struct audit_command {
+	bool programs[AUDIT_OPTIONS_MAX];    /* of these rows a word has been the program */
+	bool subcommands[AUDIT_OPTIONS_MAX]; /* ... and another the subcommand */
+	bool begun;
+	unsigned words; /* behind the first program that are no options */
+};
+
+/* Does @c take secrets as words, each behind its name? */
+bool audit_options_take_names(const struct audit_command *c);
+
+/*
+ * Is the word at m->at of @c an option that holds a secret, or a secret itself? Then mask that, go
+ * behind it and return true. @late: look for those alone that may be of another shape, else for the
+ * others.
+ */
+bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late);
+
+/* Note the word at @p, which is no secret: it may be a program or a subcommand. */
+void audit_options_note(struct audit_command *c, const char *p);
+
+#endif
