@@ -538,6 +538,13 @@ class Server:
             shutil.copy(hostile_program(name), inside)
         return inside
 
+    def write_broken_program(self, name):
+        """Make @name in the workspace a program whose interpreter is not there."""
+        path = os.path.join(self.workspace, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/no/such/interpreter\n")
+        os.chmod(path, 0o755)
+
     def logs(self, process_id, **params):
         return self.call("process.logs", dict(params, process_id=process_id))
 

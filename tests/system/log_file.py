@@ -154,9 +154,8 @@ def test_truncates_as_it_begins():
     """Truncated is the file of a command that runs, with output or without; never that of one that
     cannot be executed."""
     server = Server()
-    with open(os.path.join(server.workspace, "bad"), "w", encoding="utf-8") as f:
-        f.write("#!/nonexistent\n")
-    os.chmod(os.path.join(server.workspace, "bad"), 0o755)
+    server.write_broken_program("bad")
+
     def held(name, **params):
         """The file @name holds something; then the run."""
         with open(os.path.join(server.workspace, name), "w", encoding="utf-8") as f:

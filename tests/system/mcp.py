@@ -116,10 +116,7 @@ LONE_TASKS = 256  # kept of runs that never started
 def test_tasks_of_failed_starts_are_bounded():
     """The tasks of failed starts are kept, but only a bounded number."""
     server = Server()
-    path = os.path.join(server.workspace, "bad")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("#!/no/such/interpreter\n")
-    os.chmod(path, 0o755)
+    server.write_broken_program("bad")
     tasks = []
     for n in range(20000):
         answer = run_tool(server, {"command": "./bad", "args": [], "yield_ms": 1},

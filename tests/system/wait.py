@@ -108,10 +108,7 @@ def ready_in_one_call(server):
 def test_a_run_that_never_begins():
     """Calls that wait for a run that cannot be executed are told why; later ones that there is none."""
     server = Server()
-    path = os.path.join(server.workspace, "bad")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("#!/nonexistent\n")
-    os.chmod(path, 0o755)
+    server.write_broken_program("bad")
 
     def begin(*calls):
         """Start it, with @calls on it behind that in one piece; the id of the run and the answers."""
