@@ -20,13 +20,13 @@
 #include "cli/say.h"
 #include "os/stdio.h"
 #include "proc/names.h"
+#include "rpc/rpc.h"
 #include "server/server.h"
 
 enum { STATUS_RESULT = 0, STATUS_ERROR = 1, STATUS_FAILED = 125, STATUS_SIGNAL = 128 };
 
 #define PARAMS_MAX (16u << 20) /* the largest limits.line_bytes */
 #define REQUEST_MAX (PARAMS_MAX + 4096)
-#define DEPTH_MAX 63 /* one less than a request may have */
 
 struct call {
 	const struct cli_command *command;
@@ -73,7 +73,8 @@ static int cli_call_check_params(const struct call *c, const struct buf *text)
 
 	if (text->full)
 		return say_mistake(c->command, "the JSON is longer than %u bytes", PARAMS_MAX);
-	params = json_text_parse(text->data ? text->data : "", text->len, DEPTH_MAX, &fault, why);
+	params = json_text_parse(text->data ? text->data : "", text->len,
+				 RPC_DEPTH_MAX - 1 /* within the request */, &fault, why);
 	if (!params)
 		return say_mistake(c->command, "this is not JSON: %s", why);
 	if (!json_is_object(params))

@@ -11,9 +11,6 @@
 #include "mcp/roots.h"
 #include "mcp/subs.h"
 
-static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
-					   "warning",	"notice", "info",     "debug" };
-
 static const struct mcp_shape *mcp_legacy_shape_of(const struct mcp *m)
 {
 	return &mcp_shapes[m->revision];
@@ -66,17 +63,15 @@ static void mcp_legacy_ping(struct mcp *m, const struct rpc_message *message)
 
 static void mcp_legacy_set_level(struct mcp *m, const struct rpc_message *message)
 {
-	const char *name = mcp_text(message->params, "level");
+	int level = mcp_log_level(mcp_text(message->params, "level"));
 
-	for (size_t i = 0; i < COUNT_OF(level_names); i++) {
-		if (!name || strcmp(name, level_names[i]))
-			continue;
-		m->log_level = (int)i;
-		mcp_reply_empty(m, message, mcp_legacy_shape_of(m));
+	if (level < 0) {
+		mcp_refuse(m, message, "`level` must be one of debug, info, notice, warning, "
+				       "error, critical, alert, emergency");
 		return;
 	}
-	mcp_refuse(m, message, "`level` must be one of debug, info, notice, warning, error, "
-			       "critical, alert, emergency");
+	m->log_level = level;
+	mcp_reply_empty(m, message, mcp_legacy_shape_of(m));
 }
 
 static void mcp_legacy_initialized(struct mcp *m, const struct rpc_message *message)

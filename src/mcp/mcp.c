@@ -41,6 +41,17 @@ const char *mcp_text(const json_t *object, const char *name)
 	return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
+int mcp_log_level(const char *name)
+{
+	static const char *const names[] = { "emergency", "alert",  "critical", "error",
+					     "warning",	  "notice", "info",     "debug" };
+
+	for (size_t i = 0; name && i < COUNT_OF(names); i++)
+		if (!strcmp(name, names[i]))
+			return (int)i;
+	return -1;
+}
+
 void mcp_note_client(struct mcp *m, const json_t *info)
 {
 	audit_set_client(m->cap->audit, mcp_text(info, "name"), mcp_text(info, "version"));

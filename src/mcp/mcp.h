@@ -72,7 +72,7 @@ struct mcp {
 	bool elicits;               /* the client can show a form */
 	bool has_roots;             /* ... and has roots (mcp/roots.h) */
 	bool asked_roots;
-	int log_level;              /* syslog order: 0 emergency ... 7 debug; notices are 5 */
+	int log_level;              /* of mcp_log_level(); notices are 5 */
 };
 
 /* A method of one or both eras, other than initialize and the like. */
@@ -100,6 +100,9 @@ extern const struct mcp_offer mcp_offer; /* mcp/offer.c */
 
 /* Member @name of @object, a string without NUL; NULL if it is anything else. */
 const char *mcp_text(const json_t *object, const char *name);
+
+/* The number of the log level @name in syslog's order, 0 emergency ... 7 debug; -1: it is none. */
+int mcp_log_level(const char *name);
 
 /*
  * Take null members out of @params, and of its objects _meta and notifications: some clients write

@@ -42,13 +42,8 @@ static int mcp_modern_check_version(const json_t *meta, struct err *e)
 
 static int mcp_modern_check_level(const json_t *level, struct err *e)
 {
-	static const char *const levels[] = { "debug",	  "info",  "notice", "warning", "error",
-					      "critical", "alert", "emergency" };
-	const char *name = json_string_value(level);
-
-	for (size_t i = 0; i < COUNT_OF(levels); i++)
-		if (!level || (name && !strcmp(name, levels[i])))
-			return 0;
+	if (!level || mcp_log_level(json_string_value(level)) >= 0)
+		return 0;
 	return err_set(e, ERR_INVALID_PARAMS, "`" MCP_META "logLevel` is not a log level");
 }
 

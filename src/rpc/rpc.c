@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define DEPTH_MAX 64
 #define BATCH_ELEMENTS_MAX 1000
 
 enum kind { KIND_CALL, KIND_ANSWER, KIND_DROP, KIND_INVALID };
@@ -401,7 +400,7 @@ void rpc_line(struct rpc *rpc, const char *line, size_t len)
 		line += 3;
 		len -= 3;
 	}
-	root = json_text_parse(line, len, DEPTH_MAX, &fault, why);
+	root = json_text_parse(line, len, RPC_DEPTH_MAX, &fault, why);
 	if (!root) {
 		rpc_refuse_text(rpc, fault, why, line, len);
 	} else if (json_is_array(root)) {

@@ -26,6 +26,8 @@
 
 #define RPC_GARBAGE_MAX 16
 
+#define RPC_DEPTH_MAX 64 /* nested arrays and objects of a message */
+
 /* Write a text of ours into the open string of @w as the client's dialect has it. NULL in place of
  * one: as it is. */
 typedef void (*rpc_write_fn)(struct jsonw *w, const char *text, size_t len);

@@ -149,27 +149,12 @@ struct cgroup *cgroup_new(struct cgroups *all, uint64_t seq, const struct cgroup
 	return NULL;
 }
 
-int cgroup_join_fds(const struct cgroup *g, int fds[CGROUP_JOIN_FDS_MAX])
-{
-	int count = 0;
-
-	for (int i = 0; i < CGROUP_PLACES_MAX && count < CGROUP_JOIN_FDS_MAX; i++)
-		if (g->joins[i] >= 0)
-			fds[count++] = g->joins[i];
-	return count;
-}
-
 void cgroup_joined(struct cgroup *g)
 {
 	if (g->events_fd >= 0)
 		return; /* the group was reused before and may be reused again */
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
 		mem_cleanup_close(&g->joins[i]);
-}
-
-int cgroup_clone_fd(const struct cgroup *g)
-{
-	return g->all->ops->version == 2 ? g->dirs[0] : -1;
 }
 
 int cgroup_oom_fd(const struct cgroup *g)

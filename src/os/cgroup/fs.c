@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define DEPTH_MAX 8     /* of groups that a command created inside its own */
 #define CHILDREN_MAX 1024 /* directories visited in one group */
 
 const char *const cgroup_role_names[CGROUP_ROLE_COUNT] = {
@@ -195,7 +194,7 @@ static int fs_remove_below(void *ctx, int dir, const char *name)
 
 	if (!above->fs->remove(dir, name) || errno == ENOENT)
 		return 0;
-	if (errno != EBUSY || below.depth > DEPTH_MAX)
+	if (errno != EBUSY || below.depth > CGROUP_DEPTH_MAX)
 		return -1;
 	child = cgroup_open_dir(dir, name);
 	if (child < 0)

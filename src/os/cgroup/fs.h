@@ -43,6 +43,8 @@ struct cgroup_place {
 	char *path;     /* owned; for messages */
 };
 
+#define CGROUP_DEPTH_MAX 8 /* of groups that a command created inside its own */
+
 /* One place for each role under version 1, and one of version 2. */
 #define CGROUP_PLACES_MAX (CGROUP_ROLE_COUNT + 1)
 

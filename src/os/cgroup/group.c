@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/cgroup/cgroup.h"
 
 /* Until we hold its lock, another server's cleanup takes a new group for a dead server's, locks it
  * and removes it. On a busy machine that can take long, so the next attempt has another name. */
@@ -31,6 +32,21 @@ struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const cha
 int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role)
 {
 	return g->roles & 1U << role ? g->dirs[g->all->role_place[role]] : -1;
+}
+
+int cgroup_join_fds(const struct cgroup *g, int fds[CGROUP_JOIN_FDS_MAX])
+{
+	int count = 0;
+
+	for (int i = 0; i < CGROUP_PLACES_MAX && count < CGROUP_JOIN_FDS_MAX; i++)
+		if (g->joins[i] >= 0)
+			fds[count++] = g->joins[i];
+	return count;
+}
+
+int cgroup_clone_fd(const struct cgroup *g)
+{
+	return g->all->ops->version == 2 ? g->dirs[0] : -1;
 }
 
 static void group_close_fds(struct cgroup *g)

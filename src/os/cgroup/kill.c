@@ -20,7 +20,6 @@
 #define PASSES_MAX 32
 #define HANDLES_MAX 64 /* open at once */
 #define PIDS_MAX 65536 /* that one group may list */
-#define DEPTH_MAX 8    /* of groups that a command created inside its own */
 
 struct pids {
 	pid_t *all;
@@ -162,7 +161,7 @@ static int kill_below(void *ctx, int dir, const char *name)
 		return 0;
 	}
 	below.result = kill_one_group(child);
-	if (below.depth < DEPTH_MAX)
+	if (below.depth < CGROUP_DEPTH_MAX)
 		cgroup_each_child(child, kill_below, &below);
 	else
 		below.result = -1;

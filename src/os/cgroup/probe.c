@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "os/cgroup/cgroup.h"
 #include "os/cgroup/trial.h"
 
 static void probe_reason_add(struct cgroups *all, const char *what, const char *why)
@@ -23,12 +24,9 @@ static bool probe_has_role(unsigned roles, enum cgroup_role role)
 
 static int probe_trial_join(const struct cgroup *g)
 {
-	int fds[CGROUP_PLACES_MAX], count = 0;
+	int fds[CGROUP_JOIN_FDS_MAX], count = cgroup_join_fds(g, fds);
 
-	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
-		if (g->joins[i] >= 0)
-			fds[count++] = g->joins[i];
-	return cgroup_try_join(fds, count, g->all->ops->version == 2 ? g->dirs[0] : -1);
+	return cgroup_try_join(fds, count, cgroup_clone_fd(g));
 }
 
 /* Make, limit, join and remove a group with @roles. 0 or -1 with errno. */
