@@ -339,7 +339,6 @@ static void cli_run_build(struct terminal *t)
 	t->cap.passes_output = !t->json;
 	proctab_set_hook(t->procs, run_events_handle, &t->cap);
 	t->dialect = plain_dialect(NULL);
-	t->dialect.name = "terminal";
 	t->dialect.ctx = t;
 	t->dialect.from_operator = true;
 	t->dialect.shares_stdio = !t->json;

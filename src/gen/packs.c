@@ -41,13 +41,11 @@ void gen_packs_c(const struct gen *g, struct buf *out)
 		char *rules = json_dumps(json_object_get(pack, "rules"), JSON_COMPACT);
 
 		buf_addf(out, "\t{ \"%s\",\n\t\t", gen_member(pack, "name"));
-		gen_literal(out, gen_member(pack, "text"), 2);
-		buf_adds(out, ",\n\t\t");
 		gen_literal(out, rules, 2);
 		buf_adds(out, " },\n");
 		free(rules);
 	}
-	buf_adds(out, "\t{ NULL, NULL, NULL },\n};\n");
+	buf_adds(out, "\t{ NULL, NULL },\n};\n");
 }
 
 static void gen_packs_page_rule(const json_t *rule, struct buf *out)

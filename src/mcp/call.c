@@ -189,7 +189,6 @@ static enum req_asked mcp_call_confirm(struct req *r, const struct buf *notice, 
 void mcp_call_init(struct mcp *m)
 {
 	struct dialect tool = {
-		.name = "mcp tool",
 		.ctx = m,
 		.page_bytes = PAGE_BYTES,
 		.text_bytes = TOOL_TEXT_BYTES,
@@ -208,7 +207,6 @@ void mcp_call_init(struct mcp *m)
 		.question = mcp_call_question,
 	}, read = tool;
 
-	read.name = "mcp read";
 	read.page_bytes = read.text_bytes = READ_TEXT_BYTES;
 	read.ok = mcp_call_read_ok;
 	read.fail = mcp_call_read_fail;

@@ -189,7 +189,6 @@ struct mcp_subs *mcp_subs_new(struct mcp *m)
 
 	s->m = m;
 	s->listening = (struct dialect){
-		.name = "mcp listen",
 		.ctx = m,
 		.silent_cancel = true,
 		.ok = mcp_subs_answer_end,

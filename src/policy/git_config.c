@@ -61,7 +61,7 @@ struct git_config {
 
 struct reader {
 	const char *at, *end;
-	bool over, wrong;
+	bool over;
 	struct buf name; /* "section.name." and the key */
 	struct buf value;
 	struct settings *into;

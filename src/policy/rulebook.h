@@ -13,8 +13,8 @@
 
 /* One file of schema/packs (generated: gen/packs.c). */
 struct rulebook_file {
-	const char *name, *text; /* name NULL ends the table */
-	const char *rules;       /* a JSON array */
+	const char *name;  /* NULL ends the table */
+	const char *rules; /* a JSON array */
 };
 extern const struct rulebook_file rulebook_files[];
 

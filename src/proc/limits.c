@@ -43,7 +43,6 @@ void limits_init(struct limits *l, const struct confine_request *request,
 
 	*l = (struct limits){
 		.memory_bytes = request->memory_bytes,
-		.cpu_permille = request->cpu_permille,
 		.tasks = request->tasks,
 		.cpu_seconds = cpu ? limits_rlimit_or_none(cpu->hard) : -1,
 		.cpu_soft = cpu ? limits_rlimit_or_none(cpu->soft) : -1,

@@ -33,7 +33,6 @@ enum limits_holder {
 /* The limits as they were set; they do not change. */
 struct limits {
 	int64_t memory_bytes; /* 0: none, for all of these */
-	int64_t cpu_permille;
 	int64_t tasks;
 	int64_t cpu_seconds;  /* of one process, RLIMIT_CPU, the hard one; -1: none */
 	int64_t cpu_soft;     /* the soft one; -1: none */

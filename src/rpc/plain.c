@@ -74,7 +74,6 @@ static enum req_asked plain_confirm(struct req *r, const struct buf *notice, int
 struct dialect plain_dialect(struct ask *ask)
 {
 	return (struct dialect){
-		.name = "plain",
 		.ctx = ask,
 		.page_bytes = TEXT_BYTES,
 		.text_bytes = TEXT_BYTES,

@@ -53,7 +53,6 @@ enum req_slot { REQ_SLOT_NONE, REQ_SLOT_WAIT, REQ_SLOT_END, REQ_SLOTS };
 
 /* How one dialect speaks. Handlers never see which one it is. */
 struct dialect {
-	const char *name;
 	void *ctx;           /* its own state; its functions find it by r->dialect->ctx */
 	int revision;        /* of its protocol, by its own numbering */
 	size_t page_bytes;   /* of text in a page of process.logs, both streams together */

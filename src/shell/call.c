@@ -103,7 +103,6 @@ static enum status call_body(struct expander *e, struct function *f, struct para
 	struct params before = e->params;
 	struct local *locals = e->locals;
 	unsigned was = e->context;
-	uint32_t function = e->function;
 	bool in_call = e->in_call, listed = f->index == SHELL_NONE, choosing = e->choosing;
 	enum status s;
 
@@ -115,7 +114,6 @@ static enum status call_body(struct expander *e, struct function *f, struct para
 	f->active = e->in_call = true;
 	e->params = params;
 	e->context |= SHELL_IN_FUNCTION | context;
-	e->function = f->index;
 	s = eval_walk(e, f->node->body);
 	if (listed)
 		e->script->functions[f->index].last = (uint32_t)e->script->command_count;
@@ -125,7 +123,6 @@ static enum status call_body(struct expander *e, struct function *f, struct para
 	e->choosing = choosing;
 	e->params = before;
 	e->context = was;
-	e->function = function;
 	expand_leave(e);
 	return s;
 }

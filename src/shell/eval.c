@@ -41,7 +41,6 @@ static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t en
 
 	s->commands[s->command_count] = (struct shell_command){
 		.context = e->context,
-		.function = e->function,
 		.piped_from = e->piped_from,
 		.parent = inside ? e->parent : SHELL_NONE,
 		.start = start,

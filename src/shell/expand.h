@@ -175,7 +175,7 @@ struct expander {
 	/* Where the walk is. */
 	unsigned context;
 	unsigned subshells; /* entered so far */
-	uint32_t function, piped_from, parent;
+	uint32_t piped_from, parent;
 	unsigned depth; /* levels left */
 	unsigned loops; /* loops around */
 	struct local *prefix;  /* to restore after the present command */

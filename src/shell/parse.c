@@ -141,7 +141,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
 	e->context = 0;
-	e->function = e->piped_from = e->parent = SHELL_NONE;
+	e->piped_from = e->parent = SHELL_NONE;
 	parse_apply_setup(e, setup);
 	e->script->sets_path = sets_path; /* what it gets, it does not set */
 	lex_reader_init(&r, lex, text);

@@ -138,7 +138,6 @@ struct shell_command {
 					   * before the commands in it */
 	size_t redirect_count;
 	unsigned context;   /* enum shell_context */
-	uint32_t function;  /* the innermost function it stands in, or SHELL_NONE */
 	uint32_t piped_from; /* the command that feeds its standard input (the last of the stage
 			      * before; the first of a group), or SHELL_NONE */
 	uint32_t parent;    /* of one in $(...), <(...) or >(...): the command whose word that is;

@@ -56,7 +56,6 @@ static void test_limits_holders(void **state)
 	l = made(&all, &run);
 	expect_texts(&l, "memory_limit:sampled cpu_limit:duty_cycle process_limit:rlimit ");
 	assert_int_equal(l.memory_bytes, 1);
-	assert_int_equal(l.cpu_permille, 2);
 	assert_int_equal(l.tasks, 3);
 }
 

@@ -37,7 +37,6 @@ extern const char *const cgroup_role_names[CGROUP_ROLE_COUNT]; /* the controller
 
 /* The server's own group in one hierarchy. */
 struct cgroup_place {
-	int version;
 	int dir;        /* owned */
 	unsigned roles; /* version 1: bit per enum cgroup_role; version 2: 0 */
 	char *path;     /* owned; for messages */

@@ -91,9 +91,7 @@ static void places_add(struct search *s, const struct mountinfo *m, unsigned rol
 			 dir < 0 ? cgroup_error_text(errno) : "something else is mounted over it");
 		return;
 	}
-	*p = (struct cgroup_place){
-		.version = s->version, .dir = dir, .roles = roles, .path = mem_strdup(path),
-	};
+	*p = (struct cgroup_place){ .dir = dir, .roles = roles, .path = mem_strdup(path) };
 	dir = -1;
 	s->count++;
 	s->roles |= roles;
