@@ -230,15 +230,14 @@ static const char work_endings[] =
 	".tar .tar.gz .tar.xz .tar.bz2 .tgz .zip .md .csv .html ";
 static const char work_names[] = " node_modules __pycache__ .pytest_cache .mypy_cache .venv dist ";
 
-/* The characters of @p from @from on, as text; "" if it is too long or not plain. */
-static const char *path_tree_text(struct path_part p, size_t from, char *out, size_t size)
+/* Write the characters of @p from @from on as text; "" if it is too long or not plain. */
+static void path_tree_text(struct path_part p, size_t from, char *out, size_t size)
 {
 	size_t n = 0;
 
 	for (size_t i = from; i < p.len && n + 1 < size && p.s[i] <= 0xff; i++)
 		out[n++] = (char)p.s[i];
 	out[n == p.len - from ? n : 0] = '\0';
-	return out;
 }
 
 /*

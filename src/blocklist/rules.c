@@ -180,7 +180,7 @@ static bool rules_selected(const struct args *a, const char *which, size_t i, si
 	if (strcmp(which, "dest_second") == 0 || strcmp(which, "second_device") == 0)
 		return i == 1;
 	if (strcmp(which, "convert_dest") == 0)
-		return i + 1 == count && args_word_fits(a->operands[0], 0, " convert dd ");
+		return i + 1 == count && args_word_fits(a->operands[0], " convert dd ");
 	if (strcmp(which, "host_dest") == 0) {
 		*skip = i > 0 && i + 1 == count ? rules_host_skip(w) : SIZE_MAX;
 		return *skip != SIZE_MAX;

@@ -101,14 +101,14 @@ static json_t *gen_caps_shown_input(const json_t *cap, bool all)
 	return shown;
 }
 
-static void gen_caps_json_literal(struct buf *out, const json_t *value, int tabs)
+static void gen_caps_json_literal(struct buf *out, const json_t *value)
 {
 	json_t *copy = json_deep_copy(value);
 	char *text;
 
 	gen_caps_strip_private(copy);
 	text = json_dumps(copy, JSON_COMPACT | JSON_ENCODE_ANY);
-	gen_literal(out, text, tabs);
+	gen_literal(out, text, 3);
 	free(text);
 	json_decref(copy);
 }
@@ -319,7 +319,7 @@ static void gen_caps_output_literal(struct buf *out, const json_t *schema)
 	json_object_del(shown, "required");
 	json_object_set_new(json_object_get(shown, "properties"), "error",
 			    json_pack("{s:s}", "type", "object"));
-	gen_caps_json_literal(out, shown, 3);
+	gen_caps_json_literal(out, shown);
 	json_decref(shown);
 }
 
@@ -344,7 +344,7 @@ static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 	buf_addf(out, "\t\t.input = &%s_input,\n", c_name);
 	for (size_t i = 0; i < COUNT_OF(shown); i++) {
 		buf_addf(out, "\t\t.%s =\n\t\t\t", names[i]);
-		gen_caps_json_literal(out, shown[i], 3);
+		gen_caps_json_literal(out, shown[i]);
 		buf_adds(out, ",\n");
 		json_decref(shown[i]);
 	}

@@ -50,17 +50,17 @@ static bool gen_complete_is_tool(const json_t *cap)
 
 /* The names of the capabilities, and of the tools that they are, commands and keys, each behind
  * @before. */
-static void gen_complete_methods(const struct gen *g, const char *before, struct buf *out)
+static void gen_complete_methods(const struct gen *g, struct buf *out)
 {
 	char tool[GEN_PATH_MAX];
 
 	for (int i = 0; i < g->cap_count; i++) {
 		const char *name = gen_member(g->caps[i], "name");
 
-		buf_addf(out, "%s%s", before, name);
+		buf_addf(out, " %s", name);
 		gen_c_name(name, tool);
 		if (strcmp(tool, name) && gen_complete_is_tool(g->caps[i]))
-			buf_addf(out, "%s%s", before, tool);
+			buf_addf(out, " %s", tool);
 	}
 }
 
@@ -158,14 +158,14 @@ static void gen_complete_options(const struct gen *g, const char *kind, const ch
 }
 
 /* The commands whose options end at the first word. */
-static void gen_complete_starters(const struct gen *g, const char *before, struct buf *out)
+static void gen_complete_starters(const struct gen *g, struct buf *out)
 {
 	json_t *command;
 	size_t i;
 
 	json_array_foreach(gen_cli_commands(g), i, command)
 		if (json_is_true(json_object_get(command, "options_end")))
-			buf_addf(out, "%s%s", before, gen_member(command, "name"));
+			buf_addf(out, " %s", gen_member(command, "name"));
 }
 
 /* ---- bash ---- */
@@ -258,9 +258,9 @@ void gen_complete_bash(const struct gen *g, struct buf *out)
 		      "_procpen_commands='");
 	gen_complete_names(gen_cli_commands(g), " ", out);
 	buf_adds(out, "'\n_procpen_starters='");
-	gen_complete_starters(g, " ", out);
+	gen_complete_starters(g, out);
 	buf_adds(out, " '\n_procpen_methods='");
-	gen_complete_methods(g, " ", out);
+	gen_complete_methods(g, out);
 	buf_adds(out, "'\n_procpen_keys='");
 	gen_complete_names(g->config, "\n", out);
 	buf_adds(out, "'\n");
@@ -386,7 +386,7 @@ void gen_complete_zsh(const struct gen *g, struct buf *out)
 	gen_complete_zsh_list("_procpen_keys", g->config, "text", out);
 	buf_adds(out, "(( $+functions[_procpen_methods] )) ||\n"
 		      "_procpen_methods() {\n\tcompadd \"$@\" --");
-	gen_complete_methods(g, " ", out);
+	gen_complete_methods(g, out);
 	buf_adds(out, "\n}\n\n(( $+functions[_procpen_arguments] )) ||\n"
 		      "_procpen_arguments() {\n\tcase $1 in\n");
 	json_array_foreach(gen_cli_commands(g), i, command) {
@@ -527,7 +527,7 @@ void gen_complete_fish(const struct gen *g, struct buf *out)
 	size_t i;
 
 	buf_adds(out, "# Completion of procpen for fish. " HEADER "set -g __procpen_starters");
-	gen_complete_starters(g, " ", out);
+	gen_complete_starters(g, out);
 	buf_adds(out, "\nset -g __procpen_valued");
 	for (const char *const *kind = gen_cli_kinds; *kind; kind++)
 		if (strcmp(*kind, "flag"))
@@ -536,7 +536,7 @@ void gen_complete_fish(const struct gen *g, struct buf *out)
 	gen_complete_fish_list("__procpen_commands", gen_cli_commands(g), "summary", out);
 	gen_complete_fish_settings(g, out);
 	buf_adds(out, "function __procpen_methods\n    printf '%s\\n'");
-	gen_complete_methods(g, " ", out);
+	gen_complete_methods(g, out);
 	buf_adds(out, "\nend\n\ncomplete -c procpen -f\n"
 		      "complete -c procpen -n '__procpen_operand_of \"\"' "
 		      "-xa '(__procpen_commands)'\n");

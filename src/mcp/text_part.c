@@ -151,10 +151,10 @@ void text_add_duration(struct text *t, int64_t ms)
 		text_add(t, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
 }
 
-void text_add_id(struct text *t, const char *before, const struct outline_value *of)
+void text_add_id(struct text *t)
 {
-	text_add(t, "%s[", before);
-	text_put_member(t, text_member(t, of, "process_id"));
+	text_add(t, " [");
+	text_put_member(t, text_member(t, NULL, "process_id"));
 	text_add(t, "]");
 }
 

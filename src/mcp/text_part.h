@@ -45,7 +45,7 @@ void text_end_line(struct text *t);                 /* unless at the start of a 
 void text_add_count(struct text *t, uint64_t count); /* 108,915 */
 void text_add_plural(struct text *t, int64_t count, const char *one, const char *many);
 void text_add_duration(struct text *t, int64_t ms);  /* 4 ms, 1.2 s, 2 min 5 s, 1 h 2 min */
-void text_add_id(struct text *t, const char *before, const struct outline_value *of); /* [p1] */
+void text_add_id(struct text *t);                   /* " [p1]" */
 
 /* The first line of a string, at most @max bytes, and "…" for the rest. */
 void text_add_one_line(struct text *t, const struct outline_value *v, size_t max);

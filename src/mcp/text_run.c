@@ -300,10 +300,10 @@ static void text_run_add_size(struct text *t, const struct part *part)
 					    : ", end shown");
 }
 
-static void text_run_add_range(struct text *t, uint64_t from, uint64_t to, const char *glue)
+static void text_run_add_range(struct text *t, uint64_t from, uint64_t to)
 {
 	text_add_count(t, from);
-	text_add(t, "%s", glue);
+	text_add(t, " to ");
 	text_add_count(t, to);
 }
 
@@ -317,7 +317,7 @@ static void text_run_add_lines(struct text *t, const struct part *part)
 
 	if (last > before + 1) {
 		text_add(t, "lines ");
-		text_run_add_range(t, before + 1, last, " to ");
+		text_run_add_range(t, before + 1, last);
 	} else {
 		text_add(t, begins && ends ? "line " : "part of line ");
 		text_add_count(t, before + 1);
@@ -344,7 +344,7 @@ static void text_run_add_mark(struct text *t, const struct part *part, bool name
 	text_add(t, ",\"offset\":%" PRIu64 "}, or with \"grep\"", part->from);
 	if (output_evicted(o, &from, &to)) {
 		text_add(t, "; bytes ");
-		text_run_add_range(t, from, to, " to ");
+		text_run_add_range(t, from, to);
 		text_add(t, " are no longer kept");
 	}
 	text_add(t, " ...]\n");
@@ -423,7 +423,7 @@ static void text_run_add_ended(struct text *t, const char *none)
 	text_add_verdict(t, NULL);
 	text_run_add_killed(t);
 	text_add(t, "%s", none);
-	text_add_id(t, " ", NULL);
+	text_add_id(t);
 	text_run_add_replayed(t);
 }
 
@@ -457,7 +457,7 @@ static void text_run_add_running(struct text *t, const char *none)
 		text_add_duration(t, text_number(t, NULL, "duration_ms"));
 	text_add(t, "%s%s", none,
 		 t->a->options && t->a->options->input_awaited ? ", waits for input" : "");
-	text_add_id(t, " ", NULL);
+	text_add_id(t);
 	text_run_add_replayed(t);
 }
 

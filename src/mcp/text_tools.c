@@ -179,7 +179,7 @@ void text_monitor(struct text *t)
 	text_add_verdict(t, NULL);
 	if (text_flag(t, "waits_for_input"))
 		text_add(t, ", waits for input");
-	text_add_id(t, " ", NULL);
+	text_add_id(t);
 	text_tools_add_alive(t, NULL);
 	text_add(t, ": ");
 	text_add_one_line(t, text_member(t, NULL, "command"), COMMAND_MAX);
@@ -304,7 +304,7 @@ static void text_tools_add_gone(struct text *t)
 	}
 	if (text_flag(t, "forced") && !text_is(t, NULL, "state", "completed"))
 		text_add(t, ", forced");
-	text_add_id(t, " ", NULL);
+	text_add_id(t);
 }
 
 /* It had been sent a signal: how did it end, or did it not? */
@@ -329,7 +329,7 @@ static void text_tools_add_not_gone(struct text *t)
 	else
 		text_add(t, "it had ended before the signal came");
 	text_tools_add_alive_now(t);
-	text_add_id(t, " ", NULL);
+	text_add_id(t);
 }
 
 void text_kill(struct text *t)
@@ -340,7 +340,7 @@ void text_kill(struct text *t)
 		text_add(t, "being ended, not gone after ");
 		text_add_duration(t, text_number(t, NULL, "waited_ms"));
 		text_tools_add_alive_now(t);
-		text_add_id(t, " ", NULL);
+		text_add_id(t);
 		text_add(t, "; ");
 		text_open_call(t, "process_monitor");
 		text_add(t, ",\"wait_ms\":45000} waits for its end.");
@@ -399,7 +399,7 @@ void text_input(struct text *t)
 		text_add(t, ", then end of file");
 	else if (refused)
 		text_add(t, "%sno end of file was sent", sent ? ", but " : "");
-	text_add_id(t, " ", NULL);
+	text_add_id(t);
 	text_tools_add_queued(t);
 	if (sent && !held) {
 		text_add(t, "; ");

@@ -443,7 +443,6 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 	bool joined = c->count > 1 && c->words[1].text.len > 2; /* -vNAME */
 	size_t format = joined ? 2 : 3, option = joined ? 2 : 0;
 	struct shell_word name;
-	bool known;
 
 	if (c->count <= format || strncmp(c->words[1].text.s, "-v", 2) != 0)
 		return output_run(e, c->words, c->count);
@@ -451,10 +450,9 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 	name.text.s += option;
 	name.text.len -= option;
 	name.kind += option;
-	known = output_printf(e, c->words + format, c->count - format, &out);
+	output_printf(e, c->words + format, c->count - format, &out);
 	if (builtin_name_length(&name) > 0)
-		vars_set(e, name.text.s, known ? value_make(e, out.v, out.len)
-					       : value_unknown(e, name.text.s, name.start));
+		vars_set(e, name.text.s, value_make(e, out.v, out.len));
 	chars_release(&out);
 	return STATUS_OK;
 }

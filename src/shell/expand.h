@@ -320,8 +320,8 @@ void char_words_release(struct char_words *w);
 
 /* Append the command's output, if known, to e->capture. */
 enum status output_run(struct expander *e, const struct shell_word *words, size_t count);
-/* The output of printf; @words begin with the format. False: unknown. */
-bool output_printf(struct expander *e, const struct shell_word *words, size_t count,
+/* The output of printf; @words begin with the format. */
+void output_printf(struct expander *e, const struct shell_word *words, size_t count,
 		   struct chars *out);
 
 /* ---- expand.c: words ---- */

@@ -117,7 +117,7 @@ static struct ast_node *grammar_kept_node(struct lex_reader *r, const struct ast
 }
 
 static struct ast_node *grammar_command(struct lex_reader *r);
-static struct ast_node *grammar_function_body(struct lex_reader *r, struct ast_node *n);
+static void grammar_function_body(struct lex_reader *r, struct ast_node *n);
 
 /* ---- redirections ---- */
 
@@ -740,7 +740,7 @@ static void grammar_test(struct lex_reader *r, struct ast_node *n)
 /* ---- functions ---- */
 
 /* The body after "name()" or "function name": any command, as in dash. */
-static struct ast_node *grammar_function_body(struct lex_reader *r, struct ast_node *n)
+static void grammar_function_body(struct lex_reader *r, struct ast_node *n)
 {
 	n->type = AST_FUNCTION;
 	n->words = NULL;
@@ -750,7 +750,6 @@ static struct ast_node *grammar_function_body(struct lex_reader *r, struct ast_n
 	if (r->state->family == SHELL_FAMILY_BASH && !lex_failed(r) &&
 	    (n->body->type == AST_SIMPLE || n->body->type == AST_FUNCTION))
 		lex_unexpected(r);
-	return n;
 }
 
 static void grammar_function(struct lex_reader *r, struct ast_node *n)

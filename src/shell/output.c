@@ -189,7 +189,7 @@ static uint32_t output_printf_conversion(struct format *f, const struct value *v
 	return i + 1;
 }
 
-bool output_printf(struct expander *e, const struct shell_word *words, size_t count,
+void output_printf(struct expander *e, const struct shell_word *words, size_t count,
 		   struct chars *out)
 {
 	const struct value *v = word_value(e, &words[0]);
@@ -206,7 +206,6 @@ bool output_printf(struct expander *e, const struct shell_word *words, size_t co
 				chars_copy(e, out, &v->v[i++], 1);
 		}
 	} while (f.used && f.next < f.count && !f.ended && !expand_failed(e));
-	return true;
 }
 
 /* ---- filters of known text ---- */

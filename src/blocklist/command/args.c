@@ -38,27 +38,27 @@ static bool args_may_begin(char entry, const char *text)
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
 }
 
-/* The bytes of @word from @skip on that are known before the first that is not. Files' names, as
- * in ls | xargs systemctl stop, are as unknown here as any other text. */
-static size_t args_known(const struct shell_word *word, size_t skip)
+/* The bytes of @word that are known before the first that is not. Files' names, as in
+ * ls | xargs systemctl stop, are as unknown here as any other text. */
+static size_t args_known(const struct shell_word *word)
 {
-	size_t len = skip;
+	size_t len = 0;
 
 	while (len < word->text.len && !word_unknown_at(word, len))
 		len++;
 	for (uint32_t u = 0; u < word->unknown_count; u++)
 		if (word->kind[word->unknowns[u].index] == SHELL_GLOB &&
-		    word->unknowns[u].index >= skip && word->unknowns[u].index < len)
+		    word->unknowns[u].index < len)
 			len = word->unknowns[u].index;
-	return len - skip;
+	return len;
 }
 
 /* linux-image-$(uname -r) fits linux-image*, whatever the unknown part is. */
-bool args_word_fits(const struct shell_word *word, size_t skip, const char *list)
+bool args_word_fits(const struct shell_word *word, const char *list)
 {
-	const char *text = word->text.s + skip;
-	size_t known = args_known(word, skip);
-	bool whole = known == word->text.len - skip;
+	const char *text = word->text.s;
+	size_t known = args_known(word);
+	bool whole = known == word->text.len;
 
 	while ((whole || known) && *list) {
 		size_t len;
@@ -76,7 +76,7 @@ bool args_word_fits(const struct shell_word *word, size_t skip, const char *list
 bool args_word_listed(const struct shell_word *word, const char *list)
 {
 	if (list_notes(list)->globs)
-		return args_word_fits(word, 0, list);
+		return args_word_fits(word, list);
 	return list_has(list, word->text.s, word->text.len) && !word_has_unknown(word);
 }
 

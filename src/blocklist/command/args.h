@@ -49,12 +49,11 @@ bool args_has(const struct args *a, const char *list);
 bool args_glob_fits(const char *pattern, size_t pattern_len, const char *text, size_t len);
 
 /*
- * Does the text of @word from @skip on match a word of @list, where * and ? are globs? With an
- * unknown part only if what precedes it matches and the word of @list ends in *. @list may be
- * built at run time.
+ * Does the text of @word match a word of @list, where * and ? are globs? With an unknown part only
+ * if what precedes it matches and the word of @list ends in *. @list may be built at run time.
  */
-bool args_word_fits(const struct shell_word *word, size_t skip, const char *list);
-/* The same for the whole word and a constant @list (command/list). */
+bool args_word_fits(const struct shell_word *word, const char *list);
+/* The same for a constant @list (command/list). */
 bool args_word_listed(const struct shell_word *word, const char *list);
 
 #endif

@@ -329,7 +329,7 @@ static bool container_turn_mounts(const struct container *c, struct action_list 
 }
 
 /* Is *@word, seen from a --workdir outside of the mounts, a path in one? Then it is that. */
-static bool container_turn_relative(const struct container *c, struct action_list *out,
+static void container_turn_relative(const struct container *c, struct action_list *out,
 				    struct shell_word *word)
 {
 	size_t from = c->directory_skip, end = c->directory ? c->directory->text.len : 0;
@@ -338,18 +338,18 @@ static bool container_turn_relative(const struct container *c, struct action_lis
 
 	if (end <= from || c->directory->text.s[from] != '/' || word->text.s[0] == '-' ||
 	    !action_charge(out, WORK_PLACE + 2 * (end - from + word->text.len)))
-		return false;
+		return;
 	while (end > from && c->directory->text.s[end - 1] == '/')
 		end--;
 	path = word_slice(c->directory, from, end, c->arena);
 	path = word_path(&path, word, c->arena);
 	place = container_place_at(c, &path.text, 0, 0);
 	if (!action_charge(out, place.steps) || !place.mount || place.end <= end - from)
-		return false;
+		return;
 	path.start = word->start;
 	path.end = word->end;
 	*word = path;
-	return container_turn_mounts(c, out, word);
+	container_turn_mounts(c, out, word);
 }
 
 /* A path in the container as a host path; other absolute ones become relative, thus harmless. */

@@ -27,7 +27,7 @@ static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 	const char *words = strtab_get(blocklist_flow_words[name->flow_words]);
 
 	for (size_t i = 1; i < c->word_count; i++)
-		if (args_word_fits(&c->words[i], 0, words))
+		if (args_word_fits(&c->words[i], words))
 			return name->flow_if;
 	return 0;
 }
@@ -499,7 +499,7 @@ static bool dataflow_has_glob(const struct shell_word *w)
 
 /* ls DIR prints the files in DIR; ls -d and echo print their operands, as a glob does. */
 static size_t dataflow_names_of_ls(const struct shell_command *c, struct shell_arena *arena,
-				   struct shell_word *names, size_t room)
+				   struct shell_word names[DATAFLOW_NAMES_MAX])
 {
 	static const uint8_t dot_kind[] = { SHELL_LITERAL };
 	static const struct shell_word dot = { .text = { .s = ".", .len = 1 }, .kind = dot_kind };
@@ -507,32 +507,32 @@ static size_t dataflow_names_of_ls(const struct shell_command *c, struct shell_a
 		      (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
 	size_t n = 0;
 
-	for (size_t i = 1; i < c->word_count && n < room; i++)
+	for (size_t i = 1; i < c->word_count && n < DATAFLOW_NAMES_MAX; i++)
 		if (c->words[i].text.s[0] != '-')
 			names[n++] = itself || dataflow_has_glob(&c->words[i])
 					     ? c->words[i]
 					     : word_below(&c->words[i], arena);
-	if (!n && room)
+	if (!n)
 		names[n++] = word_below(&dot, arena);
 	return n;
 }
 
 static size_t dataflow_names_of_find(const struct shell_command *c, bool is_fd,
 				     struct shell_budget *budget, struct shell_arena *arena,
-				     struct shell_word *names, size_t room)
+				     struct shell_word names[DATAFLOW_NAMES_MAX])
 {
 	struct action_list found = { .arena = arena, .budget = budget };
 	size_t n = 0;
 
 	find_read(c->words, c->word_count, is_fd, &found);
-	for (size_t i = 0; i < found.count && n < room; i++)
+	for (size_t i = 0; i < found.count && n < DATAFLOW_NAMES_MAX; i++)
 		if (found.list[i].kind == ACTION_PRINT)
 			names[n++] = *found.list[i].word;
 	return n;
 }
 
 size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_budget *budget,
-		      struct shell_arena *arena, struct shell_word *names, size_t room)
+		      struct shell_arena *arena, struct shell_word names[DATAFLOW_NAMES_MAX])
 {
 	for (int stage = 0; stage < STAGES_MAX && index < f->script->command_count; stage++) {
 		const struct shell_command *c = &f->script->commands[index];
@@ -541,10 +541,10 @@ size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_bud
 		unsigned kind = name ? name->flow : 0;
 
 		if (kind & (FLOW_KIND_FIND | FLOW_KIND_FD))
-			return dataflow_names_of_find(c, kind & FLOW_KIND_FD, budget, arena, names,
-						      room);
+			return dataflow_names_of_find(c, kind & FLOW_KIND_FD, budget, arena,
+						      names);
 		if (kind & FLOW_KIND_LIST)
-			return dataflow_names_of_ls(c, arena, names, room);
+			return dataflow_names_of_ls(c, arena, names);
 		if (!(kind & FLOW_KIND_KEEP) &&
 		    !((kind & FLOW_KIND_PICK) && dataflow_has_word(c, " -v ")))
 			return 0;

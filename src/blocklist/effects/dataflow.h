@@ -59,9 +59,9 @@ unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
 
 /*
  * Fill @names with words for the file names that command @index prints (find, ls), also
- * through filters that keep lines. Returns how many, at most @room; 0: none known.
+ * through filters that keep lines. Returns how many; 0: none known.
  */
 size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_budget *budget,
-		      struct shell_arena *arena, struct shell_word *names, size_t room);
+		      struct shell_arena *arena, struct shell_word names[DATAFLOW_NAMES_MAX]);
 
 #endif

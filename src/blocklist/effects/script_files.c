@@ -74,7 +74,7 @@ static void script_files_touch_each(struct script_reader *r, const char *effect)
 	if (!n && at->flows && at->index != SHELL_NONE) {
 		items = names;
 		n = dataflow_names(at->flows, place_command(at)->piped_from, r->out->budget,
-				   r->t.arena, names, DATAFLOW_NAMES_MAX);
+				   r->t.arena, names);
 	}
 	for (size_t i = 0; i < n; i++)
 		action_touch(r->out, effect, &items[i]);

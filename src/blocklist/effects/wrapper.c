@@ -136,7 +136,7 @@ static size_t wrapper_items(const struct wrapping *w, bool lines, bool whole,
 		(*items)[n++] = *at->input;
 	if (!n && at->flows && at->index != SHELL_NONE)
 		n = dataflow_names(at->flows, place_command(at)->piped_from, out->budget,
-				   out->arena, *items, DATAFLOW_NAMES_MAX);
+				   out->arena, *items);
 	if (!n)
 		(*items)[n++] = word_fixed("?", SHELL_UNKNOWN_FIELDS, &w->words[0], out->arena);
 	return n;
