@@ -3,7 +3,6 @@
 #define PROCPEN_BASE_CLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 int64_t clock_mono_ms(void); /* CLOCK_MONOTONIC */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 
 struct suffix {
 	const char *text;

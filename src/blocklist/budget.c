@@ -1,6 +1,5 @@
 #include "blocklist/budget.h"
 
-#include "shell/parse.h"
 
 /* Bytes that readers may build. */
 #define MEMORY_MAX (16u << 20)

@@ -9,9 +9,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "blocklist/command/args.h"
+#include "blocklist/command/list.h"
 #include "blocklist/path_tree.h"
-#include "shell/parse.h"
 
 /* This many ".." count as reaching the root from any workspace. */
 #define CLIMB_TO_ROOT 4

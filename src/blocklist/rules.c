@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "blocklist/command/list.h"
 #include "blocklist/command/names.h"
-#include "shell/parse.h"
 
 /* ---- work ---- */
 

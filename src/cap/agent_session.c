@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/run_limits.h"
+#include "policy/policy.h"
 
 static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {

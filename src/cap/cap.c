@@ -11,6 +11,7 @@
 #include "cap/grant.h"
 #include "cap/judge.h"
 #include "cap/notice.h"
+#include "policy/policy.h"
 
 const char *cap_why_none(const char *name)
 {

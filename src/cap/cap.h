@@ -47,7 +47,7 @@
 #include "policy/audit.h"
 #include "policy/config.h"
 #include "policy/grants.h"
-#include "policy/policy.h"
+#include "policy/tier.h"
 #include "policy/project.h"
 #include "policy/ruling.h"
 #include "policy/run_shell.h"

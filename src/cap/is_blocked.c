@@ -1,7 +1,6 @@
 /* is_blocked: the verdict of process.run on a command, without a start. */
 #include <stdlib.h>
 
-#include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/command.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "cap/command.h"
 #include "policy/env.h"
 

@@ -12,9 +12,8 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
 #include "base/jsonw.h"
-#include "os/sandbox/confine.h"
+#include "os/sandbox/types.h"
 #include "policy/config.h"
 #include "proc/proc.h"
 

@@ -5,7 +5,7 @@
 #ifndef PROCPEN_CAP_RUN_USER_H
 #define PROCPEN_CAP_RUN_USER_H
 
-#include "os/sandbox/confine.h"
+#include "os/sandbox/types.h"
 #include "os/users.h"
 #include "policy/config.h"
 

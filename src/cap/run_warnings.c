@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cap/command.h"
 #include "cap/denied_calls.h"
 #include "cap/refused_write.h"

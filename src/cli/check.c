@@ -20,6 +20,7 @@
 #include "cap/judge.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "policy/policy.h"
 #include "server/context.h"
 
 enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };

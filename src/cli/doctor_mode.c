@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "os/sandbox/landlock.h"
 

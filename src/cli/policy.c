@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "cap/command.h"
 #include "cap/judge.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "policy/policy.h"
 #include "server/context.h"
 
 struct policy_args {

@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/jsonw.h"
-#include "base/mem.h"
 #include "base/utf8.h"
 #include "mcp/confirm.h"
 #include "mcp/progress.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/version.h"

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/version.h"

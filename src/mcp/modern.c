@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/jsonw.h"
-#include "base/mem.h"
 #include "mcp/call.h"
 #include "mcp/methods.h"
 

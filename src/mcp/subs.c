@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "mcp/resources.h"

@@ -6,7 +6,6 @@
 #include <sys/random.h>
 
 #include "base/hmac.h"
-#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "mcp/task_source.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "policy/config.h"
 
 #define VALUE_MAX 1000 /* bytes shown of a value that is no list */

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/utf8.h"
 #include "mcp/text.h"
 #include "mcp/text_verdict.h"

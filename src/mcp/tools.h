@@ -11,7 +11,6 @@
 #ifndef PROCPEN_MCP_TOOLS_H
 #define PROCPEN_MCP_TOOLS_H
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/jsonw.h"
 #include "mcp/mcp.h"

@@ -20,7 +20,6 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "policy/audit_dir.h"
 #include "policy/audit_file.h"
 #include "policy/audit_prune.h"
 #include "policy/audit_share.h"

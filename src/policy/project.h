@@ -10,7 +10,7 @@
 #define PROCPEN_POLICY_PROJECT_H
 
 #include "policy/config.h"
-#include "policy/policy.h"
+#include "policy/tier.h"
 #include "policy/scope.h"
 
 #define PROJECT_FILE ".procpen.json"

@@ -13,7 +13,6 @@
 
 #include "base/mem.h"
 #include "blocklist/path.h"
-#include "shell/parse.h"
 
 /* Steps of the budget for a word that is compared, besides those for its bytes. */
 #define WORK_WORD 2u

@@ -17,7 +17,6 @@
 #include "blocklist/command/word.h"
 #include "blocklist/path.h"
 #include "policy/dir.h"
-#include "policy/env.h"
 #include "shell/words.h"
 
 #define FILES_MAX 32

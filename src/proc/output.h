@@ -25,7 +25,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "base/screen.h"
 
 #define OUTPUT_SMALL 4096 /* bytes of a stream that need no file */

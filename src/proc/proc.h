@@ -31,7 +31,6 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/ids.h"
 #include "base/slab.h"
 #include "os/loop.h"
 #include "os/pty.h"

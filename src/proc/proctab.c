@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/mem.h"
 #include "os/procfs.h"
 #include "os/sandbox/start.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/jsonw.h"
-#include "base/mem.h"
 #include "rpc/rpc.h"
 
 /* Keeps a reply line within 1 MiB: texts leave room for the rest of the result. */

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/slab.h"
 #include "base/str.h"
 
 #define CHAINS 256

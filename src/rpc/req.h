@@ -20,7 +20,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/result.h"
-#include "base/slab.h"
 #include "os/loop.h"
 #include "rpc/outq.h"
 

@@ -8,10 +8,7 @@
 #define PROCPEN_SHELL_AST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include "shell/script.h"
 
 /* Bytes and their offsets: at[i], or pos + i if at is NULL. */
 struct ast_text {

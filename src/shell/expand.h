@@ -11,6 +11,7 @@
 
 #include "shell/arena.h"
 #include "shell/ast.h"
+#include "shell/script.h"
 
 /* ---- characters before splitting and globbing ---- */
 

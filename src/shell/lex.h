@@ -10,6 +10,7 @@
 
 #include "shell/arena.h"
 #include "shell/ast.h"
+#include "shell/script.h"
 
 /* Of one text with all texts inside it. */
 struct lex_state {

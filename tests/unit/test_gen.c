@@ -5,7 +5,6 @@
 #include "unit.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 
 #include "base/mem.h"

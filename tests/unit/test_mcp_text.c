@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "gen/caps.h"
 #include "json_result.h"
 #include "mcp/text.h"
 

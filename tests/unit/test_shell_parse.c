@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "base/mem.h"
 #include "shell/parse.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

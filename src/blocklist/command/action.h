@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "blocklist/command/args.h"
+#include "blocklist/command/list.h"
 #include "blocklist/command/table.h"
 #include "shell/arena.h"
 #include "shell/script.h"

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "blocklist/command/list.h"
 #include "shell/script.h"
 
 struct args_option {

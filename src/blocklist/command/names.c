@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "blocklist/command/args.h"
+#include "blocklist/command/list.h"
 
 #define NAME_MAX_BYTES 64
 #define SLOTS 4096

@@ -14,7 +14,6 @@
 
 #include "blocklist/command/list.h"
 #include "shell/arena.h"
-#include "shell/parse.h"
 #include "shell/script.h"
 
 static inline bool word_is(const struct shell_word *w, const char *text)

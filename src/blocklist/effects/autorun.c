@@ -4,7 +4,6 @@
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
-#include "blocklist/effects/files.h"
 #include "blocklist/effects/readers.h"
 
 static bool autorun_file(const struct shell_word *file)

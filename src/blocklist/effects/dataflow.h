@@ -8,12 +8,10 @@
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_DATAFLOW_H
 #define PROCPEN_BLOCKLIST_EFFECTS_DATAFLOW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "blocklist/command/action.h"
-#include "blocklist/command/table.h"
 #include "shell/arena.h"
 #include "shell/script.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "blocklist/command/word.h"
-#include "blocklist/effects/script.h"
 
 /* Such text may not be valid shell, and its commands do not share the standard input. */
 #define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)

@@ -1,7 +1,6 @@
 #include "blocklist/effects/effects.h"
 
 #include "base/mem.h"
-#include "blocklist/command/list.h"
 #include "blocklist/effects/find.h"
 #include "blocklist/effects/readers.h"
 

@@ -5,7 +5,7 @@
 
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
-#include "shell/parse.h"
+#include "blocklist/effects/dataflow.h"
 
 static const char *files_plain_name(const struct shell_word *w, size_t *len)
 {

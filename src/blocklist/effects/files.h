@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "blocklist/command/action.h"
 #include "blocklist/command/word.h"
-#include "blocklist/effects/dataflow.h"
 
 #define FILES_MAX 16
 

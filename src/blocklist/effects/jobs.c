@@ -7,7 +7,6 @@
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/autorun.h"
-#include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/input.h"
 

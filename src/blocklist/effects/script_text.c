@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "blocklist/command/args.h"
+#include "blocklist/command/list.h"
 
 static bool script_text_is_name_char(char c)
 {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/jsonw.h"
-#include "base/mem.h"
 #include "base/utf8.h"
 
 #define UNIT "  "

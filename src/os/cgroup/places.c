@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/mem.h"
 #include "os/mountinfo.h"
 

@@ -9,7 +9,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/mem.h"
 #include "os/cgroup/ops.h"
 
