@@ -862,6 +862,53 @@ static void test_pool_with_something_left(void **state)
 	end(s);
 }
 
+static void add_join(struct job *j, int fd)
+{
+	j->plan.joins[j->plan.join_count++] = SHIM_FD_EXTRA + j->run.fd_count;
+	j->run.fds[j->run.fd_count++] = fd;
+	j->request.fd_count = j->run.fd_count;
+}
+
+/* The command's process is killed when it has read the plan and not yet taken it. Nothing ran, and
+ * no later command may find that plan: the shim ends without a report. */
+static void test_pool_process_dies_with_a_plan(void **state)
+{
+	static const char page[4096];
+	struct shim_report report;
+	struct pool *s;
+	struct job *j;
+	int told, stuck[2], tell;
+	pid_t shim, process;
+	char byte;
+
+	(void)state;
+	if (!job_has_namespaces(layered))
+		skip();
+	s = ready(layered, &shim);
+	j = job_new(layered, &nothing, "true");
+	add_pipe(&told, &tell, 1);
+	assert_int_equal(pipe2(stuck, O_CLOEXEC | O_NONBLOCK), 0);
+	while (write(stuck[1], page, sizeof(page)) > 0)
+		; /* until it is full */
+	assert_int_equal(fcntl(stuck[1], F_SETFL, 0), 0);
+	add_join(j, tell);     /* each is written a byte before the plan is taken */
+	add_join(j, stuck[1]); /* here it waits */
+	start(s, j);
+	assert_int_equal(j->result.shim_pid, shim);
+	assert_int_equal(read(told, &byte, 1), 1);
+	assert_int_equal(procfs_children(shim, &process, 1), 1);
+	assert_int_equal(kill(process, SIGKILL), 0);
+	assert_int_not_equal(children_report(j->result.control_fd, &report), 0);
+	assert_true(children_wait(&all, children_gone, &shim));
+	close(j->result.control_fd);
+	job_free(j);
+	for (int i = 0; i < 2; i++)
+		close(stuck[i]);
+	close(told);
+	close(tell);
+	end(s);
+}
+
 /* A request for the previous command that arrives late is ignored. */
 static void test_pool_late_requests(void **state)
 {
@@ -1482,6 +1529,7 @@ int main(void)
 		cmocka_unit_test(test_pool_renews_network_namespace),
 		cmocka_unit_test(test_pool_without_landlock),
 		cmocka_unit_test(test_pool_with_something_left),
+		cmocka_unit_test(test_pool_process_dies_with_a_plan),
 		cmocka_unit_test(test_pool_late_requests),
 		cmocka_unit_test(test_pool_of_an_old_kind),
 		cmocka_unit_test(test_pool_keeps_some_of_a_burst),

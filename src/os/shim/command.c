@@ -239,14 +239,6 @@ static int command_open_terminal(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_DESCRIPTORS, result) : 0;
 }
 
-/* From here on the server holds a run whose shim is killed for one that may have begun: it finds
- * the plan taken. */
-static void command_take_plan(const struct command *c)
-{
-	if (c->await)
-		sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
-}
-
 static volatile int command_shares_memory; /* the child has not executed yet, nor ended */
 
 int command_sleeps(const struct command *c)
@@ -254,7 +246,7 @@ int command_sleeps(const struct command *c)
 	return c->await && !c->watches && c->timer_fd >= 0;
 }
 
-/* Wake the shim in time, once @c->came says why. */
+/* Wake the shim in time, once @c->taken says why. */
 static void command_set_alarm(const struct command *c)
 {
 	const int64_t ns = c->plan->flags & SHIM_ANNOUNCE ? 1 : SHIM_ANNOUNCE_MS * 1000000;
@@ -262,6 +254,18 @@ static void command_set_alarm(const struct command *c)
 
 	if (command_sleeps(c))
 		sys4(__NR_timerfd_settime, c->timer_fd, 0, &at, 0);
+}
+
+/* From here on the server holds a run whose shim dies for one that may have begun: it finds the
+ * plan taken. Until then the shim ends with its command's process, or the next one would find this
+ * plan. */
+static void command_take_plan(struct command *c)
+{
+	if (!c->await)
+		return;
+	sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
+	c->taken = 1;
+	command_set_alarm(c);
 }
 
 /* Entry of the child; the result is its exit status. */
@@ -281,8 +285,6 @@ static int command_run(void *command)
 			return 1;
 		if (c->await(c))
 			return 1;
-		c->came = 1;
-		command_set_alarm(c);
 		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP;
 	}
 	if (result >= 0 && (c->plan->flags & (SHIM_TERMINAL | SHIM_OWN_PTS)) == SHIM_TERMINAL)
@@ -317,7 +319,7 @@ static unsigned long command_shares_files(const struct command *c)
 /*
  * Most commands are short. If the exec woke the shim, it would take the processor from the command
  * and wait again. So the shim sleeps on until the command has ended or its process's alarm comes.
- * The alarm of an earlier command may still come before this one's plan has: then it sleeps on.
+ * The alarm of an earlier command may still come before this one has its plan: then it sleeps on.
  */
 static void command_sleep(const struct command *c)
 {
@@ -333,7 +335,7 @@ static void command_sleep(const struct command *c)
 			sys3(__NR_read, c->signal_fd, notices, sizeof(notices));
 		if (ready > 0 && events[1].revents)
 			sys3(__NR_read, c->timer_fd, notices, sizeof(uint64_t));
-	} while ((ready > 0 || ready == -EINTR) && command_shares_memory && !c->came);
+	} while ((ready > 0 || ready == -EINTR) && command_shares_memory && !c->taken);
 }
 
 /*
@@ -345,7 +347,7 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 {
 	long pid;
 
-	c->came = 0;
+	c->taken = 0;
 	command_shares_memory = 1;
 	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),
 			     stack + COMMAND_STACK, &command_shares_memory, command_run, c);

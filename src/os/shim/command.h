@@ -31,7 +31,7 @@ struct command {
 	int no_new_privs; /* it inherits this too */
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
-	volatile int came;  /* what it waited for */
+	volatile int taken; /* what it waited for is out of the socket; it executes next */
 	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
 	int watches;        /* its process calls sockets_watch() */

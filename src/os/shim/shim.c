@@ -745,7 +745,7 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
-	if (command.await && !command.came)
+	if (command.await && !command.taken)
 		shim_exit(0);
 	limit_start(&plan); /* before a report, which must not show the last command's peak */
 	shim_reap(); /* a short command is over */
