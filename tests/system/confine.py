@@ -800,6 +800,23 @@ def test_directory_made_anew(place, options):
 
 
 @each_form
+def test_directories_of_each_length(place, options):
+    """A shim keeps open what has a short path; the others work as well."""
+    server = place.server(*options, "--set", "sandbox.readonly=")
+    for length in (254, 255, 256, 257, 1000):
+        path = place.path("workspace")
+        while length - len(path) > 200:
+            path += "/" + "x" * 150
+        path += "/" + "y" * (length - len(path) - 1)
+        os.makedirs(path)
+        place.own()
+        for _ in range(3):
+            result = server.run("pwd; touch file && rm file", working_directory=path)
+            equal((result["exit_code"], result["stdout_summary"]), (0, path + "\n"), "with %d" % length)
+    server.stop()
+
+
+@each_form
 def test_moved_workspace(place, options):
     """The workspace is renamed and another made: a run is refused or works in one of the two."""
     server = place.server(*options)

@@ -982,12 +982,12 @@ static void test_pool_keeps_some_of_a_burst(void **state)
 	end(s);
 }
 
-/* @harm the idle shim: the next command gets another one. */
-static void expect_another(void (*harm)(pid_t shim))
+/* @harm the idle shim of @c: the next command gets another one. */
+static void expect_another(struct confine *c, void (*harm)(pid_t shim))
 {
 	pid_t shim;
-	struct pool *s = ready(all.confine, &shim);
-	struct job *j = job_new(all.confine, &nothing, "exit 5");
+	struct pool *s = ready(c, &shim);
+	struct job *j = job_new(c, &nothing, "exit 5");
 
 	harm(shim);
 	start(s, j);
@@ -1019,12 +1019,31 @@ static void stop(pid_t shim)
 	assert_true(children_wait(&all, children_stopped, &shim));
 }
 
+static bool has_child(void *pair)
+{
+	pid_t *pids = pair; /* the parent; its child */
+
+	return procfs_children(pids[0], &pids[1], 1) == 1;
+}
+
+/* The process that waits for a command dies, and the shim with it. */
+static void lose_process(pid_t shim)
+{
+	pid_t pair[2] = { shim, 0 };
+
+	assert_true(children_wait(&all, has_child, pair));
+	assert_int_equal(kill(pair[1], SIGKILL), 0);
+	assert_true(children_wait(&all, children_gone, &shim));
+}
+
 static void test_pool_shim_comes_to_harm(void **state)
 {
 	(void)state;
-	expect_another(die);
-	expect_another(die_unseen);
-	expect_another(stop);
+	expect_another(all.confine, die);
+	expect_another(all.confine, die_unseen);
+	expect_another(all.confine, stop);
+	if (job_has_namespaces(layered))
+		expect_another(layered, lose_process);
 }
 
 /* A new shim that has died before it has read anything was killed, so the next start may go well.
