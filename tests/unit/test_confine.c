@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -11,10 +12,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "os/procfs.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
+#include "os/sandbox/trial.h"
 #include "scratch.h"
 
 #define ALWAYS (BIT(CONFINE_SHIM) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
@@ -581,6 +584,56 @@ static void test_confine_lacks_what_the_profile_leaves_out(void **state)
 	assert_null(confine_lacks(f->c, CONFINE_SHIM, &remedy));
 }
 
+static void add_join(struct fixture *f, int fd)
+{
+	f->plan.joins[f->plan.join_count++] = SHIM_FD_EXTRA + f->run.fd_count;
+	f->run.fds[f->run.fd_count++] = fd;
+}
+
+/* Fork a process that waits for a byte in @told and then kills the grandchild of @tested. */
+static pid_t fork_killer(pid_t tested, int told)
+{
+	pid_t killer = fork(), children[4], process = 0;
+	char byte;
+
+	assert_true(killer >= 0);
+	if (killer)
+		return killer;
+	if (read(told, &byte, 1) == 1)
+		for (int count = procfs_children(tested, children, 4); count-- > 0;)
+			if (procfs_children(children[count], &process, 1) == 1)
+				kill(process, SIGKILL);
+	_exit(0);
+}
+
+/* It may go well the next time, and no layer is at fault. */
+static void test_confine_trial_is_killed(void **state)
+{
+	static const char page[4096];
+	struct fixture *f = *state;
+	struct confine_trial t = { 0 };
+	int tell[2], stuck[2];
+	pid_t killer;
+
+	make(f);
+	enter_well(f, &nothing);
+	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(stuck, O_CLOEXEC | O_NONBLOCK), 0);
+	while (write(stuck[1], page, sizeof(page)) > 0)
+		; /* until it is full */
+	assert_int_equal(fcntl(stuck[1], F_SETFL, 0), 0);
+	add_join(f, tell[1]);  /* the process writes a byte to each ... */
+	add_join(f, stuck[1]); /* ... and waits here */
+	killer = fork_killer(getpid(), tell[0]);
+	assert_int_equal(confine_trial_run(&f->plan, &f->run, &t), -1);
+	assert_int_equal(t.error, EAGAIN);
+	assert_int_equal(waitpid(killer, NULL, 0), killer);
+	for (int i = 0; i < 2; i++) {
+		close(tell[i]);
+		close(stuck[i]);
+	}
+}
+
 static void test_confine_required_by_any_profile(void **state)
 {
 	struct fixture *f = *state;
@@ -1050,6 +1103,7 @@ int main(void)
 		TEST(test_confine_required_and_switched_off),
 		TEST(test_confine_hidden_needs_its_layer),
 		TEST(test_confine_lacks_what_the_profile_leaves_out),
+		TEST(test_confine_trial_is_killed),
 		TEST(test_confine_required_by_any_profile),
 		TEST(test_confine_required_and_not_asked_for),
 		TEST(test_confine_required_each),

@@ -48,7 +48,8 @@ static int trial_read_result(int fd, struct confine_trial *t)
 		t->error = report.error;
 		return -1;
 	}
-	t->error = EPROTO;
+	/* SIGKILL comes from outside, as when memory has run out: it says nothing of a layer. */
+	t->error = WIFSIGNALED(report.value) && WTERMSIG(report.value) == SIGKILL ? EAGAIN : EPROTO;
 	return WIFEXITED(report.value) && !WEXITSTATUS(report.value) ? 0 : -1;
 }
 
