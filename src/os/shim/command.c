@@ -246,10 +246,9 @@ int command_sleeps(const struct command *c)
 	return c->await && !c->watches && c->timer_fd >= 0;
 }
 
-/* Wake the shim in time, once @c->taken says why. */
-static void command_set_alarm(const struct command *c)
+/* Wake the shim in @ns nanoseconds; 0: never. */
+static void command_set_alarm(const struct command *c, int64_t ns)
 {
-	const int64_t ns = c->plan->flags & SHIM_ANNOUNCE ? 1 : SHIM_ANNOUNCE_MS * 1000000;
 	const struct { int64_t interval_s, interval_ns, s, ns; } at = { .ns = ns };
 
 	if (command_sleeps(c))
@@ -265,7 +264,7 @@ static void command_take_plan(struct command *c)
 		return;
 	sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
 	c->taken = 1;
-	command_set_alarm(c);
+	command_set_alarm(c, c->plan->flags & SHIM_ANNOUNCE ? 1 : SHIM_ANNOUNCE_MS * 1000000);
 }
 
 /* Entry of the child; the result is its exit status. */
@@ -318,8 +317,8 @@ static unsigned long command_shares_files(const struct command *c)
 
 /*
  * Most commands are short. If the exec woke the shim, it would take the processor from the command
- * and wait again. So the shim sleeps on until the command has ended or its process's alarm comes.
- * The alarm of an earlier command may still come before this one has its plan: then it sleeps on.
+ * and wait again. So the shim sleeps on until the command has ended, or until its process's alarm
+ * comes, which it sets once @c->taken is.
  */
 static void command_sleep(const struct command *c)
 {
@@ -349,6 +348,7 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 
 	c->taken = 0;
 	command_shares_memory = 1;
+	command_set_alarm(c, 0); /* that of the command before would wake us for nothing */
 	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),
 			     stack + COMMAND_STACK, &command_shares_memory, command_run, c);
 	if (pid > 0 && command_sleeps(c))
