@@ -243,7 +243,7 @@ static volatile int command_shares_memory; /* the child has not executed yet, no
 
 int command_sleeps(const struct command *c)
 {
-	return c->await && !c->watches && c->timer_fd >= 0;
+	return c->await && !c->watches && !c->reachable && c->timer_fd >= 0;
 }
 
 /* Wake the shim in @ns nanoseconds; 0: never. */
@@ -267,6 +267,16 @@ static void command_take_plan(struct command *c)
 	command_set_alarm(c, c->plan->flags & SHIM_ANNOUNCE ? 1 : SHIM_ANNOUNCE_MS * 1000000);
 }
 
+/* The kernel has reset the class that the shim has, to nice 0, but not the timer slack, of which a
+ * real-time process has none. */
+static void command_restore_scheduling(const struct command *c)
+{
+	if (c->scheduling)
+		sys3(__NR_sched_setattr, 0, c->scheduling, 0);
+	if (c->timer_slack_ns > 0)
+		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack_ns, 0, 0, 0);
+}
+
 /* Entry of the child; the result is its exit status. */
 static int command_run(void *command)
 {
@@ -278,6 +288,8 @@ static int command_run(void *command)
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_DESCRIPTORS, result);
 	result = sys0(__NR_setsid);
+	if (command_sleeps(c))
+		command_restore_scheduling(c);
 	if (c->await) {
 		if ((c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
 		    (c->filter_len && command_install_filter(c)))

@@ -35,6 +35,10 @@ struct command {
 	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
 	int watches;        /* its process calls sockets_watch() */
+	int reachable;      /* commands can change the shim's attributes */
+	const void *scheduling; /* struct sched_attr to restore after a clone by a real-time shim;
+				 * NULL: what the kernel resets it to */
+	long timer_slack_ns;    /* likewise; 0: it is as it was */
 	int ruleset;        /* of Landlock, which the process enters before it waits; -1: none */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
@@ -55,7 +59,8 @@ int command_install_filter(struct command *c);
 int command_prepare_shim(struct command *c);
 
 /* True if the shim sleeps until the command has ended or has run for SHIM_ANNOUNCE_MS; where the
- * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched. */
+ * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched, and must
+ * not reach the shim. */
 int command_sleeps(const struct command *c);
 
 /* Clone the command's process. Returns its pid when it executes, has failed or was not needed (see

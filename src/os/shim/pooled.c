@@ -191,15 +191,14 @@ static int pooled_send_ready(void)
 int pooled_prepare(struct command *c)
 {
 	const uint32_t flags = c->plan->flags;
-	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has
-	 * another pid for each run. */
-	const int reachable = !(flags & SHIM_PID_NS && c->filter_len);
-
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
+	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has
+	 * another pid for each run. */
+	c->reachable = !(flags & SHIM_PID_NS && c->filter_len);
 	if (command_prepare_shim(c) || pooled_take_filter(c))
 		return -1;
-	taint_remember(reachable, (flags & SHIM_IPC_NS) != 0,
+	taint_remember(c->reachable, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);
 	pooled_close_fds();
 	return flags & SHIM_QUEUED ? 0 : pooled_send_ready();

@@ -658,21 +658,27 @@ static void shim_raise_priority(void)
 
 	if (raised || !usual.size)
 		return;
-	if (sys3(__NR_sched_setscheduler, 0, SCHED_FIFO, &priority) < 0)
+	if (sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) < 0) {
 		usual.size = 0;
-	else
-		raised = 1;
+		command.scheduling = 0;
+		command.timer_slack_ns = 0;
+		return;
+	}
+	raised = 1;
 }
 
 /*
- * The command inherits our scheduling. Besides, its exec wakes us (vfork(2)): if we were real-time
- * then, we would take the processor from it, and on a busy machine it would wait for its next turn,
- * milliseconds later.
+ * Where the exec wakes us (vfork(2)): if we were real-time then, we would take the processor from
+ * the command, and on a busy machine it would wait for its next turn, milliseconds later.
  */
 static void shim_lower_priority(void)
 {
+	struct scheduling kept = usual;
 	long result = raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
 
+	kept.flags |= SCHED_FLAG_RESET_ON_FORK;
+	if (result == -EPERM) /* without CAP_SYS_NICE that cannot be taken back: sched(7) */
+		result = sys3(__NR_sched_setattr, 0, &kept, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);
 	raised = 0;
@@ -687,6 +693,9 @@ static void shim_prepare(void)
 	sys0(__NR_setsid);
 	if (sys4(__NR_sched_getattr, 0, &usual, sizeof(usual), 0) < 0)
 		usual.size = 0;
+	if (usual.size && (usual.policy != SCHED_NORMAL || usual.nice))
+		command.scheduling = &usual;
+	command.timer_slack_ns = sys5(__NR_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
 	shim_raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
 	/* The command must get none of our descriptors, except 0, 1 and 2. */
@@ -743,7 +752,11 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 	announced = over = 0;
 	sockets_forget();
 	rusage_start();
-	shim_lower_priority();
+	/* A command that forks without end must find us raised: later we would wait our turn. */
+	if (command_sleeps(&command))
+		shim_raise_priority();
+	else
+		shim_lower_priority();
 	command_pid = command_start(&command, stack);
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
@@ -790,8 +803,10 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
-		shim_lower_priority();
-		sys0(__NR_sched_yield); /* the server has our report to answer first */
+		if (!command_sleeps(&command)) {
+			shim_lower_priority();
+			sys0(__NR_sched_yield); /* the server has our report to answer first */
+		}
 		if (!taint_none())
 			break;
 		if (plan.flags & SHIM_MOUNTS)
