@@ -204,7 +204,7 @@ static int command_enter_layers(struct command *c)
 	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
 	 * command_change_user(), which would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP) && !c->no_new_privs) {
+	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);

@@ -28,7 +28,6 @@ struct command {
 	uint64_t bounding;            /* the shim's bounding set, as far as it was cut */
 	struct command_capabilities inherited; /* by its process, if ... */
 	int inherits;                          /* ... command_prepare_shim() has read them */
-	int no_new_privs; /* it inherits this too */
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
 	volatile int taken; /* what it waited for is out of the socket; it executes next */

@@ -723,7 +723,6 @@ static void shim_prepare(void)
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_NO_NEW_PRIVS, result);
-	command.no_new_privs = (plan.flags & SHIM_NO_NEW_PRIVS) != 0;
 	sys5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-shim", 0, 0, 0);
 }
