@@ -11,6 +11,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/time.h>
 #include <asm/ioctls.h>
 
 #include "os/shim/log_writer.h"
@@ -135,7 +136,8 @@ static int command_cut_bounding_set(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
-static long command_read_capabilities(struct command_capabilities *has)
+/* Clear the ambient set, and read the others into @has. */
+static long command_cut_capabilities(struct command_capabilities *has)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 
@@ -150,7 +152,7 @@ int command_prepare_shim(struct command *c)
 	if (command_cut_bounding_set(c))
 		return 1;
 	c->bounding &= c->plan->caps;
-	c->inherits = !command_read_capabilities(&c->inherited);
+	c->inherits = !command_cut_capabilities(&c->inherited);
 	return 0;
 }
 
@@ -163,7 +165,7 @@ static int command_drop_capabilities(struct command *c)
 	long result = 0;
 
 	if (!c->inherits || c->plan->flags & SHIM_CREDENTIALS)
-		result = command_read_capabilities(&has);
+		result = command_cut_capabilities(&has);
 	for (int half = 0; half < 2 && !result; half++) {
 		has.halves[half].permitted &= (uint32_t)(keep >> 32 * half);
 		has.halves[half].effective &= has.halves[half].permitted;
@@ -246,13 +248,25 @@ int command_sleeps(const struct command *c)
 	return c->await && !c->watches && !c->reachable && c->timer_fd >= 0;
 }
 
-/* Wake the shim in @ns nanoseconds; 0: never. */
-static void command_set_alarm(const struct command *c, int64_t ns)
+static long command_set_timer(const struct command *c, int64_t ns)
 {
 	const struct { int64_t interval_s, interval_ns, s, ns; } at = { .ns = ns };
 
+	return sys4(__NR_timerfd_settime, c->timer_fd, 0, &at, 0);
+}
+
+void command_open_timer(struct command *c)
+{
+	c->timer_fd = (int)sys2(__NR_timerfd_create, CLOCK_MONOTONIC, O_CLOEXEC | O_NONBLOCK);
+	if (command_set_timer(c, 0) < 0)
+		c->timer_fd = -1;
+}
+
+/* Wake the shim in @ns nanoseconds; 0: never. */
+static void command_set_alarm(const struct command *c, int64_t ns)
+{
 	if (command_sleeps(c))
-		sys4(__NR_timerfd_settime, c->timer_fd, 0, &at, 0);
+		command_set_timer(c, ns);
 }
 
 /* From here on the server holds a run whose shim dies for one that may have begun: it finds the

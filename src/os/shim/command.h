@@ -57,6 +57,10 @@ int command_install_filter(struct command *c);
  */
 int command_prepare_shim(struct command *c);
 
+/* Open @c's timer, or leave -1 there: there is none, or something around the server refuses to set
+ * it, so that it would never wake the shim. */
+void command_open_timer(struct command *c);
+
 /* True if the shim sleeps until the command has ended or has run for SHIM_ANNOUNCE_MS; where the
  * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched, and must
  * not reach the shim. */

@@ -191,6 +191,7 @@ static int pooled_send_ready(void)
 int pooled_prepare(struct command *c)
 {
 	const uint32_t flags = c->plan->flags;
+
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has

@@ -39,7 +39,6 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/socket.h>
-#include <linux/time.h>
 #include <linux/wait.h>
 
 #include "os/shim/command.h"
@@ -686,7 +685,6 @@ static void shim_lower_priority(void)
 
 static void shim_prepare(void)
 {
-	const struct { int64_t interval_s, interval_ns, s, ns; } never = { 0 };
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
 
@@ -707,10 +705,7 @@ static void shim_prepare(void)
 	if (signal_fd < 0)
 		fail_to_start(SHIM_STAGE_FORK, signal_fd);
 	command.signal_fd = signal_fd;
-	command.timer_fd = (int)sys2(__NR_timerfd_create, CLOCK_MONOTONIC, O_CLOEXEC | O_NONBLOCK);
-	/* Something around the server may refuse to set it, and then it would never wake us. */
-	if (sys4(__NR_timerfd_settime, command.timer_fd, 0, &never, 0) < 0)
-		command.timer_fd = -1;
+	command_open_timer(&command);
 	/* If the server dies while the command has the shim stopped, SIGCONT lets the shim clean
 	 * up. An init need not: killing it kills its namespace. */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, plan.flags & SHIM_PID_NS ? SIGKILL : SIGCONT, 0, 0, 0);
