@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 
 #define PART_BYTES 1024 /* escaped at once, into room reserved before */
+#define SHORT 64        /* most strings are: names, words, paths, times, ids */
 #define ESCAPED_MAX 6   /* bytes that stand for one */
 
 void jsonw_init(struct jsonw *w, struct buf *out)
@@ -158,6 +159,10 @@ static void jsonw_escape(struct buf *out, const char *s, size_t len)
 	char one[ESCAPED_MAX + 7], *room, *end;
 	size_t part, fits, used;
 
+	if (len <= SHORT && len <= out->max - out->len && plain_length(s, len) == len) {
+		buf_add(out, s, len);
+		return;
+	}
 	for (; len && !out->full; s += used, len -= used) {
 		fits = (out->max - out->len) / sizeof(one);
 		part = len < PART_BYTES ? len : PART_BYTES;
