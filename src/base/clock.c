@@ -56,16 +56,16 @@ static struct clock_date clock_date_of(int64_t days)
 	};
 }
 
-/* Write @before, then @value in @digits digits; returns the end. */
-static char *clock_put(char *to, char before, int value, int digits)
+/* Write @value in @digits digits, then @after; returns the end. */
+static char *clock_put(char *to, int value, int digits, char after)
 {
-	*to = before;
-	for (int i = digits; i; i--, value /= 10)
+	for (int i = digits; i--; value /= 10)
 		to[i] = (char)('0' + value % 10);
-	return to + 1 + digits;
+	to[digits] = after;
+	return to + digits + 1;
 }
 
-/* Without printf for all but the year: each line of the audit log has a time. */
+/* Without printf for the years of four digits: each line of the audit log has a time. */
 void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE])
 {
 	const int day_ms = 24 * 3600 * 1000;
@@ -73,14 +73,17 @@ void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE])
 	struct clock_date date = clock_date_of(wall_ms / day_ms - (ms < 0));
 
 	ms += ms < 0 ? day_ms : 0;
-	out += snprintf(out, CLOCK_TEXT_SIZE, "%04d", date.year);
-	out = clock_put(out, '-', date.month, 2);
-	out = clock_put(out, '-', date.day, 2);
-	out = clock_put(out, 'T', ms / 3600000, 2);
-	out = clock_put(out, ':', ms / 60000 % 60, 2);
-	out = clock_put(out, ':', ms / 1000 % 60, 2);
-	out = clock_put(out, '.', ms % 1000, 3);
-	memcpy(out, "Z", 2);
+	if (date.year >= 0 && date.year <= 9999)
+		out = clock_put(out, date.year, 4, '-');
+	else
+		out += snprintf(out, CLOCK_TEXT_SIZE, "%04d-", date.year);
+	out = clock_put(out, date.month, 2, '-');
+	out = clock_put(out, date.day, 2, 'T');
+	out = clock_put(out, ms / 3600000, 2, ':');
+	out = clock_put(out, ms / 60000 % 60, 2, ':');
+	out = clock_put(out, ms / 1000 % 60, 2, '.');
+	out = clock_put(out, ms % 1000, 3, 'Z');
+	*out = '\0';
 }
 
 bool clock_is_time(const char *text)
