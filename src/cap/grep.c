@@ -21,6 +21,8 @@
 #define SHOWN_BEFORE 200 /* bytes that are shown before the match */
 #define MATCH_BYTES 200  /* JSON of a match without its lines */
 #define LINE_BYTES 3     /* JSON of a line without its text */
+#define PLACE_BYTES 26   /* text of the place of a match that joins none (mcp/text_logs.h) */
+#define NUMBER_BYTES 6   /* text of the number of a line */
 
 static const char *const streams[] = { "stdout", "stderr" };
 
@@ -32,6 +34,12 @@ struct kept {
 	size_t at, len;  /* position in struct grep.texts */
 };
 
+/* What an answer has room for, or a match takes: JSON, and the text that a model reads, where a
+ * line that is near two matches is there once. */
+struct room {
+	size_t json, text;
+};
+
 struct grep {
 	struct grep_queue *queue; /* the queue that holds it, or NULL */
 	struct grep *next;
@@ -40,7 +48,8 @@ struct grep {
 	uint64_t seq;
 	struct pattern *pattern;
 	int context;
-	size_t matches_max, bytes_max;
+	size_t matches_max;
+	struct room room;
 	struct grep_range range; /* offset: where the next slice starts */
 	int stream;
 	bool open;               /* `lines` is initialised */
@@ -70,9 +79,8 @@ struct grep *grep_new(const struct req *r, const struct grep_range *range, struc
 	g->range = *range;
 	g->context = (int)json_get_int(params, "context", 0);
 	g->matches_max = (size_t)json_get_int(params, "max_matches", 1);
-	g->bytes_max = req_page_bytes(r) < req_text_bytes(r) ? req_page_bytes(r)
-							      : req_text_bytes(r);
-	buf_init(&g->texts, g->bytes_max + 2 * (size_t)(g->context + 1) * SHOWN_MAX);
+	g->room = (struct room){ .json = req_text_bytes(r), .text = req_page_bytes(r) };
+	buf_init(&g->texts, g->room.text + 2 * (size_t)(g->context + 1) * SHOWN_MAX);
 	return g;
 }
 
@@ -188,7 +196,7 @@ static void grep_take_line(struct grep *g, const struct line *line, bool matches
 {
 	g->total += matches;
 	if (matches && !g->full &&
-	    (g->matches_count == g->matches_max || g->texts.len >= g->bytes_max)) {
+	    (g->matches_count == g->matches_max || g->texts.len >= g->room.text)) {
 		g->full = true;
 		g->range.offset[g->stream] = line->offset;
 	}
@@ -223,13 +231,18 @@ static void grep_find_context(const struct grep *g, size_t i, size_t *from, size
 		++*to;
 }
 
-static size_t grep_match_size(const struct grep *g, size_t from, size_t to)
+/* What the match with the lines [@from, @to) takes; those before @shown are there already. */
+static struct room grep_match_size(const struct grep *g, size_t from, size_t to, size_t shown)
 {
-	size_t size = MATCH_BYTES;
+	bool joins = from < shown || (from == shown && g->kept[from].follows);
+	struct room size = { .json = MATCH_BYTES, .text = joins ? 0 : PLACE_BYTES };
 
-	for (size_t i = from; i < to; i++)
-		size += LINE_BYTES + jsonw_escaped_size(g->texts.data + g->kept[i].at,
-							g->kept[i].len);
+	for (size_t i = from; i < to; i++) {
+		size.json += LINE_BYTES + jsonw_escaped_size(g->texts.data + g->kept[i].at,
+							     g->kept[i].len);
+		if (i >= shown)
+			size.text += NUMBER_BYTES + g->kept[i].len;
+	}
 	return size;
 }
 
@@ -265,15 +278,19 @@ static void grep_write_match(struct jsonw *w, const struct grep *g, size_t i, si
 /* Write as many matches as fit, at least one. */
 static void grep_write_matches(struct jsonw *w, struct grep *g)
 {
-	size_t left = g->bytes_max, size, from, to, n = 0;
+	struct room left = g->room, size;
+	size_t from, to = 0, n = 0;
 
 	jsonw_array(w, "matches");
 	for (; n < g->matches_count; n++) {
+		size_t shown = to;
+
 		grep_find_context(g, g->matches[n], &from, &to);
-		size = grep_match_size(g, from, to);
-		if (size > left && n)
+		size = grep_match_size(g, from, to, shown);
+		if ((size.json > left.json || size.text > left.text) && n)
 			break;
-		left -= size < left ? size : left;
+		left.json -= size.json < left.json ? size.json : left.json;
+		left.text -= size.text < left.text ? size.text : left.text;
 		grep_write_match(w, g, g->matches[n], from, to);
 	}
 	jsonw_end_array(w);
