@@ -371,7 +371,8 @@ static void text_logs_matches(struct text *t)
 			    "for one]");
 	if (shown >= total)
 		return;
-	text_add(t, "[... %" PRId64 " of %" PRId64 " shown, the next: ", shown, total);
+	text_open_shown(t, shown, total);
+	text_add(t, "the next: ");
 	text_logs_add_next_search(t, matches, v);
 	text_add(t, " ...]");
 }

@@ -133,6 +133,15 @@ void text_add_plural(struct text *t, int64_t count, const char *one, const char 
 	text_add(t, " %s", count == 1 ? one : many);
 }
 
+void text_open_shown(struct text *t, int64_t shown, int64_t total)
+{
+	text_add(t, "[... ");
+	text_add_count(t, (uint64_t)shown);
+	text_add(t, " of ");
+	text_add_count(t, (uint64_t)total);
+	text_add(t, " shown, ");
+}
+
 void text_add_duration(struct text *t, int64_t ms)
 {
 	int64_t s = (ms + 500) / 1000;

@@ -44,6 +44,7 @@ void text_put_match(struct text *t, const struct outline_value *match); /* its l
 void text_end_line(struct text *t);                 /* unless at the start of a line */
 void text_add_count(struct text *t, uint64_t count); /* 108,915 */
 void text_add_plural(struct text *t, int64_t count, const char *one, const char *many);
+void text_open_shown(struct text *t, int64_t shown, int64_t total); /* "[... 2 of 9 shown, " */
 void text_add_duration(struct text *t, int64_t ms);  /* 4 ms, 1.2 s, 2 min 5 s, 1 h 2 min */
 void text_add_id(struct text *t);                   /* " [p1]" */
 

@@ -252,9 +252,10 @@ void text_wait(struct text *t)
 	shown += text_tools_add_ended(t, ended, kept, true);
 	text_tools_add_ids(t, "no longer known: ", "forgotten");
 	text_tools_add_ids(t, "still running: ", "pending");
-	if (shown < total)
-		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, failures first: ask for fewer "
-			    "at once ...]\n", shown, total);
+	if (shown < total) {
+		text_open_shown(t, shown, total);
+		text_add(t, "failures first: ask for fewer at once ...]\n");
+	}
 	if (!text_flag(t, "matched"))
 		text_add(t, text_count(t, NULL, "forgotten")
 				    ? "A call with the ids of those that run waits on."
@@ -272,12 +273,12 @@ void text_list(struct text *t)
 		shown++;
 	if (!total)
 		text_add(t, "no processes");
-	else if (shown < total)
-		text_add(t, "[... %" PRId64 " of %" PRId64 " shown, newest first: %s ...]", shown,
-			 total, shown < text_count(t, NULL, "processes")
-					? "state_filter picks some, process_delete removes "
-					  "ended ones"
-					: "limit shows more");
+	if (shown >= total)
+		return;
+	text_open_shown(t, shown, total);
+	text_add(t, "newest first: %s ...]", shown < text_count(t, NULL, "processes")
+			? "state_filter picks some, process_delete removes ended ones"
+			: "limit shows more");
 }
 
 /* ---- process.kill ---- */

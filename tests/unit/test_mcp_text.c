@@ -694,10 +694,10 @@ static void test_mcp_text_of_matches(void **state)
 		   "{\"process_id\":\"p1\",\"matches\":[{\"stream\":\"stdout\",\"offset\":900,"
 		   "\"line\":12,\"text\":\"FAIL b\",\"before\":[\"a\",\"b\"],\"after\":[\"c\"]},"
 		   "{\"stream\":\"stderr\",\"offset\":0,\"line\":1,\"text\":\"FAIL\","
-		   "\"before\":[],\"after\":[]}],\"matches_total\":7,\"stdout_size\":910,"
+		   "\"before\":[],\"after\":[]}],\"matches_total\":10000,\"stdout_size\":910,"
 		   "\"stdout_next_offset\":910,\"stderr_size\":99,\"stderr_next_offset\":40}",
-		   "7 matches\n-- stdout, offset 900\n10-a\n11-b\n12:FAIL b\n13-c\n-- stderr, offset "
-		   "0\n1:FAIL\n[... 2 of 7 shown, the next: process_logs {\"process_id\":\"p1\","
+		   "10,000 matches\n-- stdout, offset 900\n10-a\n11-b\n12:FAIL b\n13-c\n-- stderr, offset "
+		   "0\n1:FAIL\n[... 2 of 10,000 shown, the next: process_logs {\"process_id\":\"p1\","
 		   "\"stream\":\"stderr\",\"offset\":40,\"grep\":\"FAIL\"} ...]");
 	check_page("{}", "{\"matches\":[{\"stream\":\"stdout\",\"offset\":4,\"line\":3,\"text\":\"C\","
 			 "\"before\":[\"a\",\"b\"],\"after\":[\"D\",\"e\"]},"
@@ -889,7 +889,7 @@ static void test_mcp_text_of_lists(void **state)
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;
 	assert_true(strlen(text) <= MCP_TEXT_MAX && lines > 50);
-	assert_non_null(strstr(text, " of 1000 shown, newest first: state_filter picks some, "
+	assert_non_null(strstr(text, " of 1,000 shown, newest first: state_filter picks some, "
 				     "process_delete removes ended ones ...]"));
 	free(text);
 	buf_release(&b);
