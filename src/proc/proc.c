@@ -393,10 +393,7 @@ static void proc_note_never_began(struct proc *p)
 	p->never_began = true;
 	(void)pool_drop_idle(proc_env(p)->pool); /* the others may be dying too */
 	p->rare->failure = mem_zalloc(sizeof(*p->rare->failure));
-	err_set(p->rare->failure, ERR_SPAWN_FAILED,
-		"the shim that was to start the command was killed from outside; nothing ran");
-	p->rare->failure->sys = EAGAIN; /* it passes */
-	err_hint(p->rare->failure, "Start the command again.");
+	(void)spawn_killed(p->rare->failure);
 }
 
 /* The last step of a run, after it has settled. */

@@ -1067,6 +1067,7 @@ static void test_pool_new_shim_dies(void **state)
 	assert_int_equal(setrlimit(RLIMIT_DATA, &usual), 0);
 	assert_int_equal(result, -1);
 	assert_true(err_retryable(&e));
+	assert_null(strstr(err_hint_text(&e), "limit"));
 	err_release(&e);
 	job_free(j);
 	end(s);

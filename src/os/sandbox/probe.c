@@ -258,6 +258,12 @@ static int probe_fail(const struct confine_trial *t, struct err *e)
 	bool forks = t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_LOCK_MOUNTS;
 	struct rlimit limit = { 0 };
 
+	if (t->stage == SHIM_STAGE_PLAN && t->error == EAGAIN) {
+		err_set(e, ERR_SANDBOX_UNAVAILABLE, "no command can be started: the process that "
+			"tries the sandbox was killed from outside");
+		e->sys = EAGAIN; /* it passes */
+		return err_hint(e, "Try again; the kernel kills processes when memory runs out");
+	}
 	if (!forks || t->error != EAGAIN) {
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
 			"no command can be started: a trial failed in its stage %s",

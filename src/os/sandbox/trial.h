@@ -12,7 +12,7 @@
 
 struct confine_trial {
 	int stage; /* enum shim_stage where it failed; SHIM_STAGE_FORK: the clone failed */
-	int error; /* errno; EAGAIN: its process was killed from outside, too */
+	int error; /* errno; EAGAIN in SHIM_STAGE_PLAN: its process was killed from outside */
 };
 
 /*

@@ -498,8 +498,10 @@ static void pool_fail_second(int control_fd, int sys, const char *path, struct e
 	if (gone && recv(control_fd, &report, sizeof(report), MSG_DONTWAIT) == sizeof(report) &&
 	    report.event == SHIM_FAILED)
 		spawn_failed(report.value, report.error, path, e);
+	else if (gone)
+		spawn_killed(e);
 	else
-		spawn_failed(SHIM_STAGE_PLAN, gone ? EAGAIN : sys, path, e);
+		spawn_failed(SHIM_STAGE_PLAN, sys, path, e);
 }
 
 /* ---- commands ---- */

@@ -91,6 +91,14 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 	return -1;
 }
 
+int spawn_killed(struct err *e)
+{
+	err_set(e, ERR_SPAWN_FAILED,
+		"the shim that was to start the command was killed from outside; nothing ran");
+	e->sys = EAGAIN; /* it passes */
+	return err_hint(e, "Start the command again.");
+}
+
 /* Add the program's path and the working directory to the plan. Returns the bytes of the message;
  * 0: a path is too long. */
 static size_t spawn_complete_plan(const struct spawn_request *request)

@@ -73,6 +73,9 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
  * BadDirectory or SandboxUnavailable. */
 int spawn_failed(int stage, int sys, const char *path, struct err *e);
 
+/* The error of a shim that died before it had a word to say: SpawnFailed, retryable. Returns -1. */
+int spawn_killed(struct err *e);
+
 /* The stage's name as in details.stage: "exec", "chdir", "seccomp" ... */
 const char *spawn_stage_name(int stage);
 
