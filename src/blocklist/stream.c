@@ -26,6 +26,15 @@
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds what waits */
 #define SHOWN_MAX 4096
 
+const struct blocklist_verdict stream_open_command = {
+	.blocked = true,
+	.unparsable = true,
+	.rule = "text.unparsable",
+	.reason = "The stdin has a key that interrupts or ends the input inside a command that is "
+		  "not complete (rule text.unparsable).",
+	.suggestion = "Complete that command before the key, or leave it out.",
+};
+
 struct stream {
 	struct blocklist_input in; /* borrows from the four below */
 	char *command, *directory;
@@ -648,8 +657,10 @@ static void stream_drop_keys_of_paste(struct stream *s, struct stream_drop *d, s
 /*
  * The terminal drops what nobody has read when ^C, ^Z or ^\ is typed. What waits here is not even
  * written, so it goes the same way, and the key is written: it is for the program in front. At ^C
- * the shell drops what it has read of a command, too. Returns how many keys precede the first ^D
- * inside a command, SIZE_MAX: there is none. Of *@waited keys those stay that are not dropped.
+ * the shell drops what it has read of a command, too. At ^D bash and dash end a here-document and
+ * run it, zsh goes on reading it, and only some drop an open quote: nobody knows what the shell
+ * takes the next line for. Returns how many keys precede the first ^D inside a command, SIZE_MAX:
+ * there is none. Of *@waited keys those stay that are not dropped.
  */
 static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped)
 {
@@ -680,17 +691,6 @@ static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped
 	return keep;
 }
 
-/* At ^D inside a command bash and dash end a here-document and run it, zsh goes on reading it, and
- * only some drop an open quote: nobody knows what the shell takes the next line for. */
-static const struct blocklist_verdict stream_open_end = {
-	.blocked = true,
-	.unparsable = true,
-	.rule = "text.unparsable",
-	.reason = "The stdin has an end of file (^D) inside a command that is not complete "
-		  "(rule text.unparsable).",
-	.suggestion = "Complete the command first, or drop it with \\u0003 (^C).",
-};
-
 static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
 			      struct stream_part *part)
 {
@@ -700,7 +700,7 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 	buf_add(&s->keys, bytes, len);
 	keep = stream_drop_open(s, &waited, &dropped);
 	if (keep != SIZE_MAX)
-		stream_refuse_keys(s, keep, &stream_open_end, part);
+		stream_refuse_keys(s, keep, &stream_open_command, part);
 	else if (stream_may_have_marks(s))
 		stream_judge_marks(s, end, part);
 	else

@@ -43,6 +43,10 @@ struct stream_part {
 			 * NULL: the command takes it for data, or nothing was judged */
 };
 
+/* The verdict on a key that interrupts or ends a command which is not complete, where that is
+ * refused: ^D when it is typed, any of them when all of stdin is typed at the start. */
+extern const struct blocklist_verdict stream_open_command;
+
 /* For the command of @in, with what it was started with as its standard input. @in->shell_path
  * must outlive the stream; all else is copied. @terminal: the parts are keys that are typed, and
  * that input is the text that keys made (typed_read()). */

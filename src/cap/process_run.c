@@ -283,18 +283,9 @@ static void process_run_read_typed(struct run_task *t, enum typed_reading readin
 	judge->stdin_len = t->typed.text.len;
 }
 
-/* All of stdin is typed, so nothing of it is dropped here as in process.input, and how much of it a
- * shell has read when the terminal drops the rest is chance. */
-static const struct blocklist_verdict process_run_open_signal = {
-	.blocked = true,
-	.unparsable = true,
-	.rule = "text.unparsable",
-	.reason = "The stdin has ^C, ^Z or ^\\ inside a command that is not complete "
-		  "(rule text.unparsable).",
-	.suggestion = "Leave that command out, or complete it.",
-};
-
-/* What ^C and the like leave of stdin, as in process.input. */
+/* What ^C and the like leave of stdin, as in process.input. But all of stdin is typed, so nothing
+ * of it is dropped here, and how much of it a shell has read when the terminal drops the rest is
+ * chance: inside a command that is not complete they are refused. */
 static int process_run_end_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
 {
 	struct blocklist_input in = *judge;
@@ -315,7 +306,7 @@ static int process_run_end_typed(struct run_task *t, struct blocklist_input *jud
 	stream_judge(stream, t->command.stdin_bytes, t->command.stdin_len, false, &part);
 	blocklist_judge(judge, &v);
 	if ((part.verdict.unparsable || part.dropped) && !v.blocked) { /* or there is a ^D so */
-		command_fail_blocked(part.dropped ? &process_run_open_signal : &part.verdict, e);
+		command_fail_blocked(part.dropped ? &stream_open_command : &part.verdict, e);
 		error = -1;
 	}
 	stream_part_release(&part);
