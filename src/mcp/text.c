@@ -27,7 +27,7 @@ static const struct {
 
 void mcp_text_write(struct jsonw *w, const struct mcp_answer *a, size_t max)
 {
-	struct text t = { .w = w, .a = a, .left = max };
+	struct text t = { .w = w, .a = a, .begin = w->out->len, .left = max };
 	void (*write)(struct text *t) = text_members;
 
 	for (size_t i = 0; a->row && i < COUNT_OF(tools); i++)

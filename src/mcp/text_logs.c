@@ -9,6 +9,7 @@
 
 #define WAIT_MS 45000
 #define PARAMETER_BYTES 160 /* of one that the next call repeats; more is left to the reader */
+#define NEXT_BYTES 210      /* the call for the next page */
 #define MARKS_BYTES 480 /* headings, and what follows a page, which has at most 9,500 bytes */
 
 struct stream {
@@ -68,6 +69,15 @@ static void text_logs_open_mark(struct text *t)
 
 	text_end_line(t);
 	text_add(t, lacks_newline ? "[... no newline here; " : "[... ");
+}
+
+/* The same bytes can be had as they are, unless only the call that follows has room. */
+static void text_logs_add_replaced(struct text *t)
+{
+	if (t->left < TEXT_REPLACED_BYTES + NEXT_BYTES || !text_has_replaced(t))
+		return;
+	text_logs_open_mark(t);
+	text_add(t, TEXT_REPLACED "this call with \"encoding\":\"base64\" returns them ...]\n");
 }
 
 static void text_logs_add_heading(struct text *t, const char *stream)
@@ -201,6 +211,7 @@ static void text_logs_page(struct text *t)
 		text_logs_add_heading(t, "stderr");
 	text_put_ends(t, err, both && out->text_len < half ? room - out->text_len : half);
 	text_logs_add_all_evicted(t, "");
+	text_logs_add_replaced(t);
 	text_logs_add_next(t, !out->text_len && !err->text_len);
 }
 
@@ -354,7 +365,8 @@ static void text_logs_matches(struct text *t)
 	text_add_plural(t, total, "match", "matches");
 	text_add(t, "\n");
 	while ((v = outline_next(&t->a->result->outline, matches, v)) &&
-	       t->left > v->json_len + text_logs_kept_for(t, last) + MARKS_BYTES) {
+	       t->left > v->json_len + text_logs_kept_for(t, last) + MARKS_BYTES +
+				 TEXT_REPLACED_BYTES) {
 		text_logs_add_match(t, last, v);
 		last = v;
 		shown++;
@@ -366,6 +378,7 @@ static void text_logs_matches(struct text *t)
 	}
 	text_logs_add_match(t, last, NULL);
 	text_logs_add_all_evicted(t, ", and were not searched");
+	text_add_replaced(t);
 	if (!total && text_is(t, NULL, "state", "running"))
 		text_add(t, "[still running; process_monitor with \"until\":\"pattern\" waits "
 			    "for one]");
@@ -433,6 +446,7 @@ static void text_logs_entries(struct text *t)
 	}
 	text_logs_add_dropped(t, &text_logs_out);
 	text_logs_add_dropped(t, &text_logs_err);
+	text_logs_add_replaced(t);
 	text_logs_add_next_entries(t, !s);
 }
 

@@ -238,6 +238,25 @@ void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_
 		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
 }
 
+bool text_has_replaced(const struct text *t)
+{
+	const struct buf *out = t->w->out;
+
+	return t->left >= TEXT_REPLACED_BYTES &&
+	       memmem(out->data + t->begin, out->len - t->begin, UTF8_REPLACEMENT,
+		      strlen(UTF8_REPLACEMENT));
+}
+
+void text_add_replaced(struct text *t)
+{
+	if (!text_has_replaced(t))
+		return;
+	text_end_line(t);
+	text_add(t, "[" TEXT_REPLACED);
+	text_open_call(t, "process_logs");
+	text_add(t, ",\"encoding\":\"base64\"} returns them]\n");
+}
+
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max)
 {
 	size_t kept, head, start;

@@ -14,10 +14,12 @@
 #include "mcp/answer.h"
 
 #define TEXT_MARK_BYTES 300 /* for a heading, and the mark for bytes left out */
+#define TEXT_REPLACED_BYTES 130 /* for the words about U+FFFD */
 
 struct text {
 	struct jsonw *w;
 	const struct mcp_answer *a;
+	size_t begin; /* of the text, in the buffer of @w */
 	size_t left;  /* bytes that may still be written */
 	bool midline; /* the last byte written is not a newline */
 };
@@ -69,6 +71,14 @@ void text_add_input_call(struct text *t);
 
 /* ,"offset":4000 ,"stderr_offset":20 of that call; of the streams that it is to read on. */
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err);
+
+/* Has the text a U+FFFD, of the output or in place of bytes that are no UTF-8, and room for words
+ * about it? Then TEXT_REPLACED says what it is, before how to get the bytes. */
+bool text_has_replaced(const struct text *t);
+#define TEXT_REPLACED "U+FFFD may stand for bytes that are no UTF-8: "
+
+/* These words and the call, in a line of their own, if there is reason for them. */
+void text_add_replaced(struct text *t);
 
 /* A string of at most @max bytes, or both ends of a longer one and how much is left out. */
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max);

@@ -484,7 +484,8 @@ void text_run(struct text *t)
 	const struct proc *run = t->a->run;
 	const struct run_result_options *options = t->a->options;
 	bool end_only = options && !options->by_default, empty = !run->out.total && !run->err.total;
-	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + text_warnings_size(t);
+	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + TEXT_REPLACED_BYTES +
+		       text_warnings_size(t);
 	const char *none = empty ? ", no output" : "";
 	bool running = text_is(t, NULL, "state", "running");
 	struct part out, err;
@@ -508,6 +509,7 @@ void text_run(struct text *t)
 	text_add_warnings(t);
 	text_run_add_part(t, &out, run->err.total > 0);
 	text_run_add_part(t, &err, true);
+	text_add_replaced(t);
 	text_run_release(&out);
 	text_run_release(&err);
 }

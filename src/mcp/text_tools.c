@@ -187,7 +187,9 @@ void text_monitor(struct text *t)
 	text_tools_add_usage(t);
 	text_add_warnings(t);
 	text_tools_add_until(t);
-	if (!text_has(t, text_member(t, NULL, "match"), "stream"))
+	if (text_has(t, text_member(t, NULL, "match"), "stream"))
+		text_add_replaced(t);
+	else
 		text_tools_add_output(t);
 	if (text_flag(t, "waits_for_input")) {
 		text_add_input_call(t);
