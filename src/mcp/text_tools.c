@@ -319,6 +319,8 @@ static void text_tools_add_not_killed(struct text *t)
 				    ? " sent, and it still runs" : " sent, and it lives on");
 	} else if (text_is(t, NULL, "state", "completed")) {
 		text_add(t, " sent; it ended by itself");
+	} else if (text_is(t, NULL, "reason", "killed_by_request")) {
+		text_add(t, " sent, and the command has ended");
 	} else {
 		text_add(t, " sent; meanwhile ");
 		text_add_end(t, NULL);
@@ -333,6 +335,8 @@ static void text_tools_add_not_gone(struct text *t)
 		text_add(t, "it had ended before the signal came");
 	text_tools_add_alive_now(t);
 	text_add_id(t);
+	if (!text_is(t, NULL, "state", "running") && text_number(t, NULL, "alive") > 0)
+		text_add(t, "; process_kill without a signal ends what is left");
 }
 
 void text_kill(struct text *t)

@@ -1035,6 +1035,11 @@ static void test_mcp_text_of_kills(void **state)
 	      "\"state\":\"timed_out\",\"reason\":\"timeout\",\"survivors\":0,\"alive\":0}",
 	      "SIGKILL sent; meanwhile timed out, 0 processes alive [p1]");
 	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGINT\",\"process_id\":\"p1\","
+	      "\"state\":\"killed\",\"reason\":\"killed_by_request\",\"survivors\":0,\"alive\":2}",
+	      "SIGINT sent, and the command has ended, 2 processes alive [p1]; process_kill without "
+	      "a signal ends what is left");
+	check("process.kill",
 	      "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"waited_ms\":5,\"process_id\":\"p1\","
 	      "\"state\":\"killed\",\"survivors\":1,\"alive\":1}",
 	      "ended by SIGKILL in 5 ms [p1]\nwarning: 1 process could not be killed");
