@@ -271,9 +271,9 @@ void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed)
 	if (!waiting)
 		return;
 	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
-		 "quote, a here-document or a command that goes on; what completes it has it "
-		 "written%s", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
-		 typed ? ", and \\u0003 (^C) drops it" : "");
+		 "quote, a here-document or a command that goes on; process.input sends the rest%s",
+		 waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
+		 typed ? ", or \\u0003 (^C) to drop it" : "");
 	jsonw_str(w, NULL, text);
 }
 
