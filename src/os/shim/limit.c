@@ -1,8 +1,5 @@
 #include "os/shim/limit.h"
 
-#include <linux/sched.h>
-
-#include "os/shim/sys.h"
 #include "os/shim/sampler.h"
 #include "os/shim/cpu_throttle.h"
 

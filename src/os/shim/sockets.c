@@ -12,7 +12,6 @@
 #include <linux/seccomp.h>
 #include <linux/stat.h>
 
-#include "os/shim/procread.h"
 #include "os/shim/proto.h"
 #include "os/shim/sys.h"
 
