@@ -341,6 +341,13 @@ static unsigned long command_shares_files(const struct command *c)
 	return c->watches ? CLONE_FILES : 0;
 }
 
+void command_drain_signal_fd(int signal_fd)
+{
+	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
+
+	sys3(__NR_read, signal_fd, notices, sizeof(notices));
+}
+
 /*
  * Most commands are short. If the exec woke the shim, it would take the processor from the command
  * and wait again. So the shim sleeps on until the command has ended, or until its process's alarm
@@ -351,15 +358,15 @@ static void command_sleep(const struct command *c)
 	struct pollfd events[2] = {
 		{ .fd = c->signal_fd, .events = POLLIN }, { .fd = c->timer_fd, .events = POLLIN },
 	};
-	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
+	uint64_t times;
 	long ready;
 
 	do {
 		ready = sys5(__NR_ppoll, events, 2, 0, 0, 0);
 		if (ready > 0 && events[0].revents)
-			sys3(__NR_read, c->signal_fd, notices, sizeof(notices));
+			command_drain_signal_fd(c->signal_fd);
 		if (ready > 0 && events[1].revents)
-			sys3(__NR_read, c->timer_fd, notices, sizeof(uint64_t));
+			sys3(__NR_read, c->timer_fd, &times, sizeof(times));
 	} while ((ready > 0 || ready == -EINTR) && command_shares_memory && !c->taken);
 }
 

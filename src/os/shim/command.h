@@ -66,6 +66,9 @@ void command_open_timer(struct command *c);
  * not reach the shim. */
 int command_sleeps(const struct command *c);
 
+/* Empty a signalfd(2): wait4(2) says more than its records. */
+void command_drain_signal_fd(int signal_fd);
+
 /* Clone the command's process. Returns its pid when it executes, has failed or was not needed (see
  * @c), or a negative errno; if command_sleeps(), not before that sleep is over. */
 int command_start(struct command *c, char stack[COMMAND_STACK]);

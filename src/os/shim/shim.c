@@ -113,14 +113,6 @@ static void shim_add_usage(struct shim_report *report)
 	report->memory_peak_bytes = limit_memory_peak();
 }
 
-/* Empty the signalfd: wait4() says more than its SIGCHLD records. */
-static void shim_drain_signal_fd(void)
-{
-	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
-
-	sys3(__NR_read, signal_fd, notices, sizeof(notices));
-}
-
 /* Wait @ms milliseconds, or until a child ends. */
 static void shim_sleep(int ms)
 {
@@ -271,7 +263,7 @@ static int shim_kill_alone(void)
 {
 	sys2(__NR_kill, command_pid, SIGKILL);
 	shim_sleep(KILL_ALONE_MS);
-	shim_drain_signal_fd();
+	command_drain_signal_fd(signal_fd);
 	while (shim_reap() == REAP_MAX)
 		;
 	return shim_command_is_alone();
@@ -398,7 +390,7 @@ _Noreturn static void kill_tree(void)
 		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
 			shim_kill_descendants();
 		shim_sleep(shim_pause_ms(pass));
-		shim_drain_signal_fd();
+		command_drain_signal_fd(signal_fd);
 	}
 }
 
@@ -578,7 +570,7 @@ static void shim_serve(void)
 		if (polls[2].revents)
 			sockets_serve(polls[2].revents);
 		if (polls[1].revents)
-			shim_drain_signal_fd();
+			command_drain_signal_fd(signal_fd);
 		if (polls[0].revents) {
 			shim_reap();
 			if (!over)
