@@ -12,6 +12,7 @@ from suite import Suite
 suite = Suite()
 YES = {"allow": True, "remember": "session"}
 NO = {"allow": False}
+SLOW = {"command": "true", "network": False, "background": True}
 ON = ("--set", "approval.remember=true")
 QUESTIONS = ("capability.confirm", "elicitation/create")
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -341,29 +342,39 @@ def test_replaced_meanwhile():
         equal(tried(server, {"command": "sh x.sh", "cwd": "sub"})[0], "asked", "again")
 
 
-@suite.test()
-def test_changed_while_it_queues():
-    """A granted start that waits behind slow ones looks at the script again."""
-    server = started()
-    script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
-    params, slow = {"command": "sh x.sh"}, {"command": "true", "network": False, "background": True}
-    grant(server, params)
-    grant(server, slow)
+def start_slow(server):
+    """Many starts, granted before, that others wait behind."""
     for _ in range(40):
-        server.request("process.run", slow)
-    number, notices = server.request("process.run", params), 0
-    while True:
+        server.request("process.run", SLOW)
+
+
+def questions_behind_slow(server, script, number):
+    """The questions that come before the answer to @number, and that. @script changes meanwhile."""
+    notices, message = 0, {}
+    while message.get("id") != number:
         message = server.receive()
         check(message, "no answer")
         if message.get("method") == "capability.notify":
             notices += 1
             if notices == 10:  # of the slow ones; the last one has not been looked at
                 write(script, "echo two\n")
-        elif message.get("method") == "capability.confirm":
-            break
-        elif message.get("id") == number:  # no start had to wait
-            equal(message["result"]["stdout_summary"], "one\n", "output")
-            break
+        elif message.get("method") in QUESTIONS or message.get("id") == number:
+            yield message
+
+
+@suite.test()
+def test_changed_while_it_queues():
+    """A granted start that waits behind slow ones looks at the script again."""
+    server = started()
+    script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
+    params = {"command": "sh x.sh"}
+    grant(server, params)
+    grant(server, SLOW)
+    start_slow(server)
+    number = server.request("process.run", params)
+    message = next(questions_behind_slow(server, script, number))
+    if message.get("id") == number:  # no start had to wait
+        equal(message["result"]["stdout_summary"], "one\n", "output")
 
 
 @suite.test()
@@ -372,30 +383,21 @@ def test_changed_after_the_answer():
     for mcp in (False, True):
         server = started()
         script = write(os.path.join(server.workspace, "x.sh"), "echo one\n")
-        params, slow = {"command": "sh x.sh"}, {"command": "true", "network": False, "background": True}
-        grant(server, slow)
+        params = {"command": "sh x.sh"}
+        grant(server, SLOW)
         if mcp:
             initialize(server)
         number = server.request(*(("tools/call", {"name": "process_run", "arguments": params}) if mcp
                                   else ("process.run", params)))
         reply = {"action": "accept", "content": YES} if mcp else YES
         question = server.receive()
-        shown, notices = ["one\n"], 0
-        for _ in range(40):
-            server.request("process.run", slow)
+        shown = ["one\n"]
+        start_slow(server)
         server.send({"jsonrpc": "2.0", "id": question["id"], "result": reply})
-        while True:
-            message = server.receive()
-            check(message, "no answer")
-            if message.get("method") == "capability.notify":
-                notices += 1
-                if notices == 10:  # of the slow ones; the last one has not been looked at
-                    write(script, "echo two\n")
-            elif message.get("method") in QUESTIONS:
+        for message in questions_behind_slow(server, script, number):
+            if message.get("method") in QUESTIONS:
                 shown.append("two\n")
                 server.send({"jsonrpc": "2.0", "id": message["id"], "result": reply})
-            elif message.get("id") == number:
-                break
         result = message["result"]["_meta"]["dev.procpen/result"] if mcp else message["result"]
         equal(result["stdout_summary"], shown[-1], "what the last question showed runs")
         equal([r.get("remember") for r in records(server)].count("session"), 2, "no grant for what did not start")
@@ -597,7 +599,7 @@ def test_cancelled_while_it_queues():
         server = started(rules=[{"id": "ask", "program": "touch", "decision": "confirm"}])
         initialize(server)
         for _ in range(60):
-            server.request("process.run", {"command": "true", "network": False, "background": True})
+            server.request("process.run", SLOW)
         call = {"command": "touch x"}
         number = (server.request("tools/call", {"name": "process_run", "arguments": call}) if mcp
                   else server.request("process.run", call))
