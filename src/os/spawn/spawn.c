@@ -215,9 +215,22 @@ static pid_t spawn_clone_child(struct spawn_child *child, int namespaces)
 	return pid;
 }
 
+/* Make the control socket, with the plan in it. */
+static int spawn_open_control(const struct spawn_request *request, int *ours, int *theirs,
+			      struct err *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
+	*ours = pair[0];
+	*theirs = pair[1];
+	fcntl(*ours, F_SETFL, O_NONBLOCK);
+	return spawn_send_plan(*ours, request, e);
+}
+
 int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e)
 {
-	int pair[2] = { -1, -1 };
 	AUTO_CLOSE int ours = -1;
 	AUTO_CLOSE int theirs = -1;
 	AUTO_CLOSE int ruleset = -1;
@@ -247,12 +260,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	}
 	if (spawn_reserve_slots())
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
-	ours = pair[0];
-	theirs = pair[1];
-	fcntl(ours, F_SETFL, O_NONBLOCK);
-	if (spawn_send_plan(ours, request, e))
+	if (spawn_open_control(request, &ours, &theirs, e))
 		return -1;
 	child.fds[SHIM_FD_CONTROL] = theirs;
 	result->shim_pid = spawn_clone_child(&child, request->clone_flags);
