@@ -203,13 +203,18 @@ static int schema_bad_value(const struct place *p, const struct schema_field *f,
 	return -1;
 }
 
-static int schema_bad_string(const struct place *p, const char *problem, struct err *e)
+/* Hosts that fill in what their model leaves out send empty strings. */
+static int schema_bad_string(const struct place *p, const struct schema_field *f,
+			     const json_t *value, const char *problem, struct err *e)
 {
-	char message[256];
+	bool nothing = !f->required && !json_string_length(value);
+	char message[256], hint[160];
 
 	snprintf(message, sizeof(message), "%s %s", p->label, problem);
+	snprintf(hint, sizeof(hint), nothing ? "Leave %.100s out, or give it a text."
+					     : "Correct %.100s and call again.", p->given);
 	return schema_bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given,
-				message, "Strings are UTF-8 without NUL, within the named bound.");
+				message, hint);
 }
 
 static bool schema_is_whole(const json_t *value)
@@ -259,13 +264,13 @@ static int schema_check_string(const struct place *p, const struct schema_field 
 
 	if (strlen(text) != len) {
 		snprintf(problem, sizeof(problem), "holds a NUL at byte %zu", strlen(text));
-		return schema_bad_string(p, problem, e);
+		return schema_bad_string(p, f, value, problem, e);
 	}
 	if (len < f->min_bytes || (f->max_bytes && len > f->max_bytes)) {
 		snprintf(problem, sizeof(problem), "is %zu bytes long; it must be %s %zu", len,
 			 len < f->min_bytes ? "at least" : "at most",
 			 len < f->min_bytes ? f->min_bytes : f->max_bytes);
-		return schema_bad_string(p, problem, e);
+		return schema_bad_string(p, f, value, problem, e);
 	}
 	if (!f->min_chars && !f->max_chars)
 		return 0;
@@ -275,7 +280,7 @@ static int schema_check_string(const struct place *p, const struct schema_field 
 	snprintf(problem, sizeof(problem), "is %zu characters long; it must be %s %zu", chars,
 		 chars < f->min_chars ? "at least" : "at most",
 		 chars < f->min_chars ? f->min_chars : f->max_chars);
-	return schema_bad_string(p, problem, e);
+	return schema_bad_string(p, f, value, problem, e);
 }
 
 static bool schema_in_bounds(const struct schema_field *f, double v)
