@@ -120,13 +120,30 @@ static void text_logs_add_evicted(struct text *t, const struct stream *s, int64_
 	text_add(t, " of %s are no longer kept%s ...]\n", s->name, so);
 }
 
+/* Does the page have all the last lines of @s that were asked for? What is evicted lies before
+ * them. */
+static bool text_logs_has_tail(const struct text *t, const struct stream *s)
+{
+	int64_t lines = json_get_int(t->a->params, "tail_lines", -1);
+	size_t kept, at = 0;
+	const char *text = text_bytes(t, text_member(t, NULL, s->name), &kept), *end;
+
+	for (; lines > 0 && at < kept; lines--) {
+		end = memchr(text + at, '\n', kept - at);
+		at = end ? (size_t)(end + 1 - text) : kept;
+	}
+	return !lines;
+}
+
 static void text_logs_add_all_evicted(struct text *t, const char *so)
 {
 	int64_t offset = json_get_int(t->a->params, "offset", 0);
 
-	text_logs_add_evicted(t, &text_logs_out, offset, so);
-	text_logs_add_evicted(t, &text_logs_err,
-			      json_get_int(t->a->params, "stderr_offset", offset), so);
+	if (!text_logs_has_tail(t, &text_logs_out))
+		text_logs_add_evicted(t, &text_logs_out, offset, so);
+	if (!text_logs_has_tail(t, &text_logs_err))
+		text_logs_add_evicted(t, &text_logs_err,
+				      json_get_int(t->a->params, "stderr_offset", offset), so);
 }
 
 /* The kept bytes behind the page. */

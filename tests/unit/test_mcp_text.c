@@ -689,6 +689,13 @@ static void test_mcp_text_of_pages_at_a_hole(void **state)
 		   "\"stderr\":\"\",\"stdout_size\":100,\"stdout_next_offset\":100,"
 		   "\"stdout_evicted\":[2,90],\"truncated\":false}",
 		   "yyyyyyy");
+	check_page("{\"tail_lines\":2}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"yy\\nz\","
+		   "\"stderr\":\"e\\n\",\"stdout_size\":100,\"stdout_next_offset\":100,"
+		   "\"stdout_evicted\":[2,90],\"stderr_size\":9,\"stderr_next_offset\":9,"
+		   "\"stderr_evicted\":[1,7],\"truncated\":false}",
+		   "--- stdout\nyy\nz\n[... no newline here ...]\n--- stderr\ne\n"
+		   "[... bytes 1 to 7 of stderr are no longer kept ...]\n");
 	check_page("{\"offset\":100}",
 		   "{\"process_id\":\"p1\",\"state\":\"running\",\"stdout\":\"\",\"stderr\":\"\","
 		   "\"stdout_size\":100,\"stdout_next_offset\":100,\"truncated\":false}",
