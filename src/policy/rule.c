@@ -18,6 +18,11 @@ const struct rule_member rule_members[] = {
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
 	  "stands for any text." },
 	{ "without", RULE_STRINGS, false, "None of these is among the words of the command." },
+	{ "ignore", RULE_STRINGS, false,
+	  "Words of the command that do not count for words; \"-i *\" is the word behind -i." },
+	{ "pattern_unless", RULE_STRINGS, false,
+	  "The first operand, such as grep's pattern, does not count for words either, unless one "
+	  "of these options is there." },
 	{ "text", RULE_STRINGS, false,
 	  "Each is somewhere in a word of the command or in its standard input, as far as these "
 	  "are known; upper and lower case and the amount of white space do not matter." },
@@ -296,6 +301,9 @@ static int rule_check_words(const struct rule *r, struct err *e)
 	return rule_check_alternatives(r, "program", r->programs, e) ||
 			       rule_check_alternatives(r, "words", r->words, e) ||
 			       rule_check_alternatives(r, "without", r->without, e) ||
+			       rule_check_alternatives(r, "ignore", r->ignore, e) ||
+			       rule_check_alternatives(r, "pattern_unless", r->pattern_unless,
+						       e) ||
 			       rule_check_phrases(r, "text", r->text, e) ||
 			       rule_check_phrases(r, "without_text", r->without_text, e)
 		       ? -1 : 0;
@@ -309,6 +317,9 @@ static int rule_check_paths(const struct rule *r, struct err *e)
 			return rule_fail(r, e, "program", "is neither a name nor an absolute path");
 	if (r->directory && r->directory[0] != '/')
 		return rule_fail(r, e, "directory", "is no absolute path");
+	if (!r->words && (r->ignore || r->pattern_unless))
+		return rule_fail(r, e, "words", "is missing: ignore and pattern_unless change what "
+				 "counts for it");
 	return 0;
 }
 
@@ -321,6 +332,8 @@ static void rule_read_values(struct rule *r)
 			r->names[i] = strrchr(r->names[i], '/') + 1;
 	r->words = rule_strings(r, "words");
 	r->without = rule_strings(r, "without");
+	r->ignore = rule_strings(r, "ignore");
+	r->pattern_unless = rule_strings(r, "pattern_unless");
 	r->text = rule_strings(r, "text");
 	r->without_text = rule_strings(r, "without_text");
 	r->environment = rule_strings(r, "environment");
@@ -355,6 +368,8 @@ void rule_release(struct rule *r)
 	free(r->names);
 	free(r->words);
 	free(r->without);
+	free(r->ignore);
+	free(r->pattern_unless);
 	free(r->text);
 	free(r->without_text);
 	free(r->environment);

@@ -34,6 +34,8 @@ struct rule {
 	const char **names;       /* of these, without their folders; parts of them */
 	const char **words;       /* each must occur; alternatives with | between them */
 	const char **without;     /* none may occur */
+	const char **ignore;      /* of these no word counts for words; "-i *": behind -i */
+	const char **pattern_unless; /* nor the first operand, unless one of these occurs */
 	const char **text;        /* each must occur in a word or the known standard input */
 	const char **without_text; /* none may occur there */
 	bool guesses;             /* what is not known before a command runs may be what it names */

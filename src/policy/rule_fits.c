@@ -290,26 +290,127 @@ static const struct shell_word *rule_fits_next(const struct rule *r,
 	return !r->guesses || rule_fits_part_known(&file) ? run->input_file : NULL;
 }
 
+/* How the words of a rule are looked for among those of a command. */
+struct rule_search {
+	const struct rule *r;
+	const struct blocklist_run *run;
+	uint64_t *steps;
+	bool sure;    /* no byte that decides is unknown */
+	bool if_on;   /* the last word that sets the option counts */
+	bool ignores; /* what the rule ignores does not count */
+};
+
 /* How the word @text of a rule is among those of @run. */
 enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 
-/* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's.
- * @if_on: the last word that sets the option counts. */
-static enum rule_fits_occurs rule_fits_occurs(const struct rule *r,
-					      const struct blocklist_run *run, const char *text,
-					      bool sure, bool if_on, uint64_t *steps)
+/* Is @p the option @name, or a cluster that ends in it, so that its value is the next word? */
+static bool rule_fits_part_wants(const struct rule_part *p, const char *name, size_t len)
+{
+	if (!rule_fits_part_known(p))
+		return false;
+	if (p->len == len && !memcmp(p->s, name, len))
+		return true;
+	return rule_fits_is_short_option(name, len) && rule_fits_part_is_cluster(p) &&
+	       memchr(p->s + 1, name[1], p->len - 1) == p->s + p->len - 1;
+}
+
+/* Does @r ignore the word @p: by itself, or, if @next, the one behind it? */
+static bool rule_fits_part_is_ignored(const struct rule *r, struct rule_part p, bool next,
+				      uint64_t *steps)
+{
+	static const char behind[] = " *";
+	const size_t behind_len = sizeof(behind) - 1;
+
+	if (r->guesses && rule_fits_part_is_fields(&p))
+		return false;
+	p.guess = false;
+	for (size_t i = 0; r->ignore && r->ignore[i]; i++)
+		for (const char *text = r->ignore[i]; ; text++) {
+			size_t len = strcspn(text, "|"), name_len = len - behind_len;
+			bool names = *text == '-' && len > behind_len &&
+				     !memcmp(text + name_len, behind, behind_len);
+
+			if (names == next && (next ? rule_fits_part_wants(&p, text, name_len)
+						   : rule_fits_pattern(&p, text, len, steps)))
+				return true;
+			text += len;
+			if (!*text)
+				break;
+		}
+	return false;
+}
+
+/* Is the first operand the pattern or script of the command, and no file? */
+static bool rule_fits_has_pattern(const struct rule_search *s)
+{
+	const char **options = s->r->pattern_unless;
+
+	for (size_t i = 0; options && options[i]; i++)
+		for (size_t j = 1; j < s->run->count; j++) {
+			struct rule_part p = rule_fits_part_of(s->r, &s->run->words[j]);
+
+			if (rule_fits_word(&p, options[i], false, s->steps))
+				return false;
+		}
+	return options;
+}
+
+/* How far the words of a command were followed, and what the last one of them is. */
+struct rule_walk {
+	size_t count;
+	bool value;    /* the option before takes it */
+	bool pattern;  /* the next operand is one */
+	bool operands; /* -- came */
+	bool unknown;  /* a word is not known, so these are not either */
+	bool aside;    /* it is a value that the rule ignores, or the pattern */
+};
+
+static void rule_fits_follow(const struct rule_search *s, struct rule_walk *walk)
+{
+	struct rule_part p = rule_fits_part_of(s->r, &s->run->words[walk->count]);
+	bool option = !walk->operands && !walk->value && p.len > 1 && p.s[0] == '-';
+
+	*s->steps += WORK_WORD;
+	walk->unknown |= s->r->guesses && !rule_fits_part_known(&p);
+	walk->aside = !walk->unknown && (walk->value || (walk->pattern && !option));
+	walk->pattern &= walk->value || option;
+	walk->operands |= option && rule_fits_part_is(&p, "--");
+	walk->value = option && rule_fits_part_is_ignored(s->r, p, true, s->steps);
+}
+
+/* Does the rule ignore word @i of the command: by itself, as the value of an option, or as the
+ * pattern before the files? @walk: as the last word left it. */
+static bool rule_fits_ignores(const struct rule_search *s, struct rule_walk *walk, size_t i)
+{
+	const struct rule_part p = rule_fits_part_of(s->r, rule_fits_next(s->r, s->run, i));
+
+	if (rule_fits_part_is_ignored(s->r, p, false, s->steps))
+		return true;
+	if (!walk->count)
+		walk->pattern = rule_fits_has_pattern(s);
+	while (walk->count < i && walk->count + 1 < s->run->count) {
+		walk->count++;
+		rule_fits_follow(s, walk);
+	}
+	return walk->count == i && walk->aside;
+}
+
+/* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's. */
+static enum rule_fits_occurs rule_fits_occurs(const struct rule_search *s, const char *text)
 {
 	enum rule_fits_occurs best = OCCURS_NOT;
+	struct rule_walk walk = { .count = 0 };
 	const struct shell_word *w;
-	bool operands = false, open = false; /* the word before is --name of it, alone */
+	bool if_on = s->if_on, operands = false, open = false; /* behind --name of it, alone */
 
-	for (size_t i = 1; (if_on || best < OCCURS) && (w = rule_fits_next(r, run, i)); i++) {
-		struct rule_part p = rule_fits_part_of(r, w);
+	for (size_t i = 1; (if_on || best < OCCURS) && (w = rule_fits_next(s->r, s->run, i)); i++) {
+		struct rule_part p = rule_fits_part_of(s->r, w);
 		bool fits;
 
 		p.if_on = if_on;
 		p.operand = operands;
-		fits = rule_fits_word(&p, text, sure, steps);
+		fits = rule_fits_word(&p, text, s->sure, s->steps) &&
+		       !(s->ignores && rule_fits_ignores(s, &walk, i));
 		if (fits)
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
 				       ? OCCURS : OCCURS_ONCE;
@@ -346,11 +447,14 @@ static bool rule_fits_not(struct rule_miss *miss, const char *member, const char
 static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
 				  bool if_on, struct rule_miss *miss, uint64_t *steps)
 {
+	const struct rule_search words = { r, run, steps, sure, false,
+					   r->ignore || r->pattern_unless };
+	/* A command without the word may have it, so only a known one excludes, if we guess. */
+	const struct rule_search without = { r, run, steps, !sure && r->guesses, if_on, false };
 	size_t once = 0;
 
 	for (size_t i = 0; r->words && r->words[i]; i++) {
-		enum rule_fits_occurs occurs = rule_fits_occurs(r, run, r->words[i], sure, false,
-								 steps);
+		enum rule_fits_occurs occurs = rule_fits_occurs(&words, r->words[i]);
 
 		if (!occurs)
 			return rule_fits_not(miss, "words", r->words[i]);
@@ -358,9 +462,8 @@ static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_r
 	}
 	if (once > 1 && once > rule_fits_count_unknown(r, run))
 		return rule_fits_not(miss, "words", r->words[0]);
-	/* A command without the word may have it, so only a known one excludes, if we guess. */
 	for (size_t i = 0; r->without && r->without[i]; i++)
-		if (rule_fits_occurs(r, run, r->without[i], !sure && r->guesses, if_on, steps))
+		if (rule_fits_occurs(&without, r->without[i]))
 			return rule_fits_not(miss, "without", r->without[i]);
 	return true;
 }

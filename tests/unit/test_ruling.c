@@ -180,6 +180,52 @@ static void test_ruling_matches_members(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* Words that a rule ignores do not count for its words, wherever they stand; nothing but a known word
+ * is ignored. */
+static void test_ruling_ignores_words(void **state)
+{
+	static const struct row rows[] = {
+		{ "send a.env", "deny", "send" },
+		{ "send a.env.example", "notify", NULL },
+		{ "send a.env.example a.env", "deny", "send" },
+		{ "send -i a.env b", "notify", NULL },
+		{ "send -i k a.env", "deny", "send" },
+		{ "send -ri a.env b", "notify", NULL },
+		{ "send -ir a.env b", "deny", "send" },
+		{ "send -i -i a.env", "deny", "send" },
+		{ "send -- -i a.env", "deny", "send" },
+		{ "send $X a.env", "deny", "send" },
+		{ "send -i $X b", "deny", "send" },
+		{ "send --skip a.env", "notify", NULL },
+		{ "send --skip=a.env", "notify", NULL },
+		{ "send --skipped a.env", "deny", "send" },
+		{ "send < a.env", "deny", "send" },
+		{ "send -i < a.env", "deny", "send" },
+		{ "send a.env.\"$X\"", "deny", "send" },
+		{ "find a.env", "notify", NULL },
+		{ "find a.env b", "notify", NULL },
+		{ "find x a.env", "deny", "find" },
+		{ "find -v a.env b", "notify", NULL },
+		{ "find -v x b a.env", "deny", "find" },
+		{ "find -n 1 x a.env", "deny", "find" },
+		{ "find -n 3 a.env b", "notify", NULL },
+		{ "find -ve x a.env", "deny", "find" },
+		{ "find --expr=x a.env", "deny", "find" },
+		{ "find -- a.env b", "notify", NULL },
+		{ "find -- -e a.env", "deny", "find" },
+		{ "find - a.env", "deny", "find" },
+		{ "find $X a.env", "deny", "find" },
+		{ "find x < a.env", "deny", "find" },
+	};
+
+	(void)state;
+	load("[{\"id\":\"send\",\"program\":\"send\",\"words\":\"*.env*\",\"decision\":\"deny\","
+	     "\"ignore\":[\"*.env.example|-i *\",\"--skip *|--skip=*\"]},"
+	     "{\"id\":\"find\",\"program\":\"find\",\"words\":\"*.env\",\"decision\":\"deny\","
+	     "\"ignore\":\"-n *\",\"pattern_unless\":\"-e|--expr\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 /* A value may switch off the option that it is of: a rule that excludes the option then matches, but
  * is no exception by that. */
 static void test_ruling_sees_options_that_are_off(void **state)
@@ -877,6 +923,10 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"program\":\"/bin/x/\",\"decision\":\"deny\"}", "absolute" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"directory\":\"x\",\"decision\":\"deny\"}", "absolute" },
 		{ "{\"id\":\"a\",\"decision\":\"deny\"}", "every command" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"ignore\":\"y\",\"decision\":\"deny\"}",
+		  "words is missing" },
+		{ "{\"id\":\"a\",\"words\":\"x\",\"ignore\":\"y|\",\"decision\":\"deny\"}",
+		  "ignore has an alternative" },
 		{ "{\"id\":\"a\",\"words\":\"x||y\",\"decision\":\"deny\"}", "is empty, or longer" },
 		{ "{\"id\":\"a\",\"words\":\"x|\",\"decision\":\"deny\"}", "is empty, or longer" },
 		{ "{\"id\":\"a\",\"text\":[\"x\",\"y|*\"],\"decision\":\"deny\"}", "every text" },
@@ -990,6 +1040,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
+		cmocka_unit_test(test_ruling_ignores_words),
 		cmocka_unit_test(test_ruling_sees_options_that_are_off),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
