@@ -10,6 +10,7 @@
 void directories_copy(struct directories *to, const struct directories *from)
 {
 	to->moved = from->moved;
+	to->searched = from->searched;
 	path_dir_copy(&to->now, &from->now);
 	path_dir_copy(&to->before, &from->before);
 	to->pushed = from->pushed;

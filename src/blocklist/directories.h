@@ -24,6 +24,7 @@ struct pushed {
 /* The working directory, and what cd - and popd go back to. All zero: somewhere unknown. */
 struct directories {
 	bool moved;             /* a cd came before, or a wrapper changes the directory */
+	bool searched;          /* a cd may have found another one by CDPATH */
 	struct path_dir now;
 	struct path_dir before; /* the last cd */
 	const struct pushed *pushed; /* the newest; in the arena */

@@ -391,10 +391,12 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 			    const struct shell_word *words, size_t count,
 			    const struct shell_text *program)
 {
+	static const struct path_dir unknown;
 	const struct shell_command *c = place_command(at);
 	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
 				     .steps = e->budget.work,
-				     .directory = &e->directories.now,
+				     .directory = e->directories.searched ? &unknown
+									  : &e->directories.now,
 				     .has_moved = e->directories.moved, .assigns = at->assigns,
 				     .assign_count = at->assign_count, .is_fed = at->input,
 				     .input = at->input };
@@ -717,6 +719,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	if (evaluate_is_input(text))
 		evaluate_take_input(e, run, text);
 	shell_parse_word(text, &setup, &e->budget, &run->script);
+	run->script.has_cdpath |= setup.outer && setup.outer->has_cdpath;
 	return evaluate_script(e, run);
 }
 
@@ -791,6 +794,18 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	return p;
 }
 
+/* May the cd @a find its directory by CDPATH? */
+static bool evaluate_searches(const struct action *a, const struct place *at)
+{
+	const char *to = a->word ? a->word->text.s : "/";
+
+	if (!at->script || !at->script->has_cdpath || a->flags & ACTION_TURN)
+		return false;
+	if (strspn(to, ".") <= 2)
+		to += strspn(to, ".");
+	return *to && *to != '/' && a->word->kind[0] != SHELL_TILDE;
+}
+
 /* Judge what is done at once; what is run becomes the top frame. */
 static bool evaluate_action(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -817,6 +832,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 		if (place_command(at))
 			evaluate_note_here(e, place_command(at));
 		directories_change(&e->directories, a, &e->budget, &e->arena);
+		e->directories.searched |= evaluate_searches(a, at);
 		return false;
 	case ACTION_PRINT:
 		return false;

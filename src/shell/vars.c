@@ -259,6 +259,8 @@ static bool vars_is_path(const char *name)
 static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
 	e->script->sets_path |= vars_is_path(v->name);
+	e->script->has_cdpath |= b && b->values && (b->values->len || b->values->other) &&
+				 !strcmp(v->name, "CDPATH");
 	vars_log_change(e, v);
 	vars_push_version(e, v, b);
 }

@@ -152,6 +152,17 @@ static void test_ruling_matches_members(void **state)
 		{ "cd ../prod/sub && touch x", "confirm", "dir" },
 		{ "(cd /srv/prod); touch x", "notify", NULL },
 		{ "cd \"$D\" && touch x", "confirm", "dir" },
+		{ "CDPATH=/srv; cd sub && touch x", "confirm", "dir" },
+		{ "CDPATH=/srv cd sub && touch x", "confirm", "dir" },
+		{ "CDPATH=$X; cd sub && touch x", "confirm", "dir" },
+		{ "export CDPATH=/srv; sh -c 'cd sub && touch x'", "confirm", "dir" },
+		{ "CDPATH=/srv bash -c 'cd sub; touch x'", "confirm", "dir" },
+		{ "CDPATH=/srv; pushd sub; touch x", "confirm", "dir" },
+		{ "CDPATH=/srv; cd .git; touch x", "confirm", "dir" },
+		{ "CDPATH=/srv; touch x; (cd sub); touch x", "notify", NULL },
+		{ "CDPATH=/srv; cd ./sub && cd .. && cd /opt && touch x", "notify", NULL },
+		{ "CDPATH= cd sub && touch x", "notify", NULL },
+		{ "unset CDPATH; cd sub && touch x", "notify", NULL },
 		{ "cd /srv/product && touch x", "notify", NULL },
 		{ "cd /srv/prod; cd /tmp; cd -; touch x", "confirm", "dir" },
 		{ "cd \"$D\"; cd /srv/product; touch x", "notify", NULL },
@@ -224,6 +235,21 @@ static void test_ruling_ignores_words(void **state)
 	     "{\"id\":\"find\",\"program\":\"find\",\"words\":\"*.env\",\"decision\":\"deny\","
 	     "\"ignore\":\"-n *\",\"pattern_unless\":\"-e|--expr\"}]", "");
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+/* The request may set CDPATH as well as the text. */
+static void test_ruling_follows_cdpath_of_the_request(void **state)
+{
+	static const char *const cdpath[] = { "CDPATH=/srv", NULL };
+	struct question q = { .tier = TIER_NOTIFY, .command = "cd sub && touch x" };
+	struct ruling ruling;
+
+	(void)state;
+	load("[{\"id\":\"dir\",\"program\":\"touch\",\"directory\":\"/srv/prod\",\"decision\":\"deny\"}]",
+	     "");
+	assert_string_equal(decide(&q, &ruling), "notify");
+	q.environment = cdpath;
+	assert_string_equal(decide(&q, &ruling), "deny");
 }
 
 /* A value may switch off the option that it is of: a rule that excludes the option then matches, but
@@ -1041,6 +1067,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
 		cmocka_unit_test(test_ruling_ignores_words),
+		cmocka_unit_test(test_ruling_follows_cdpath_of_the_request),
 		cmocka_unit_test(test_ruling_sees_options_that_are_off),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
