@@ -46,6 +46,8 @@ struct blocklist_run {
 	const struct shell_word *input; /* text that is known to stand there, or NULL */
 	const struct shell_word *input_file; /* the file that a redirection puts there, or NULL */
 	bool writes;      /* a redirection writes a file other than /dev/null */
+	const struct shell_redirect *redirects; /* all that stand with it */
+	size_t redirect_count;
 };
 
 /* Places from here on are in the standard input of the command. */

@@ -27,6 +27,23 @@ static void grant_on_look(void *ctx, const struct ruling_look *look)
 							     look->rule->id));
 }
 
+/* Why what @environment, of the request, does is not known before it runs; NULL: it is. */
+static const char *grant_lacks_environment(const json_t *environment)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)environment, name, value) {
+		const char *text = json_string_value(value);
+
+		if (!strcmp(name, "CDPATH"))
+			return "its environment sets CDPATH";
+		if (text && (strstr(text, "$(") || strchr(text, '`')))
+			return "a value of its environment may be run as a command";
+	}
+	return NULL;
+}
+
 /* Returns the files for people, or NULL. */
 static json_t *grant_read_command(struct cap_call *call, json_t *bound)
 {
@@ -35,14 +52,14 @@ static json_t *grant_read_command(struct cap_call *call, json_t *bound)
 		.rules = json_array(),
 		.files.path = json_get_str(environment, "PATH", env_base_path()),
 		.files.installed = judge_installed(call->c),
+		.files.sets_home = json_object_get(environment, "HOME"),
 	};
 	const struct ruling_watch watch = { .on_look = grant_on_look, .ctx = &g };
 	struct blocklist_verdict ignored;
 	struct ruling ruling;
 	json_t *scripts;
 
-	if (json_object_get(environment, "CDPATH"))
-		g.files.lacks = "its environment sets CDPATH";
+	g.files.lacks = grant_lacks_environment(environment);
 	judge_command(call->c, call->tier, call->r->params, &call->judge, &watch, &ignored,
 		      &ruling);
 	call->grant.lacks = g.files.lacks;

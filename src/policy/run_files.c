@@ -196,6 +196,15 @@ static bool run_files_take_in(struct run_files *f, const char *directory, const 
 	return run_files_take(f, path, role);
 }
 
+/* What @name in @directory is; NULL: there is no such directory. */
+static bool run_files_stat(const char *directory, const char *name, struct stat *st)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/%s", directory ? directory : "", name);
+
+	return directory && len < (int)sizeof(path) && !stat(*name == '/' ? name : path, st);
+}
+
 /* Take the file @name; a relative one from both directories, because a cd may fail. */
 static bool run_files_take_name(struct run_files *f, const char *name, enum run_files_role role)
 {
@@ -412,6 +421,48 @@ static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
 	       (i < 2 || !strchr("-+", run->words[i - 1].text.s[0]));
 }
 
+/* Does the shell @run read files of its HOME at its start? */
+static bool run_files_reads_home(const struct blocklist_run *run)
+{
+	return list_has(" csh fish tcsh zsh ", run->program.s, run->program.len) ||
+	       run_files_has_text(run, " -i -l --login ");
+}
+
+/* Does the interpreter @run run a file of a directory, as python and node do? Behind options of
+ * others a directory is one to search; behind python -m are arguments of the module. */
+static bool run_files_runs_directory(const struct run_files *f, const struct blocklist_run *run)
+{
+	bool python = !strncmp(run->program.s, "python", 6), named = false;
+
+	for (size_t i = 1; i < run->count; i++) {
+		const char *name = run->words[i].text.s;
+		struct stat st;
+
+		if (python && name[0] == '-' && name[1] != '-' && strchr(name, 'm'))
+			return false;
+		if (!run_files_stat(f->there, name, &st) &&
+		    !run_files_stat(f->here, name, &st))
+			continue;
+		if (!S_ISDIR(st.st_mode))
+			return false;
+		if (python || run_files_is_operand(run, i))
+			return true;
+		named = true;
+	}
+	return named;
+}
+
+/* Refuse what @run, an interpreter as @as says, would run besides the files that it names. */
+static void run_files_check_interpreter(struct run_files *f, const struct blocklist_run *run,
+					const struct blocklist_wrapper *as)
+{
+	if (as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(run))
+		(void)run_files_refuse(f, "a shell reads the HOME that its environment sets");
+	if (as->kind == WRAPPER_CODE && run_files_needs_script(run, as) &&
+	    run_files_runs_directory(f, run))
+		(void)run_files_refuse(f, "it runs a directory");
+}
+
 static void run_files_take_words(struct run_files *f, const struct blocklist_run *run)
 {
 	const struct blocklist_wrapper *as = run_files_wrapper(run);
@@ -421,6 +472,8 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 								     : RUN_FILES_WORD;
 	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL);
 
+	if (interprets)
+		run_files_check_interpreter(f, run, as);
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
 
@@ -501,6 +554,44 @@ static bool run_files_is_harmless(const struct blocklist_run *run,
 	return as && as->kind == WRAPPER_SHELL && !run_files_needs_script(run, as);
 }
 
+/* Is @file one of the list, by whatever name? */
+static bool run_files_is_listed(const struct run_files *f, const struct stat *file)
+{
+	struct stat st;
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(f->list, i, one)
+		if (!stat(json_string_value(json_array_get(one, 0)), &st) &&
+		    st.st_dev == file->st_dev && st.st_ino == file->st_ino)
+			return true;
+	return false;
+}
+
+/* May a redirection to @name write a file that is run? NULL: its name is not known. */
+static bool run_files_is_rewritten(const struct run_files *f, const char *name)
+{
+	struct stat st;
+
+	return !name || f->own & OWN_MISSING ||
+	       (run_files_stat(f->here, name, &st) && run_files_is_listed(f, &st)) ||
+	       (run_files_stat(f->there, name, &st) && run_files_is_listed(f, &st));
+}
+
+/* May @run write a file that it runs, while it runs it? */
+static bool run_files_writes_own(const struct run_files *f, const struct blocklist_run *run)
+{
+	for (size_t i = 0; f->own && run->writes && i < run->redirect_count; i++) {
+		const struct shell_redirect *r = &run->redirects[i];
+		const char *name = shell_word_constant(&r->target);
+
+		if ((r->op == SHELL_TO || r->op == SHELL_APPEND || r->op == SHELL_BOTH) &&
+		    !(name && !strcmp(name, "/dev/null")) && run_files_is_rewritten(f, name))
+			return true;
+	}
+	return false;
+}
+
 /* A chmod makes files programs; the names that were looked for before may find them. */
 static void run_files_note_chmod(struct run_files *f, const struct blocklist_run *run)
 {
@@ -525,7 +616,8 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 	if (run->count)
 		run_files_note_chmod(f, run);
 	if ((f->own && (f->is_changed || (f->ran_own && f->own != f->ran_own))) ||
-	    (changes && (f->is_exposed || (run->is_inner && f->ran_own))))
+	    (changes && (f->is_exposed || (run->is_inner && f->ran_own))) ||
+	    run_files_writes_own(f, run))
 		(void)run_files_refuse(f, "a command in it may change a file that it runs");
 	f->is_changed |= changes;
 	f->ran_own |= harmless ? 0 : f->own;
@@ -539,7 +631,8 @@ static bool run_files_names_path(const char *text)
 	const char *value = strchr(text, '=');
 
 	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6) ||
-	       !strncmp(text, "LD_", 3) || !strncmp(text, "BASH_ENV", 8) ||
+	       !strncmp(text, "LD_", 3) || !strncmp(text, "HOME=", 5) ||
+	       !strncmp(text, "BASH_ENV", 8) ||
 	       (!strncmp(text, "ENV", 3) && strchr("+=", text[3])) ||
 	       (value && run_files_names_path(value + 1)) ||
 	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
@@ -610,16 +703,32 @@ static bool run_files_take_all(struct run_files *f, const struct blocklist_run *
 	return is_own || (f->own && (f->sourced || run_files_takes_script(run)));
 }
 
+static bool run_files_has_command(const struct shell_word *word)
+{
+	return strstr(word->text.s, "$(") || strchr(word->text.s, '`');
+}
+
+static bool run_files_assigns_command(const struct shell_assign *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (run_files_has_command(&list[i].value))
+			return true;
+	return false;
+}
+
 /* May a command of the shell run what stands in its words, as the index of an array is, or the
- * library of enable -f? */
+ * library of enable -f, or arithmetic what a variable gets? */
 static bool run_files_hides_command(const struct blocklist_run *run, const char *program)
 {
+	if (run_files_assigns_command(run->assigns, run->assign_count) ||
+	    run_files_assigns_command(run->more_assigns, run->more_assign_count))
+		return true;
 	if (!run->is_test && !(run->is_direct && shell_words_is_builtin(program)))
 		return false;
 	if (!strcmp(program, "enable"))
 		return true;
 	for (size_t i = 1; i < run->count && strcmp(program, "echo"); i++)
-		if (strstr(run->words[i].text.s, "$(") || strchr(run->words[i].text.s, '`'))
+		if (run_files_has_command(&run->words[i]))
 			return true;
 	return false;
 }
@@ -635,7 +744,8 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 	if (f->sourced)
 		(void)run_files_refuse(f, "what a sourced file changes is not known");
 	else if (run_files_changes_path(run))
-		(void)run_files_refuse(f, "its text sets PATH, CDPATH, ENV, BASH_ENV or LD_*");
+		(void)run_files_refuse(f, "its text sets PATH, CDPATH, ENV, BASH_ENV, HOME, LD_* "
+				       "or the variable of a redirection");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
 	else if (run_files_hides_command(run, program))

@@ -10,21 +10,23 @@
  *
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
  * not known before it runs, a script from a pipe, a PATH that the text sets, directories that
- * change on the way, what follows a sourced file, a #! line of which env would make something else
- * than its words, a file that cannot be read; and one that runs a file which another command of it
- * may have written by then: where commands can write, any but a shell's own and some that only read
- * counts as one that writes. Not seen is what programs read by themselves: a
- * Makefile, an imported module.
+ * change on the way, what follows a sourced file, a value that arithmetic may run, a directory that
+ * an interpreter runs, the start-up files of another HOME, a #! line of which env would make
+ * something else than its words, a file that cannot be read; and one that runs a file which a
+ * redirection of its own writes, or which another command of it may have written by then: where
+ * commands can write, any but a shell's own and some that only read counts as one that writes. Not
+ * seen is what programs read by themselves: a Makefile, an imported module.
  */
 #ifndef PROCPEN_POLICY_RUN_FILES_H
 #define PROCPEN_POLICY_RUN_FILES_H
 
 #include "policy/ruling.h"
 
-/* All zero but the first two; released by run_files_release(). */
+/* All zero but the first three; released by run_files_release(). */
 struct run_files {
 	const char *path;  /* PATH of the command */
 	const struct installed *installed; /* tells where commands may write; NULL: anywhere */
+	bool sets_home;    /* the environment of the command has a HOME of its own */
 	json_t *list;      /* of ["path", "what tells its content"], each path once; NULL: none */
 	json_t *scripts;   /* the paths of those that are no compiled programs; NULL: none */
 	json_t *searched;  /* programs that were looked for in PATH; NULL: none */

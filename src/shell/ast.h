@@ -136,7 +136,7 @@ struct ast_node {
 	bool plain_for; /* for without in: over "$@" */
 	struct ast_word *words;      /* SIMPLE, TEST, FOR's values, CASE's word, ARITH's text */
 	struct ast_assign *assigns;  /* SIMPLE */
-	const char *name;            /* FOR's variable, FUNCTION's name */
+	const char *name;            /* FOR's variable, FUNCTION's name, SUBSHELL's if a coproc */
 	struct ast_node *body;       /* the members of a list, the content of a compound */
 	struct ast_node *condition;  /* WHILE, IF */
 	struct ast_node *other;      /* IF */

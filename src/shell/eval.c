@@ -239,6 +239,7 @@ static void eval_redirects(struct expander *e, const struct ast_redirect *list, 
 	e->parent = command;
 	for (const struct ast_redirect *r = list; r && !expand_failed(e); r = r->next) {
 		e->script->sets_variables |= r->named;
+		e->script->sets_path |= r->named;
 		eval_redirect(e, r, &redirects[count++]);
 	}
 	e->parent = parent;
@@ -1299,6 +1300,8 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 		place.descriptors = e->descriptors;
 	}
 	eval_restore_place(e, &place);
+	if (n->type == AST_SUBSHELL && n->name) /* coproc NAME: the numbers of its pipes */
+		vars_set(e, n->name, value_unknown(e, n->name, n->start));
 	expand_leave(e);
 	return n->background ? STATUS_OK : s;
 }

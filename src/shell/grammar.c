@@ -780,17 +780,20 @@ static void grammar_function(struct lex_reader *r, struct ast_node *n)
 /* coproc [NAME] compound, or coproc simple. */
 static void grammar_coproc(struct lex_reader *r, struct ast_node *n)
 {
-	size_t start, end;
+	size_t start, name_end, end;
 
 	lex_blank(r);
 	start = r->pos;
 	while (lex_is_name(lex_peek(r, 0), r->pos == start))
 		r->pos++;
+	name_end = r->pos;
 	lex_blank(r);
 	enum lex_reserved next = grammar_peek_reserved(r, &end);
 
 	if (lex_peek(r, 0) != '(' && (next == WORD_NONE || r->pos == start))
 		r->pos = start;
+	else if (r->pos > start)
+		n->name = shell_copy(r->state->arena, r->text.s + start, name_end - start);
 	n->type = AST_SUBSHELL;
 	n->background = true;
 	n->body = grammar_command(r);

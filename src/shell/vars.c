@@ -251,7 +251,7 @@ static void vars_log_change(struct expander *e, struct variable *v)
 static bool vars_is_path(const char *name)
 {
 	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES",
-					     "ENV", "BASH_ENV", NULL };
+					     "ENV", "BASH_ENV", "HOME", NULL };
 
 	return !strncmp(name, "LD_", 3) || str_is_listed(name, names);
 }

@@ -199,14 +199,21 @@ def test_files():
                  "BASH_CMDS[ls]=bin/tool; ls", "bash -c 'for PATH in bin; do ls; done'", "env -uPATH ls",
                  "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
                  "BASH_ENV=data bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
-                 "enable -f ./x.so x",
+                 "enable -f ./x.so x", "exec {PATH}<data; ls", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
+                 "env HOME=bin bash -lc ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
                  "cat x.sh | make -f /dev/stdin", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" not in question, "%.40s can be remembered" % text)
-    question = tried(server, {"command": "cd bin; ./tool", "environment": {"CDPATH": "/opt"}})[1]
-    check("remember" not in question, "cd goes elsewhere by the request's CDPATH")
+    for text, environment, why in (("cd bin; ./tool", {"CDPATH": "/opt"}, "a cd goes elsewhere"),
+                                   ("bash -ic ls", {"HOME": at("bin")}, "a shell reads other files"),
+                                   ("echo $((X))", {"X": "a[$(x.sh)]"}, "arithmetic runs a value")):
+        question = tried(server, {"command": text, "environment": environment})[1]
+        check("remember" not in question, "%s by the request's environment" % why)
+    for params in ({"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
+                   {"command": "python3 -u x.sh bin"}, {"command": "python3 -m json.tool bin"}, {"command": "perl -I bin x.sh"}):
+        check("remember" in tried(server, params)[1], "%s cannot be remembered" % params)
 
 
 @suite.test()
@@ -217,6 +224,8 @@ def test_changed_on_the_way():
     for name in ("x.sh", "y.sh", "nice"):
         write(at(name), "#!/bin/sh\necho one\n")
     write(at("a"), "echo two\n", 0o644)
+    os.symlink("y.sh", at("link"))
+    os.link(at("y.sh"), at("hard"))
     for text in ("cp a y.sh && sh y.sh", "cp a new.sh && sh new.sh", "cp a new && ./new", "cat a >y.sh; sh y.sh",
                  ">y.sh; ./y.sh", "cat a | tee y.sh; ./y.sh", "sh -c 'cp a y.sh'; sh y.sh", "cp a y.sh; . ./y.sh",
                  "f() { cp a y.sh; }; f; ./y.sh", "make -s; timeout 5 ./y.sh", "python3 -c 'print()'; sh y.sh",
@@ -229,7 +238,8 @@ def test_changed_on_the_way():
                  "sh y.sh <<< $(cp a y.sh)", "test 'x[$(cp a y.sh)]' -eq 0; sh y.sh", "jobs -x cp a y.sh; sh y.sh",
                  "printf -v 'x[`cp a y.sh`]' 1; sh y.sh", "[[ 'x[$(cp a y.sh)]' -eq 0 ]]; sh y.sh",
                  "op inject -i a -o y.sh; sh y.sh", "daemonize -o y.sh /bin/cat a; sh y.sh", "flock y.sh true; sh y.sh",
-                 "/usr/bin/time -o y.sh cat a; sh y.sh", "timeout 5 cat a >y.sh; sh y.sh", "./x.sh y.sh && ./y.sh", "./nice true; sh y.sh"):
+                 "/usr/bin/time -o y.sh cat a; sh y.sh", "timeout 5 cat a >y.sh; sh y.sh", "./x.sh y.sh && ./y.sh", "./nice true; sh y.sh",
+                 "sh y.sh 2>>y.sh", "./y.sh >link", "timeout 5 ./y.sh >>./hard", "sh y.sh >\"$X\""):
         question = tried(server, {"command": text, "environment": {"PATH": ".:/usr/bin:/bin"}})[1]
         check(question and "remember" not in question, "%s can be remembered" % text)
     for text in ("cp a b", "cp a b && ls", "cd . && ls a && sh y.sh", "sh y.sh && cp a b", "./y.sh >log 2>&1",
