@@ -498,18 +498,21 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 
 /* Does @run only start another command, which is looked at too? Other wrappers may write a log or
  * an output file of their own, or fetch what they start. */
-static bool run_files_starts(const struct blocklist_run *run, const struct blocklist_wrapper *as)
+static bool run_files_starts(const struct run_files *f, const struct blocklist_run *run,
+			     const struct blocklist_wrapper *as)
 {
 	static const struct {
 		const char *programs, *writing; /* options */
 	} rows[] = {
-		{ " builtin command doas exec ionice nice setsid stdbuf taskset timeout xargs ",
-		  " " },
+		{ " builtin command doas exec ionice nice nohup setsid stdbuf taskset timeout "
+		  "xargs ", " " },
 		{ " env ", " -S --split-string " }, /* whose redirections are its own */
 		{ " sudo ", " -e --edit " },
 		{ " time ", " -o --output " },
 	};
 
+	if (f->has_tty && !strcmp(run->program.s, "nohup"))
+		return false;
 	for (size_t i = 0; as && run->count > 1 && i < COUNT_OF(rows); i++)
 		if (list_has(rows[i].programs, run->program.s, run->program.len))
 			return !run_files_has_text(run, rows[i].writing);
@@ -609,7 +612,7 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 				     bool is_own)
 {
 	const struct blocklist_wrapper *as = run->count ? run_files_wrapper(run) : NULL;
-	bool harmless = !is_own && (run_files_starts(run, as) || run_files_is_harmless(run, as));
+	bool harmless = !is_own && (run_files_starts(f, run, as) || run_files_is_harmless(run, as));
 	bool changes = !is_own && !harmless;
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;

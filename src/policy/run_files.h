@@ -22,10 +22,11 @@
 
 #include "policy/ruling.h"
 
-/* All zero but the first three; released by run_files_release(). */
+/* All zero but the first four; released by run_files_release(). */
 struct run_files {
 	const char *path;  /* PATH of the command */
 	const struct installed *installed; /* tells where commands may write; NULL: anywhere */
+	bool has_tty;      /* standard output may be a terminal, which nohup replaces by a file */
 	bool sets_home;    /* the environment of the command has a HOME of its own */
 	json_t *list;      /* of ["path", "what tells its content"], each path once; NULL: none */
 	json_t *scripts;   /* the paths of those that are no compiled programs; NULL: none */
