@@ -202,15 +202,15 @@ static int env_check_shell_names(const json_t *request, struct err *e)
 	return 0;
 }
 
-/* Append @text to @line, or "..." if it does not fit. */
-static void env_line_add(char *line, size_t size, const char *text)
+/* Append the first @text_len bytes of @text to @line, or "..." if they do not fit. */
+static void env_line_add(char *line, size_t size, const char *text, size_t text_len)
 {
 	size_t len = strlen(line);
 
-	if (len + strlen(text) + 8 < size) {
+	if (len + text_len + 8 < size) {
 		if (len)
 			line = stpcpy(line + len, ", ");
-		strcpy(line, text);
+		*(char *)mempcpy(line, text, text_len) = '\0';
 	} else if (len < 3 || strcmp(line + len - 3, "...") != 0) {
 		strcpy(line + len, len ? ", ..." : "...");
 	}
@@ -223,14 +223,15 @@ static int env_check_protected(const struct config *c, const json_t *request, st
 	const char *name;
 
 	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
+		size_t len = utf8_cut(name, strlen(name), NAME_SHOWN);
+
 		if (!env_is_protected(c, name, strlen(name)))
 			continue;
 		if (!names)
 			names = json_array();
 		if (json_array_size(names) < NAMES_MAX)
-			json_array_append_new(names, json_stringn(name, utf8_cut(name, strlen(name),
-										 NAME_SHOWN)));
-		env_line_add(line, sizeof(line), name);
+			json_array_append_new(names, json_stringn(name, len));
+		env_line_add(line, sizeof(line), name, len);
 	}
 	if (!names)
 		return 0;

@@ -243,6 +243,27 @@ static void test_env_protected_names_are_listed(void **state)
 	err_release(&e);
 }
 
+/* Of a name that is longer than a message, the message has the begin. */
+static void test_env_long_protected_names_are_listed(void **state)
+{
+	struct fixture *f = *state;
+	json_t *request = json_object();
+	struct err e = ERR_INIT;
+	char name[400];
+
+	memset(name, 'X', sizeof(name));
+	memcpy(name, "LD_0", 4);
+	name[sizeof(name) - 1] = '\0';
+	for (; name[3] <= '9'; name[3]++)
+		json_object_set_new(request, name, json_string("1"));
+	assert_int_equal(env_check(&f->config, request, true, &e), -1);
+	assert_non_null(strstr(e.message, ": LD_0XXX"));
+	assert_non_null(strstr(e.message, ", ..."));
+	assert_non_null(strstr(e.hint, "Remove LD_0XXX"));
+	err_release(&e);
+	json_decref(request);
+}
+
 static void test_env_operator_protects_more(void **state)
 {
 	struct fixture *f = *state;
@@ -504,6 +525,7 @@ int main(void)
 		TEST(test_env_allow_list),
 		TEST(test_env_protected_names),
 		TEST(test_env_protected_names_are_listed),
+		TEST(test_env_long_protected_names_are_listed),
 		TEST(test_env_operator_protects_more),
 		TEST(test_env_malformed),
 		TEST(test_env_get),
