@@ -14,6 +14,9 @@ const struct rule_member rule_members[] = {
 	{ "id", RULE_STRING, false, "Its name in answers, questions and the audit log." },
 	{ "program", RULE_STRINGS, false,
 	  "The program, by its name without the folder or by its absolute path; without it any." },
+	{ "subcommand", RULE_STRINGS, false,
+	  "The first operand of the command, such as push of git; words are then looked for "
+	  "behind it." },
 	{ "words", RULE_STRINGS, false,
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
 	  "stands for any text." },
@@ -257,8 +260,8 @@ static int rule_check_strict(const struct rule *r, struct err *e)
 {
 	if (r->environment || r->users || json_object_get(r->source, "stdin"))
 		return rule_fail(r, e, "environment, stdin and user", "are for an allow only");
-	if (!r->programs && !r->words && !r->text && !r->directory)
-		return rule_fail(r, e, "program, words, text and directory",
+	if (!r->programs && !r->subcommand && !r->words && !r->text && !r->directory)
+		return rule_fail(r, e, "program, subcommand, words, text and directory",
 				 "are missing: it would match every command");
 	return 0;
 }
@@ -299,6 +302,7 @@ static int rule_check_phrases(const struct rule *r, const char *name, const char
 static int rule_check_words(const struct rule *r, struct err *e)
 {
 	return rule_check_alternatives(r, "program", r->programs, e) ||
+			       rule_check_alternatives(r, "subcommand", r->subcommand, e) ||
 			       rule_check_alternatives(r, "words", r->words, e) ||
 			       rule_check_alternatives(r, "without", r->without, e) ||
 			       rule_check_alternatives(r, "ignore", r->ignore, e) ||
@@ -317,7 +321,7 @@ static int rule_check_paths(const struct rule *r, struct err *e)
 			return rule_fail(r, e, "program", "is neither a name nor an absolute path");
 	if (r->directory && r->directory[0] != '/')
 		return rule_fail(r, e, "directory", "is no absolute path");
-	if (!r->words && (r->ignore || r->pattern_unless))
+	if (!r->words && ((r->ignore && !r->subcommand) || r->pattern_unless))
 		return rule_fail(r, e, "words", "is missing: ignore and pattern_unless change what "
 				 "counts for it");
 	return 0;
@@ -330,6 +334,7 @@ static void rule_read_values(struct rule *r)
 	for (size_t i = 0; r->names && r->names[i]; i++)
 		if (strrchr(r->names[i], '/'))
 			r->names[i] = strrchr(r->names[i], '/') + 1;
+	r->subcommand = rule_strings(r, "subcommand");
 	r->words = rule_strings(r, "words");
 	r->without = rule_strings(r, "without");
 	r->ignore = rule_strings(r, "ignore");
@@ -366,6 +371,7 @@ void rule_release(struct rule *r)
 {
 	free(r->programs);
 	free(r->names);
+	free(r->subcommand);
 	free(r->words);
 	free(r->without);
 	free(r->ignore);

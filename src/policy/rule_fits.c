@@ -295,6 +295,7 @@ struct rule_search {
 	const struct rule *r;
 	const struct blocklist_run *run;
 	uint64_t *steps;
+	size_t first; /* behind this word of the command */
 	bool sure;    /* no byte that decides is unknown */
 	bool if_on;   /* the last word that sets the option counts */
 	bool ignores; /* what the rule ignores does not count */
@@ -362,6 +363,7 @@ struct rule_walk {
 	bool pattern;  /* the next operand is one */
 	bool operands; /* -- came */
 	bool unknown;  /* a word is not known, so these are not either */
+	bool operand;  /* it is no option, and no value that the rule ignores */
 	bool aside;    /* it is a value that the rule ignores, or the pattern */
 };
 
@@ -372,6 +374,7 @@ static void rule_fits_follow(const struct rule_search *s, struct rule_walk *walk
 
 	*s->steps += WORK_WORD;
 	walk->unknown |= s->r->guesses && !rule_fits_part_known(&p);
+	walk->operand = !walk->value && !option;
 	walk->aside = !walk->unknown && (walk->value || (walk->pattern && !option));
 	walk->pattern &= walk->value || option;
 	walk->operands |= option && rule_fits_part_is(&p, "--");
@@ -403,7 +406,8 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule_search *s, const
 	const struct shell_word *w;
 	bool if_on = s->if_on, operands = false, open = false; /* behind --name of it, alone */
 
-	for (size_t i = 1; (if_on || best < OCCURS) && (w = rule_fits_next(s->r, s->run, i)); i++) {
+	for (size_t i = s->first + 1;
+	     (if_on || best < OCCURS) && (w = rule_fits_next(s->r, s->run, i)); i++) {
 		struct rule_part p = rule_fits_part_of(s->r, w);
 		bool fits;
 
@@ -443,16 +447,42 @@ static bool rule_fits_not(struct rule_miss *miss, const char *member, const char
 	return false;
 }
 
+/* The place of the first operand, if the rule names it, or 0 if it names none; else the count. What
+ * is not known may be it if we guess, and words behind it, too; and else it is options. */
+static size_t rule_fits_subcommand(const struct rule *r, const struct blocklist_run *run, bool sure,
+				   uint64_t *steps)
+{
+	const struct rule_search s = { .r = r, .run = run, .steps = steps };
+	struct rule_walk walk = { .count = 0 };
+	struct rule_part p;
+
+	if (!r->subcommand)
+		return 0;
+	while (++walk.count < run->count) {
+		p = rule_fits_part_of(r, &run->words[walk.count]);
+		rule_fits_follow(&s, &walk);
+		if (walk.operand && (r->guesses || rule_fits_part_known(&p)))
+			break;
+	}
+	for (size_t i = 0; walk.count < run->count && r->subcommand[i]; i++)
+		if (rule_fits_word(&p, r->subcommand[i], sure, steps))
+			return walk.count - rule_fits_part_is_fields(&p);
+	return run->count;
+}
+
 /* @if_on: an option that is switched off does not exclude. */
 static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
 				  bool if_on, struct rule_miss *miss, uint64_t *steps)
 {
-	const struct rule_search words = { r, run, steps, sure, false,
+	size_t once = 0, first = rule_fits_subcommand(r, run, sure, steps);
+	const struct rule_search words = { r, run, steps, first, sure, false,
 					   r->ignore || r->pattern_unless };
 	/* A command without the word may have it, so only a known one excludes, if we guess. */
-	const struct rule_search without = { r, run, steps, !sure && r->guesses, if_on, false };
-	size_t once = 0;
+	const struct rule_search without = { r, run, steps, first, !sure && r->guesses, if_on,
+					     false };
 
+	if (first && first == run->count)
+		return rule_fits_not(miss, "subcommand", r->subcommand[0]);
 	for (size_t i = 0; r->words && r->words[i]; i++) {
 		enum rule_fits_occurs occurs = rule_fits_occurs(&words, r->words[i]);
 
@@ -624,12 +654,14 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run,
 			     struct rule_miss *miss, uint64_t *steps)
 {
+	size_t first = rule_fits_subcommand(r, run, true, steps);
+
 	for (size_t i = 1; i < run->count; i++) {
 		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
 
 		*steps += p.len;
 		if (!rule_fits_part_known(&p) ||
-		    (r->words && !rule_fits_names_word(r, &p, steps))) {
+		    (i != first && r->words && !rule_fits_names_word(r, &p, steps))) {
 			miss->word = &run->words[i];
 			return false;
 		}

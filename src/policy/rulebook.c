@@ -143,20 +143,26 @@ static bool rulebook_is_blocked(const char *command, const char *const *args)
 	return v.blocked;
 }
 
-/* The simplest words that the rule @r matches: the first alternative of each, without a * at its
- * end. mem_list_free() it. */
+/* Append the first alternative of @text, without a * at its end, to the @count words. */
+static void rulebook_add_simplest(char **words, size_t *count, const char *text)
+{
+	size_t len = strcspn(text, "|");
+
+	len -= len && text[len - 1] == '*';
+	if (len)
+		words[(*count)++] = mem_strndup(text, len);
+}
+
+/* The simplest words that the rule @r matches. mem_list_free() it. */
 static char **rulebook_simplest_words(const struct rule *r)
 {
-	char **words = mem_zalloc((RULE_LIST_MAX + 1) * sizeof(*words));
+	char **words = mem_zalloc((RULE_LIST_MAX + 2) * sizeof(*words));
 	size_t count = 0;
 
-	for (const char **one = r->words; one && *one; one++) {
-		size_t len = strcspn(*one, "|");
-
-		len -= len && (*one)[len - 1] == '*';
-		if (len)
-			words[count++] = mem_strndup(*one, len);
-	}
+	if (r->subcommand)
+		rulebook_add_simplest(words, &count, r->subcommand[0]);
+	for (const char **one = r->words; one && *one; one++)
+		rulebook_add_simplest(words, &count, *one);
 	return words;
 }
 

@@ -237,6 +237,48 @@ static void test_ruling_ignores_words(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* The subcommand is the first operand, and words stand behind it. */
+static void test_ruling_finds_the_subcommand(void **state)
+{
+	static const struct row rows[] = {
+		{ "vcs push -f", "deny", "push" },
+		{ "vcs -f push", "notify", NULL },
+		{ "vcs -C push -f", "notify", NULL },
+		{ "vcs -C dir push -f", "deny", "push" },
+		{ "vcs -v -C dir push -f", "deny", "push" },
+		{ "vcs -C \"$D\" push -f", "deny", "push" },
+		{ "vcs commit -m push -f", "notify", NULL },
+		{ "vcs push", "notify", NULL },
+		{ "vcs", "notify", NULL },
+		{ "vcs $X -f", "deny", "push" },
+		{ "vcs $X", "deny", "push" }, /* two words */
+		{ "vcs \"$X\"", "deny", "drop" },
+		{ "vcs $X commit -f", "deny", "push" },
+		{ "vcs drop x", "deny", "drop" },
+		{ "vcs undo x", "deny", "drop" },
+		{ "vcs commit drop", "notify", NULL },
+		{ "vcs drop", "deny", "drop" },
+	};
+	static const struct row exceptions[] = {
+		{ "ls see", "allow", "b" },
+		{ "ls see x", "allow", "a" },
+		{ "ls see y", "notify", NULL },
+		{ "ls x see", "notify", NULL },
+		{ "ls \"$X\"", "notify", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"push\",\"program\":\"vcs\",\"subcommand\":\"push\",\"words\":\"-f\","
+	     "\"ignore\":\"-C *\",\"decision\":\"deny\"},"
+	     "{\"id\":\"drop\",\"program\":\"vcs\",\"subcommand\":\"drop|undo\",\"decision\":\"deny\"}]",
+	     "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+	load("[{\"id\":\"a\",\"program\":\"ls\",\"subcommand\":\"see\",\"words\":\"x\","
+	     "\"decision\":\"allow\"},{\"id\":\"b\",\"program\":\"ls\",\"subcommand\":\"see\","
+	     "\"without\":\"*\",\"decision\":\"allow\"}]", "");
+	expect_rows(TIER_NOTIFY, exceptions, sizeof(exceptions) / sizeof(exceptions[0]));
+}
+
 /* The request may set CDPATH as well as the text. */
 static void test_ruling_follows_cdpath_of_the_request(void **state)
 {
@@ -1067,6 +1109,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_sees_what_would_run),
 		cmocka_unit_test(test_ruling_matches_members),
 		cmocka_unit_test(test_ruling_ignores_words),
+		cmocka_unit_test(test_ruling_finds_the_subcommand),
 		cmocka_unit_test(test_ruling_follows_cdpath_of_the_request),
 		cmocka_unit_test(test_ruling_sees_options_that_are_off),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
