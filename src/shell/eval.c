@@ -1319,8 +1319,19 @@ static void eval_drop_nuls(struct chars *c, size_t from)
 	c->len = n;
 }
 
+/* Is @n no more than <FILE? Then $(<FILE) is what is in the file, as of $(cat FILE). */
+static bool eval_is_file(const struct ast_node *n)
+{
+	while ((n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next &&
+	       !n->redirects)
+		n = n->body;
+	return n->type == AST_SIMPLE && !n->words && !n->assigns && n->redirects &&
+	       !n->redirects->next && n->redirects->op == SHELL_FROM && n->redirects->fd <= 0;
+}
+
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out)
 {
+	struct shell_char content;
 	struct place place = eval_save_place(e);
 	size_t mark = vars_mark(e), from = out->len;
 
@@ -1331,6 +1342,10 @@ void eval_substitution(struct expander *e, const struct ast_node *list, struct c
 	eval_enter_subshell(e);
 	e->capture = out;
 	eval_walk(e, list);
+	if (eval_is_file(list)) {
+		content = char_unknown(e, "$(cat)", CHAR_UNKNOWN, list->start);
+		chars_copy(e, out, &content, 1);
+	}
 	eval_drop_nuls(out, from);
 	while (out->len > 0 && out->v[out->len - 1].c == '\n' &&
 	       out->v[out->len - 1].kind == CHAR_QUOTED)

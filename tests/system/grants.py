@@ -199,7 +199,7 @@ def test_files():
                  "BASH_CMDS[ls]=bin/tool; ls", "bash -c 'for PATH in bin; do ls; done'", "env -uPATH ls",
                  "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
                  "BASH_ENV=data bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
-                 "enable -f ./x.so x", "exec {PATH}<data; ls", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
+                 "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
                  "env HOME=bin bash -lc ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
                  "cat x.sh | make -f /dev/stdin", "if [ -d x ]; then cd bin; fi; ./tool",
