@@ -363,6 +363,8 @@ static const char *run_files_script_options(const struct blocklist_run *run)
 	} rows[] = {
 		{ " sed gsed psql ", " -f --file " }, { " make gmake ", " -f --file --makefile " },
 		{ " gdb ", " -x --command " },        { " vi vim nvim ex view ", " -S -s -u " },
+		{ " java ", " -jar " },               { " cmake ", " -P " },
+		{ " sqlite3 ", " -init " },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -370,6 +372,14 @@ static const char *run_files_script_options(const struct blocklist_run *run)
 		    run_files_has_text(run, rows[i].options))
 			return rows[i].options;
 	return NULL;
+}
+
+/* Does @run, of a program that is no interpreter, take its standard input for commands? */
+static bool run_files_reads_commands(const struct blocklist_run *run)
+{
+	return list_has(" at batch ed ex gdb mariadb mysql psql sqlite3 ", run->program.s,
+			run->program.len) &&
+	       !run_files_has_text(run, " -c -e -f --command --execute --file ");
 }
 
 /* Is a word the standard input: -, -f-, --file=-, /dev/stdin? */
@@ -487,7 +497,8 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 	}
 	if (run->is_fed && !run->input &&
 	    (named ? run_files_names_stdin(run)
-		   : interprets && !taken && run_files_needs_script(run, as)))
+		   : run_files_reads_commands(run) ||
+			     (interprets && !taken && run_files_needs_script(run, as))))
 		(void)run_files_refuse(f, "a script comes from a pipe or a redirection");
 	else if (!taken && run_files_has_operand(run) &&
 		 (named || f->sourced || (interprets && run_files_needs_script(run, as))))

@@ -149,7 +149,7 @@ def test_files():
              ("bin/tool", {"command": "bash -o pipefail tool y", "environment": path}),
              ("x.sh", {"command": "timeout 5 ./x.sh"}), ("x.sh", {"command": "f() { ./x.sh; }; f"}),
              ("s.sed", {"command": "echo a | sed -nf s.sed"}), ("s.sed", {"command": "sed --file=s.sed </dev/null"}),
-             ("s.sed", {"command": "make -fs.sed"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
+             ("s.sed", {"command": "make -fs.sed"}), ("s.sed", {"command": "java -jar s.sed"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
     for name, params in calls:
         mode = 0o644 if name == "s.sed" else 0o755
         write(at(name), "#!/bin/sh\necho one\n", mode)
@@ -202,7 +202,7 @@ def test_files():
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
                  "env HOME=bin bash -lc ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
-                 "cat x.sh | make -f /dev/stdin", "if [ -d x ]; then cd bin; fi; ./tool",
+                 "cat x.sh | make -f /dev/stdin", "psql db <x.sh", "cat x.sh | sqlite3 a.db", "ed -s data <x.sh", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" not in question, "%.40s can be remembered" % text)
@@ -212,6 +212,7 @@ def test_files():
         question = tried(server, {"command": text, "environment": environment})[1]
         check("remember" not in question, "%s by the request's environment" % why)
     for params in ({"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
+                   {"command": "psql -c 'copy t from stdin' <data"}, {"command": "echo 'select 1;' | sqlite3"},
                    {"command": "python3 -u x.sh bin"}, {"command": "python3 -m json.tool bin"}, {"command": "perl -I bin x.sh"}):
         check("remember" in tried(server, params)[1], "%s cannot be remembered" % params)
 
