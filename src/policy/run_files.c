@@ -431,6 +431,41 @@ static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
 	       (i < 2 || !strchr("-+", run->words[i - 1].text.s[0]));
 }
 
+static bool run_files_is_python(const struct blocklist_run *run)
+{
+	return !strncmp(run->program.s, "python", 6);
+}
+
+/* The module that @run, python -m, is told to run: -m NAME, -umNAME; NULL: none. */
+static const char *run_files_module(const struct blocklist_run *run)
+{
+	for (size_t i = 1; i < run->count; i++) {
+		const char *word = run->words[i].text.s;
+		const char *m = word[0] == '-' && word[1] != '-' ? strchr(word, 'm') : NULL;
+
+		if (m)
+			return m[1] ? m + 1 : i + 1 < run->count ? run->words[i + 1].text.s : NULL;
+		if (word[0] != '-' && run_files_is_operand(run, i))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Take the file of @module if it lies where python looks first, in the working directory. */
+static bool run_files_take_module(struct run_files *f, const char *module)
+{
+	AUTO_FREE char *name = mem_zalloc(strlen(module) + sizeof("/__main__.py"));
+	size_t len = strlen(module);
+	bool taken;
+
+	for (size_t i = 0; i < len; i++)
+		name[i] = module[i] == '.' ? '/' : module[i];
+	strcpy(name + len, ".py");
+	taken = run_files_take_name(f, name, RUN_FILES_SCRIPT);
+	strcpy(name + len, "/__main__.py");
+	return run_files_take_name(f, name, RUN_FILES_SCRIPT) || taken;
+}
+
 /* Does the shell @run read files of its HOME at its start? */
 static bool run_files_reads_home(const struct blocklist_run *run)
 {
@@ -439,17 +474,15 @@ static bool run_files_reads_home(const struct blocklist_run *run)
 }
 
 /* Does the interpreter @run run a file of a directory, as python and node do? Behind options of
- * others a directory is one to search; behind python -m are arguments of the module. */
+ * others a directory is one to search. */
 static bool run_files_runs_directory(const struct run_files *f, const struct blocklist_run *run)
 {
-	bool python = !strncmp(run->program.s, "python", 6), named = false;
+	bool python = run_files_is_python(run), named = false;
 
 	for (size_t i = 1; i < run->count; i++) {
 		const char *name = run->words[i].text.s;
 		struct stat st;
 
-		if (python && name[0] == '-' && name[1] != '-' && strchr(name, 'm'))
-			return false;
 		if (!run_files_stat(f->there, name, &st) &&
 		    !run_files_stat(f->here, name, &st))
 			continue;
@@ -462,15 +495,21 @@ static bool run_files_runs_directory(const struct run_files *f, const struct blo
 	return named;
 }
 
-/* Refuse what @run, an interpreter as @as says, would run besides the files that it names. */
-static void run_files_check_interpreter(struct run_files *f, const struct blocklist_run *run,
-					const struct blocklist_wrapper *as)
+/* Take the module that @run, an interpreter as @as says, would run, and refuse what else it would
+ * run besides the files that it names. Returns whether one was taken. */
+static bool run_files_take_unnamed(struct run_files *f, const struct blocklist_run *run,
+				   const struct blocklist_wrapper *as)
 {
+	const char *module = run_files_is_python(run) ? run_files_module(run) : NULL;
+
 	if (as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(run))
 		(void)run_files_refuse(f, "a shell reads the HOME that its environment sets");
+	if (module)
+		return run_files_take_module(f, module);
 	if (as->kind == WRAPPER_CODE && run_files_needs_script(run, as) &&
 	    run_files_runs_directory(f, run))
 		(void)run_files_refuse(f, "it runs a directory");
+	return false;
 }
 
 static void run_files_take_words(struct run_files *f, const struct blocklist_run *run)
@@ -483,7 +522,7 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL);
 
 	if (interprets)
-		run_files_check_interpreter(f, run, as);
+		taken = run_files_take_unnamed(f, run, as);
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
 

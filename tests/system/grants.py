@@ -139,6 +139,7 @@ def test_files():
     server = started()
     at = lambda name: os.path.join(server.workspace, name)
     os.mkdir(at("bin"))
+    os.mkdir(at("pkg"))
     for name in ("x.sh", "bin/tool", "lib.sh"):
         write(at(name), "#!/bin/sh\necho one\n")
     write(at("data"), "one\n", 0o644)
@@ -149,7 +150,9 @@ def test_files():
              ("bin/tool", {"command": "bash -o pipefail tool y", "environment": path}),
              ("x.sh", {"command": "timeout 5 ./x.sh"}), ("x.sh", {"command": "f() { ./x.sh; }; f"}),
              ("s.sed", {"command": "echo a | sed -nf s.sed"}), ("s.sed", {"command": "sed --file=s.sed </dev/null"}),
-             ("s.sed", {"command": "make -fs.sed"}), ("s.sed", {"command": "java -jar s.sed"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
+             ("s.sed", {"command": "make -fs.sed"}), ("s.sed", {"command": "java -jar s.sed"}),
+             ("mod.py", {"command": "/usr/bin/python3 -m mod"}), ("pkg/__main__.py", {"command": "/usr/bin/python3 -um pkg x"}),
+             ("pkg/sub.py", {"command": "/usr/bin/python3 -mpkg.sub"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
     for name, params in calls:
         mode = 0o644 if name == "s.sed" else 0o755
         write(at(name), "#!/bin/sh\necho one\n", mode)
