@@ -384,7 +384,7 @@ static bool proc_kill_ended_any(const struct proc *p)
 	return command || p->rare->killed_rest || p->rare->survivors || p->leftover_unknown;
 }
 
-/* The shim died while it waited for a command, out of memory for one. */
+/* The shim died while it waited for a command, out of memory for one, or found itself changed. */
 static void proc_note_never_began(struct proc *p)
 {
 	if (p->rare->failure || p->live->kill_reason != PROC_REASON_RUNNING ||

@@ -408,6 +408,45 @@ def test_waiting_shim_dies():
     server.stop()
 
 
+# Of the process that prints them: nice, class, processors, I/O priority, limit of descriptors.
+SHOW_ATTRIBUTES = """
+import ctypes, os, platform, resource
+get = {"x86_64": 252, "aarch64": 31}[platform.machine()]
+print(os.nice(0), os.sched_getscheduler(0), os.sched_getaffinity(0),
+      ctypes.CDLL(None).syscall(get, 1, 0), resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def change_attributes(pid):
+    """What a command of the same user can change of a process that it sees."""
+    os.setpriority(os.PRIO_PROCESS, pid, min(os.getpriority(os.PRIO_PROCESS, pid) + 1, 19))
+    os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
+    os.sched_setaffinity(pid, {min(os.sched_getaffinity(pid))})
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft - 1, hard))
+
+
+@suite.test()
+def test_waiting_shim_is_changed():
+    """Without a PID namespace any process of the user can do that, commands too. No later command
+    gets what was changed."""
+    for options in (["--set", "sandbox.namespaces=false"], ["--set", "sandbox.profile=none"]):
+        server = Server(*options)
+        show = {"command": "/usr/bin/python3", "args": ["-c", SHOW_ATTRIBUTES]}
+        before = server.call("process.run", show)["stdout_summary"]
+        for id in [server.request("process.run", {"command": "sleep", "args": ["0.1"]})
+                   for _ in range(3)]:
+            server.result(id)
+        shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+        for pid in shims:
+            change_attributes(pid)
+        for id in [server.request("process.run", show) for _ in range(len(shims) + 1)]:
+            equal(server.result(id)["stdout_summary"], before, "a command with %s" % options)
+        for pid in shims:
+            eventually(lambda: pid not in waiting_shims(server), WAIT, "a changed shim waits on")
+        server.stop()
+
+
 def remake(path, fill=lambda: None):
     shutil.rmtree(path)
     os.mkdir(path, 0o700)

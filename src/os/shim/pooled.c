@@ -205,16 +205,35 @@ int pooled_prepare(struct command *c)
 	return flags & SHIM_QUEUED ? 0 : pooled_send_ready();
 }
 
-/* Where the command's process waits it leaves the plan in the socket: see command_take_plan(). */
+static void pooled_drop_message(void)
+{
+	sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
+}
+
+/* Whoever waits and may yet turn out to be unfit leaves the plan in the socket, where the server
+ * finds it unread: the command's process (see command_take_plan()), and a shim that commands can
+ * reach. */
 static long pooled_receive_plan(struct command *c, struct rights *rights)
 {
-	const int flags = c->await ? MSG_PEEK_FLAG : 0;
+	const int flags = c->await || c->reachable ? MSG_PEEK_FLAG : 0;
 	long n;
 
 	while ((n = pooled_receive(c->plan, rights, flags)) == (long)sizeof(struct shim_request))
 		if (flags) /* meant for the previous command */
-			sys6(__NR_recvfrom, SHIM_FD_CONTROL, 0, 0, 0, 0, 0);
+			pooled_drop_message();
 	return n;
+}
+
+/* The shim has waited itself. Without a PID namespace commands of other runs may have changed it
+ * meanwhile. */
+static int pooled_take_plan(const struct command *c)
+{
+	if (c->await || !c->reachable)
+		return 0;
+	if (!taint_none())
+		return -1;
+	pooled_drop_message();
+	return 0;
 }
 
 int pooled_wait(struct command *c)
@@ -222,8 +241,8 @@ int pooled_wait(struct command *c)
 	struct rights rights;
 	long n = pooled_receive_plan(c, &rights), count;
 
-	if (n <= 0)
-		return -1; /* the server closed the socket */
+	if (n <= 0 || pooled_take_plan(c))
+		return -1; /* the server closed the socket, or must use another shim */
 	count = rights.head.len < sizeof(rights.head)
 			? 0
 			: (long)((rights.head.len - sizeof(rights.head)) / sizeof(int));

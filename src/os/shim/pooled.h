@@ -23,8 +23,8 @@ int pooled_prepare(struct command *c);
 
 /*
  * Wait for a second plan. Afterwards plan, argv, envp and descriptors are the command's. Returns 0,
- * or -1: the server closed the socket, or, if @c->stage is set, the message was invalid. The shim
- * must exit.
+ * or -1: the server closed the socket, or must use another shim, because a command has changed this
+ * one, or, if @c->stage is set, the message was invalid. The shim must exit.
  */
 int pooled_wait(struct command *c);
 

@@ -1,12 +1,12 @@
 /*
  * taint - detects whether a command has changed its shim, or has left something to the next one.
  *
- * Without a PID namespace and the filter, a command of the same uid can change the shim's
- * priority, scheduling class, processors, I/O priority and limits; with them, it can still queue
- * signals for it. The next command must not inherit that, so a tainted shim serves no other. The
- * same holds for System V objects and message queues in the IPC namespace that both would share,
- * and for the devpts: terminals that somebody holds, changed modes. (No command can write below the
- * /proc/PID of a pooled shim: see os/spawn/pool.c.)
+ * Without a PID namespace and the filter, a command of the same uid can change the shim's priority,
+ * scheduling class, processors, I/O priority and limits, also while the shim waits for a command of
+ * its own; with them, it can still queue signals for it. The next command must not inherit that, so
+ * a tainted shim serves no other. The same holds for System V objects and message queues in the
+ * IPC namespace that both would share, and for the devpts: terminals that somebody holds, changed
+ * modes. (No command can write below the /proc/PID of a pooled shim: see os/spawn/pool.c.)
  */
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H

@@ -94,7 +94,8 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 int spawn_killed(struct err *e)
 {
 	err_set(e, ERR_SPAWN_FAILED,
-		"the shim that was to start the command was killed from outside; nothing ran");
+		"the shim that was to start the command was killed or changed from outside; "
+		"nothing ran");
 	e->sys = EAGAIN; /* it passes */
 	return err_hint(e, "Start the command again.");
 }
