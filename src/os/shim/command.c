@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <linux/poll.h>
 #include <linux/prctl.h>
+#include <linux/resource.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/time.h>
@@ -285,8 +286,11 @@ static void command_take_plan(struct command *c)
  * real-time process has none. */
 static void command_restore_scheduling(const struct command *c)
 {
-	if (c->scheduling)
+	if (c->scheduling) {
+		/* sched_setattr(2) leaves it alone with SCHED_IDLE. */
+		sys3(__NR_setpriority, PRIO_PROCESS, 0, c->scheduling->nice);
 		sys3(__NR_sched_setattr, 0, c->scheduling, 0);
+	}
 	if (c->timer_slack_ns > 0)
 		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack_ns, 0, 0, 0);
 }

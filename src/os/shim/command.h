@@ -18,6 +18,15 @@ struct command_capabilities {
 	struct __user_cap_data_struct halves[2];
 };
 
+/* The first version of struct sched_attr (sched_setattr(2)), which all kernels accept. */
+struct command_scheduling {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t deadline[3];
+};
+
 struct command {
 	struct shim_plan *plan;
 	char **argv, **envp;
@@ -35,8 +44,8 @@ struct command {
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
 	int watches;        /* its process calls sockets_watch() */
 	int reachable;      /* commands can change the shim's attributes */
-	const void *scheduling; /* struct sched_attr to restore after a clone by a real-time shim;
-				 * NULL: what the kernel resets it to */
+	const struct command_scheduling *scheduling; /* to restore after a clone by a real-time
+						      * shim; NULL: what the kernel resets it to */
 	long timer_slack_ns;    /* likewise; 0: it is as it was */
 	int ruleset;        /* of Landlock, which the process enters before it waits; -1: none */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */

@@ -66,14 +66,7 @@
 #define GROUPS_MAX 256 /* process groups signalled as one; in further ones each process */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
-/* The first version of struct sched_attr (sched_setattr(2)), which all kernels accept. */
-static struct scheduling {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t deadline[3];
-} usual; /* the server's; size 0: we have it always */
+static struct command_scheduling usual; /* the server's; size 0: we have it always */
 static struct command command = { .plan = &plan, .bounding = ~0ULL, .ruleset = -1 };
 static int raised;        /* we run under SCHED_FIFO */
 static int command_pid;   /* 0 when reaped */
@@ -664,7 +657,7 @@ static void shim_raise_priority(void)
  */
 static void shim_lower_priority(void)
 {
-	struct scheduling kept = usual;
+	struct command_scheduling kept = usual;
 	long result = raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
 
 	kept.flags |= SCHED_FLAG_RESET_ON_FORK;
@@ -675,17 +668,25 @@ static void shim_lower_priority(void)
 	raised = 0;
 }
 
+/* A real-time server's shims stay at its priority: ours may be less than their commands' then, and
+ * without privilege there is no way back up. */
+static void shim_read_scheduling(void)
+{
+	if (sys4(__NR_sched_getattr, 0, &usual, sizeof(usual), 0) < 0 ||
+	    usual.policy == SCHED_FIFO || usual.policy == SCHED_RR)
+		usual.size = 0;
+	if (usual.size && (usual.policy != SCHED_NORMAL || usual.nice))
+		command.scheduling = &usual;
+	command.timer_slack_ns = sys5(__NR_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
+}
+
 static void shim_prepare(void)
 {
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
 
 	sys0(__NR_setsid);
-	if (sys4(__NR_sched_getattr, 0, &usual, sizeof(usual), 0) < 0)
-		usual.size = 0;
-	if (usual.size && (usual.policy != SCHED_NORMAL || usual.nice))
-		command.scheduling = &usual;
-	command.timer_slack_ns = sys5(__NR_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
+	shim_read_scheduling();
 	shim_raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
 	/* The command must get none of our descriptors, except 0, 1 and 2. */
