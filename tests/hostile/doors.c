@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,23 +118,50 @@ static long try_priority(void)
 	return errno ? -1 : setpriority(PRIO_PROCESS, (id_t)server, now);
 }
 
-static long try_affinity(void)
+static long set_affinity_of(pid_t pid)
 {
 	cpu_set_t same;
 
-	return sched_getaffinity(server, sizeof(same), &same)
+	return sched_getaffinity(pid, sizeof(same), &same)
 		       ? -1
-		       : sched_setaffinity(server, sizeof(same), &same);
+		       : sched_setaffinity(pid, sizeof(same), &same);
 }
 
-static long try_scheduler(void)
+static long set_scheduler_of(pid_t pid)
 {
 	struct sched_param parameters = { 0 };
 
-	return sched_setscheduler(server, SCHED_OTHER, &parameters);
+	return sched_setscheduler(pid, SCHED_OTHER, &parameters);
 }
 
+static long set_attributes_of(pid_t pid)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t deadline[3];
+	} attributes;
+
+	return syscall(SYS_sched_getattr, pid, &attributes, sizeof(attributes), 0)
+		       ? -1
+		       : syscall(SYS_sched_setattr, pid, &attributes, 0);
+}
+
+static long try_affinity(void) { return set_affinity_of(server); }
+static long try_affinity_shim(void) { return set_affinity_of(shim); }
+static long try_scheduler(void) { return set_scheduler_of(server); }
+static long try_scheduler_shim(void) { return set_scheduler_of(shim); }
+static long try_attributes(void) { return set_attributes_of(server); }
+static long try_attributes_shim(void) { return set_attributes_of(shim); }
 static long try_ioprio(void) { return syscall(SYS_ioprio_set, 1, server, 2 << 13 | 4); }
+static long try_ioprio_shim(void) { return syscall(SYS_ioprio_set, 1, shim, 2 << 13 | 4); }
+
+static long try_group_priority_shim(void)
+{
+	return setpriority(PRIO_PGRP, (id_t)shim, getpriority(PRIO_PGRP, (id_t)shim));
+}
 
 static long open_of(pid_t pid, const char *name, int flags)
 {
@@ -150,6 +178,8 @@ static long try_fd_list(void) { return open_of(server, "fd", O_RDONLY | O_DIRECT
 static long try_root(void) { return open_of(server, "root/etc/hostname", O_RDONLY); }
 static long try_exe(void) { return open_of(server, "exe", O_RDONLY); }
 static long try_shim_mem(void) { return open_of(shim, "mem", O_RDWR); }
+static long try_shim_slack(void) { return open_of(shim, "timerslack_ns", O_WRONLY); }
+static long try_shim_oom(void) { return open_of(shim, "oom_score_adj", O_WRONLY); }
 
 static long try_environ(void)
 {
@@ -238,7 +268,11 @@ static const struct {
 	{ "prlimit_read", try_prlimit_read }, { "prlimit_write", try_prlimit_write },
 	{ "prlimit_shim", try_prlimit_shim }, { "priority_shim", try_priority_shim },
 	{ "priority", try_priority }, { "affinity", try_affinity },
-	{ "scheduler", try_scheduler }, { "ioprio", try_ioprio }, { "mem", try_mem },
+	{ "affinity_shim", try_affinity_shim }, { "scheduler", try_scheduler },
+	{ "scheduler_shim", try_scheduler_shim }, { "attributes", try_attributes },
+	{ "attributes_shim", try_attributes_shim }, { "ioprio", try_ioprio },
+	{ "ioprio_shim", try_ioprio_shim }, { "group_priority_shim", try_group_priority_shim },
+	{ "shim_slack", try_shim_slack }, { "shim_oom", try_shim_oom }, { "mem", try_mem },
 	{ "maps", try_maps }, { "environ", try_environ }, { "fd_list", try_fd_list },
 	{ "root", try_root }, { "exe", try_exe }, { "shim_mem", try_shim_mem },
 	{ "own_descriptor", try_own_descriptor }, { "state", try_state }, { "audit", try_audit },

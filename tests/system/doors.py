@@ -16,7 +16,7 @@ suite = Suite()
 OPEN_WITHOUT_NAMESPACES = {"outside_chmod", "outside_times", "audit_read", "exe"}
 # What a command may do to files of its own user only where the user is root.
 NEEDS_ROOT = {"sysctl", "device", "mount", "mem", "maps", "environ", "fd_list", "root", "exe",
-              "ptrace", "ptrace_shim", "vm_read", "shim_mem", "pidfd_getfd"}
+              "ptrace", "ptrace_shim", "vm_read", "shim_mem", "shim_slack", "shim_oom", "pidfd_getfd"}
 CAP_SYS_PTRACE, CAP_SYS_ADMIN = 19, 21
 # Shut for everybody, with or without a sandbox.
 NEVER_OPEN = {"own_descriptor"}
