@@ -85,6 +85,57 @@ def test_scheduling():
     check(tried, "nothing could be tried")
 
 
+# All that a process inherits and can read of itself.
+ATTRIBUTES = """
+import ctypes, fcntl, os, platform, resource
+c = ctypes.CDLL(None)
+number, flag = {"x86_64": (252, 315), "aarch64": (31, 275)}[platform.machine()]
+attributes = ctypes.create_string_buffer(56)
+c.syscall(flag, 0, attributes, 56, 0)
+print("sched_attr", attributes.raw.hex(), "ioprio", c.syscall(number, 1, 0))
+print("nice", os.nice(0), "slack", c.prctl(30), "processors", sorted(os.sched_getaffinity(0)))
+print("limits", [resource.getrlimit(n) for n in range(16)])
+print("session", os.getsid(0) == os.getpid(), "group", os.getpgrp() == os.getpid())
+print("dumpable", c.prctl(3), "keeps capabilities", c.prctl(7), "secure bits", c.prctl(27))
+print("bounding", [c.prctl(23, n) for n in range(41)])
+print("ambient", [c.prctl(47, 1, n, 0, 0) for n in range(41)])
+for fd in range(3):
+    print(fd, fcntl.fcntl(fd, fcntl.F_GETFD), fcntl.fcntl(fd, fcntl.F_GETFL))
+print(os.getcwd(), sorted(n for n in os.environ if n != "_"), sorted(os.listdir("/proc/self/fd")))
+for name in ("oom_score_adj", "coredump_filter", "timerslack_ns", "personality", "comm"):
+    with open("/proc/self/" + name) as f:
+        print(name, f.read())
+with open("/proc/self/status") as f:
+    for line in f:
+        if line.startswith(("Umask", "Uid", "Gid", "Groups", "Threads", "SigB", "SigI", "SigC", "Cap", "NoNew",
+                            "Seccomp:", "Speculation", "Cpus", "Mems", "TracerPid")):
+            print(line)
+"""
+
+
+@suite.test()
+def test_of_each_command_of_a_shim():
+    """The first, the second and a late one have what the command of a shim that serves one has."""
+    show = {"stdout_lines": 1000, "max_output_bytes": 65536}
+    for options in ([], ["--set", "sandbox.network=false"], ["--set", "sandbox.profile=strict"],
+                    ["--set", "sandbox.namespaces=false"], ["--set", "sandbox.profile=none"]):
+        server = Server(*options, "--set", "sandbox.ahead=false")
+        base = server.base
+        want = server.run("/usr/bin/python3", ["-c", ATTRIBUTES], **show)
+        equal((want["exit_code"], want["stdout_truncated"]), (0, False), want["stderr_summary"])
+        server.stop()
+        server = Server(*options)
+        for n in range(50):
+            if n in (0, 1, 49):
+                got = server.run("/usr/bin/python3", ["-c", ATTRIBUTES], **show)["stdout_summary"]
+                differ = set(got.replace(server.base, base).splitlines()).symmetric_difference(
+                    want["stdout_summary"].splitlines())
+                equal(differ, set(), "command %d with %s" % (n + 1, options))
+            else:
+                server.run("true")
+        server.stop()
+
+
 @suite.test()
 def test_session():
     server = Server()
