@@ -447,6 +447,38 @@ def test_waiting_shim_is_changed():
         server.stop()
 
 
+# Argument: PID. Betters no attribute of the children of that process, without end.
+CHANGE_CHILDREN = """
+import os, sys
+while True:
+    with open("/proc/%s/task/%s/children" % (sys.argv[1], sys.argv[1])) as f:
+        children = f.read().split()
+    for pid in children:
+        try:
+            os.setpriority(os.PRIO_PROCESS, int(pid), 19)
+            os.sched_setaffinity(int(pid), {min(os.sched_getaffinity(int(pid)))})
+        except OSError:
+            pass
+"""
+
+
+@suite.test()
+def test_new_shims_are_changed():
+    """What changes shims while they come to be has no effect on commands when it has ended."""
+    for options in (["--set", "sandbox.namespaces=false"], ["--set", "sandbox.profile=none"]):
+        server = Server(*options)
+        show = {"command": "/usr/bin/python3", "args": ["-c", SHOW_ATTRIBUTES]}
+        before = server.call("process.run", show)["stdout_summary"]
+        with subprocess.Popen(["/usr/bin/python3", "-c", CHANGE_CHILDREN, str(server.pid)]) as changer:
+            for id in [server.request("process.run", {"command": "sleep", "args": ["0.01"]})
+                       for _ in range(40)]:
+                server.answer(id)  # it may be refused, if its shim was changed twice
+            changer.kill()
+        for id in [server.request("process.run", show) for _ in range(20)]:
+            equal(server.result(id)["stdout_summary"], before, "a command with %s" % options)
+        server.stop()
+
+
 def remake(path, fill=lambda: None):
     shutil.rmtree(path)
     os.mkdir(path, 0o700)

@@ -197,10 +197,11 @@ int pooled_prepare(struct command *c)
 	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has
 	 * another pid for each run. */
 	c->reachable = !(flags & SHIM_PID_NS && c->filter_len);
-	if (command_prepare_shim(c) || pooled_take_filter(c))
-		return -1;
+	/* Before the filter, which refuses to read limits of the server. */
 	taint_remember(c->reachable, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);
+	if (command_prepare_shim(c) || pooled_take_filter(c))
+		return -1;
 	pooled_close_fds();
 	return flags & SHIM_QUEUED ? 0 : pooled_send_ready();
 }

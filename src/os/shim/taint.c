@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/msg.h>
 #include <linux/resource.h>
+#include <linux/sched.h>
 #include <linux/sem.h>
 #include <linux/shm.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 
 /* Members of 8 bytes only: compared byte by byte, so without padding. */
 struct attributes {
-	uint64_t sched[SCHED_ATTR_BYTES / 8];
+	uint64_t sched[SCHED_ATTR_BYTES / 8]; /* the flags come second */
 	uint64_t processors[CPU_SET_BYTES / 8];
 	uint64_t limits[LIMITS][2];
 	int64_t io_priority, nice;
@@ -45,14 +46,33 @@ static void taint_read_ipc(int64_t ipc[4])
 	ipc[3] = namespaces_queues_size();
 }
 
-static void taint_read_attributes(struct attributes *a)
+/* Of the process @pid; 0: of this one. Returns 0, or -1: not all could be read. */
+static int taint_read_attributes(struct attributes *a, long pid)
 {
-	sys4(__NR_sched_getattr, 0, a->sched, SCHED_ATTR_BYTES, 0);
-	sys3(__NR_sched_getaffinity, 0, sizeof(a->processors), a->processors);
+	int failed = sys4(__NR_sched_getattr, pid, a->sched, SCHED_ATTR_BYTES, 0) < 0 ||
+		     sys3(__NR_sched_getaffinity, pid, sizeof(a->processors), a->processors) < 0;
+
 	for (int i = 0; i < LIMITS; i++)
-		sys4(__NR_prlimit64, 0, i, 0, a->limits[i]);
-	a->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, 0);
-	a->nice = sys2(__NR_getpriority, PRIO_PROCESS, 0);
+		failed |= sys4(__NR_prlimit64, pid, i, 0, a->limits[i]) < 0;
+	a->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, pid);
+	a->nice = sys2(__NR_getpriority, PRIO_PROCESS, pid);
+	return failed || a->io_priority < 0 || a->nice < 0 ? -1 : 0;
+}
+
+/*
+ * Without a PID namespace a command may have changed the shim already, but not the server, whose
+ * attributes the shim has, unless the kernel resets them in children. The flag that says so may
+ * stay with a shim that has been real-time. In a PID namespace getppid() is 0.
+ */
+static void taint_remember_attributes(void)
+{
+	struct attributes own = { 0 };
+
+	(void)taint_read_attributes(&own, 0);
+	if (taint_read_attributes(&as_made, sys0(__NR_getppid)) ||
+	    as_made.sched[1] & SCHED_FLAG_RESET_ON_FORK)
+		as_made = own;
+	as_made.sched[1] = own.sched[1];
 }
 
 void taint_remember(int reachable, int own_ipc, int own_pts)
@@ -61,7 +81,7 @@ void taint_remember(int reachable, int own_ipc, int own_pts)
 	has_own_ipc = own_ipc;
 	has_own_pts = own_pts;
 	if (can_be_reached)
-		taint_read_attributes(&as_made);
+		taint_remember_attributes();
 	if (has_own_ipc)
 		taint_read_ipc(ipc_as_made);
 }
@@ -78,7 +98,7 @@ static int taint_attributes_unchanged(void)
 {
 	struct attributes now = { 0 };
 
-	taint_read_attributes(&now);
+	(void)taint_read_attributes(&now, 0);
 	return taint_equal(&now, &as_made, sizeof(now));
 }
 

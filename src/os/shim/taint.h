@@ -11,7 +11,8 @@
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H
 
-/* Record the present state as the clean one. @reachable: commands can change the shim's attributes;
+/* Record the present state as the clean one; of attributes the server's, where it can be seen. Call
+ * it before the filter is installed. @reachable: commands can change the shim's attributes;
  * @own_ipc: it has an IPC namespace of its own; @own_pts: pseudo-terminals. */
 void taint_remember(int reachable, int own_ipc, int own_pts);
 
