@@ -21,6 +21,9 @@
 /* Records of one command, each with other values. */
 #define VARIANTS_MAX 16
 
+/* Values of x=$((...)): a count that grows under conditions has another at each turn. */
+#define SUMS_MAX 4
+
 /* ---- commands of the script ---- */
 
 static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t end)
@@ -319,14 +322,23 @@ static struct value *eval_assigned_value(struct expander *e, const struct ast_as
 	return value_append(e, before, expand_value(e, &rest));
 }
 
+/* Is it x=$((...))? */
+static bool eval_is_sum(const struct ast_assign *a)
+{
+	const struct ast_part *p = a->value ? a->value->parts : NULL;
+
+	return p && p->type == PART_ARITH && !p->next && !a->append;
+}
+
 /* The values that the assignment may have. */
 static struct value *eval_assigned_values(struct expander *e, const struct ast_assign *a)
 {
 	struct value *first = NULL;
 	struct choice c;
+	unsigned left = eval_is_sum(a) ? SUMS_MAX : VARIANTS_MAX;
 
 	eval_choice_start(e, &c);
-	while (eval_choice_next(e, &c)) {
+	while (left-- > 0 && eval_choice_next(e, &c)) {
 		struct value *v = eval_assigned_value(e, a);
 
 		if (first)

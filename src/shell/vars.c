@@ -19,6 +19,9 @@
 /* Characters of them together from which on the longest stands for lists that are in it. */
 #define ALTERNATIVES_LONG 512u
 
+/* Characters from which on a value that has grown is not judged as a single word. */
+#define GROWN_LONG 128u
+
 static struct variable **vars_find_slot(const struct variables *t, const char *name)
 {
 	size_t i = str_hash(name, strlen(name)) & (t->slot_count - 1);
@@ -493,6 +496,15 @@ static bool vars_stands_for(struct expander *e, const struct value *all, const s
 	       vars_has_words(e, all, v);
 }
 
+/*
+ * A long text that grows in each of two branches: more values than can be followed. The longest
+ * and the shortest have all its parts, also where these are equally long: the first and the last.
+ */
+static bool vars_has_grown(const struct value *v)
+{
+	return v->room && v->len > GROWN_LONG;
+}
+
 /* Leave out what the longest stands for. It goes to the front: a function is called with that. */
 static void vars_drop_lists(struct expander *e, struct value **list)
 {
@@ -501,7 +513,7 @@ static void vars_drop_lists(struct expander *e, struct value **list)
 
 	for (struct value **v = list; *v; v = &(*v)->other) {
 		longest = (*v)->len > (*longest)->len ? v : longest;
-		shortest = (*v)->len < shortest->len ? *v : shortest;
+		shortest = (*v)->len <= shortest->len ? *v : shortest;
 		chars += (*v)->len;
 	}
 	if (chars < ALTERNATIVES_LONG)
@@ -509,7 +521,7 @@ static void vars_drop_lists(struct expander *e, struct value **list)
 	first = *longest;
 	*longest = first->other;
 	for (struct value **v = list; *v;)
-		if (*v != shortest && vars_stands_for(e, first, *v))
+		if (*v != shortest && (vars_has_grown(*v) || vars_stands_for(e, first, *v)))
 			*v = (*v)->other;
 		else
 			v = &(*v)->other;

@@ -113,8 +113,9 @@ static void test_work_small_texts(void **state)
 }
 
 /*
- * Lists that a loop collects in variables, each item under a condition: 3 kB of items are
- * judged, and four times the items are less than eight times the work.
+ * Lists that a loop collects in variables, and counts and texts that a script without a loop does,
+ * each item under a condition: 3 kB of items are judged, and four times the items are less than
+ * eight times the work.
  */
 static void test_work_collected_lists(void **state)
 {
@@ -132,6 +133,14 @@ static void test_work_collected_lists(void **state)
 		{ "bad=; c() { for f; do npx eslint $f || bad=\"$bad $f\"; done; }; c ",
 		  "src/dialogs/Part.tsx ", "; echo $bad", NULL },
 		{ "bad=\n", "npx eslint a/Part.tsx || bad=\"$bad a/Part.tsx\"\n", "echo $bad", NULL },
+		{ "ok=0; bad=0\n", "if ./a; then ok=$((ok+1)); else bad=$((bad+1)); fi\n",
+		  "echo $ok $bad", NULL },
+		{ "n=0; t() { if [ \"$1\" = \"$2\" ]; then n=$((n+1)); else x=$((x+1)); fi; }\n",
+		  "t \"$(./prog -a)\" \"value of a\"\n", "echo $n", NULL },
+		{ "s=\n", "if ./part; then s=\"$s\\nPASS part\"; else s=\"$s\\nFAIL part\"; fi\n",
+		  "echo $s", NULL },
+		{ "s={\n", "if ./part; then s=\"$s,\\\"a\\\":1\"; else s=\"$s,\\\"b\\\":0\"; fi\n",
+		  "echo $s", NULL },
 	};
 
 	(void)state;
