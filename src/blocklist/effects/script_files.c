@@ -122,16 +122,21 @@ static void script_files_touch_variable(struct script_reader *r, size_t i, const
 		action_touch(r->out, effect, value);
 }
 
+/* The end of the set of letters at @s, as [a-z] and []a]; NULL: it has none, and is a name. */
+static const char *script_files_set_end(const char *s)
+{
+	size_t first = s[1] == '!' || s[1] == '^' ? 2 : 1;
+
+	return s[first] ? strchr(s + first + 1, ']') : NULL;
+}
+
 /* Has the pattern a part of a name, besides wildcards and sets of letters? */
 static bool script_files_has_name(const struct shell_text *pattern)
 {
-	bool set = false;
-
-	for (size_t i = 0; i < pattern->len; i++) {
-		char c = pattern->s[i];
-
-		set = c == '[' || (set && c != ']');
-		if (!set && !strchr("*?]./", c))
+	for (const char *s = pattern->s; *s; s++) {
+		if (*s == '[')
+			s = script_files_set_end(s);
+		if (!s || !strchr("*?]./", *s))
 			return true;
 	}
 	return false;
@@ -144,6 +149,26 @@ static bool script_files_picks(const struct script_reader *r, size_t i)
 	       script_is_char(&r->t, i - 1, '.') && i + 2 < r->t.count &&
 	       r->t.tokens[i + 2].kind == TOKEN_STRING &&
 	       script_files_has_name(&r->t.tokens[i + 2].string.text);
+}
+
+/* Path("/").glob("etc/ *"), or of a variable: what is picked there. */
+static void script_files_touch_picked(struct script_reader *r, size_t i, const char *effect)
+{
+	const struct shell_word *base = i >= 2 ? script_variable_at(r, i - 2) : NULL, *pattern;
+	struct shell_word picked;
+
+	if (!script_token_in(&r->t, i, " glob ") || !script_files_picks(r, i))
+		return;
+	pattern = &r->t.tokens[i + 2].string;
+	if (!base && i >= 3 && script_is_char(&r->t, i - 2, ')') &&
+	    r->t.tokens[i - 3].kind == TOKEN_STRING)
+		base = &r->t.tokens[i - 3].string;
+	if (!base || !script_step(r, 1 + (base->text.len + pattern->text.len) /
+					     SCRIPT_STEP_BYTES))
+		return;
+	picked = word_path(base, pattern, r->t.arena);
+	script_files_mark_globs(r, &picked);
+	action_touch(r->out, effect, &picked);
 }
 
 /* @effect is done to what a loop lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
@@ -168,6 +193,7 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		if (i >= 2 && script_token_in(&r->t, i, " iterdir glob rglob ") &&
 		    script_is_char(&r->t, i - 1, '.') && !script_files_picks(r, i))
 			script_files_touch_variable(r, i - 2, effect);
+		script_files_touch_picked(r, i, effect);
 		script_files_touch_home(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
 			if (globs)
