@@ -10,6 +10,7 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 struct call {
@@ -990,21 +991,52 @@ static const char *output_base_name(const struct shell_word *w)
 	return slash ? slash + 1 : name;
 }
 
+static const struct program *output_program(const char *name)
+{
+	for (size_t i = 0; name && i < COUNT_OF(programs); i++)
+		if (programs[i].name[0] == name[0] && strcmp(programs[i].name, name) == 0)
+			return &programs[i];
+	return NULL;
+}
+
+/* env A=b echo x, timeout 5 cat: the first word that names a program which is known here. */
+static const struct program *output_wrapped(struct expander *e, const char *name, struct call *c)
+{
+	static const char *const wrappers[] = {
+		"busybox", "chronic", "chrt", "doas", "env", "ionice", "nice", "nohup",
+		"setsid", "stdbuf", "sudo", "taskset", "timeout", "unbuffer", "xvfb-run", NULL,
+	};
+
+	if (!name || !str_is_listed(name, wrappers))
+		return NULL;
+	for (size_t i = 1; i < c->count; i++) {
+		const struct program *p = output_program(output_base_name(&c->words[i]));
+
+		expand_charge(e, COUNT_OF(programs) / 4);
+		if (p) {
+			c->words += i;
+			c->count -= i;
+			return p;
+		}
+	}
+	return NULL;
+}
+
 enum status output_run(struct expander *e, const struct shell_word *words, size_t count)
 {
 	struct call c = { words, count };
 	const char *name = output_base_name(&words[0]);
+	const struct program *p;
 
 	if (!e->capture)
 		return name && (name[0] == 'e' || name[0] == 'p') &&
 				       (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
 			       ? STATUS_OK : STATUS_UNKNOWN;
-	for (size_t i = 0; name && i < COUNT_OF(programs); i++) {
-		const struct program *p = &programs[i];
-
-		if (p->name[0] == name[0] && strcmp(p->name, name) == 0)
-			return p->run ? p->run(e, &c) : output_filtered(e, &c, p->filter);
-	}
+	p = output_program(name);
+	if (!p)
+		p = output_wrapped(e, name, &c);
+	if (p)
+		return p->run ? p->run(e, &c) : output_filtered(e, &c, p->filter);
 	output_unknown(e, &c);
 	return STATUS_UNKNOWN;
 }
