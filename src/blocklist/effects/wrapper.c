@@ -564,16 +564,28 @@ static bool wrapper_is_version(const struct shell_word *word)
 	       word_in(word, " stable beta nightly node system default run record ");
 }
 
-/* May word @i be the value of an option? Some options of bwrap take two. */
+/* Is word @i the value of an option that is known to take one? */
+static bool wrapper_is_value(const struct wrapping *w, size_t i)
+{
+	const char *values = strtab_get(w->wrapper->values);
+
+	return values && i > 1 && word_in(&w->words[i - 1], values);
+}
+
+/*
+ * May word @i be the value of an option? Some options of bwrap take two. uv run -m pytest names the
+ * program.
+ */
 static bool wrapper_may_be_value(const struct wrapping *w, size_t i)
 {
+	const char *no_value = command_in(w->cmd, " uv ") ? " -- -m --module " : " -- ";
 	size_t values = command_in(w->cmd, " bwrap ") ? 2 : 1;
 
 	for (size_t k = 1; k <= values && k < i; k++) {
 		const struct shell_word *before = &w->words[i - k];
 
 		if (before->text.s[0] == '-')
-			return !word_is(before, "--") &&
+			return !word_in(before, no_value) &&
 			       !memchr(before->text.s, '=', before->text.len);
 	}
 	return false;
@@ -603,7 +615,8 @@ static void wrapper_scan(struct wrapping *w, size_t i, unsigned operands)
 			wrapper_run_words(w, i + 1);
 			return;
 		}
-		if (word->text.s[0] == '-' || (!known && wrapper_is_version(word)))
+		if (word->text.s[0] == '-' || wrapper_is_value(w, i) ||
+		    (!known && wrapper_is_version(word)))
 			continue;
 		if (wrapper_is_task(w, i, name))
 			return;
@@ -617,7 +630,7 @@ static void wrapper_scan(struct wrapping *w, size_t i, unsigned operands)
 
 /*
  * Operands of the wrapper end at a --, if there is one; but in direnv exec . rm -- FILE it is one
- * of the program's.
+ * of the program's, also where the operand is missing.
  */
 static void wrapper_read_scan(struct wrapping *w)
 {
@@ -634,6 +647,8 @@ static void wrapper_read_scan(struct wrapping *w)
 	wrapper_scan(w, dashes, operands);
 	if (program < dashes && w->words[at].text.s[0] != '-' && name_of(&w->words[program]))
 		wrapper_run_words(w, program);
+	if (program < dashes && name_of(&w->words[at]))
+		wrapper_run_words(w, at);
 }
 
 /* busybox PROGRAM ..., coreutils --coreutils-prog=PROGRAM ... */
