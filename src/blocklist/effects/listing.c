@@ -108,7 +108,10 @@ unsigned listing_of(const struct shell_command *c)
 
 /* ---- filters ---- */
 
-/* Does the program select lines? {...} takes all, NR>1 {...} all but the heading. */
+/*
+ * Does the program select lines? {...} takes all, NR>1 {...} all but the heading, and /^ii/ {...}
+ * of dpkg -l all that is installed.
+ */
 static bool listing_awk_picks(const struct words *w)
 {
 	const char *s = "/";
@@ -123,7 +126,7 @@ static bool listing_awk_picks(const struct words *w)
 	}
 	s += strspn(s, " \t\n");
 	if (strncmp(s, "NR>", 3) == 0 || strncmp(s, "NR!=", 4) == 0 || strncmp(s, "NR >", 4) == 0 ||
-	    strncmp(s, "FNR>", 4) == 0)
+	    strncmp(s, "FNR>", 4) == 0 || strncmp(s, "/^ii", 4) == 0)
 		s += strcspn(s, "{");
 	return *s != '{';
 }
@@ -131,7 +134,7 @@ static bool listing_awk_picks(const struct words *w)
 bool listing_picks(const struct shell_command *c)
 {
 	static const char keeps[] =
-		" -v [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ ^[0-9]*$ . ";
+		" -v ^ii [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ ^[0-9]*$ . ";
 	struct words w = listing_words_of(c->words, c->word_count);
 
 	if (listing_program_in(&w, " awk gawk mawk nawk "))

@@ -6,6 +6,7 @@
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
+#include "blocklist/effects/files.h"
 #include "blocklist/effects/input.h"
 
 /* A wrapper and its words, which are those of @cmd. */
@@ -118,23 +119,38 @@ static bool wrapper_run_options(struct wrapping *w, const struct shell_word *par
 
 /* ---- what standard input adds ---- */
 
+/* What xargs -a FILE reads: <(...), or what the text wrote; NULL: unknown. */
+static const struct shell_word *wrapper_file(const struct wrapping *w,
+					     const struct shell_word *file)
+{
+	const struct written_files *files = w->cmd->at->files;
+
+	if (file->content)
+		return file->content;
+	return files ? files_content(files_find(files, file), w->out->budget, w->out->arena) : NULL;
+}
+
 /* What xargs gets: known items, names of files, or one unknown word. */
 static size_t wrapper_items(const struct wrapping *w, bool lines, bool whole,
 			    struct shell_word **items)
 {
 	struct action_list *out = w->out;
 	const struct place *at = w->cmd->at;
-	bool one = at->input && whole && !memchr(at->input->text.s, '\0', at->input->text.len);
+	const struct args_option *option = wrapper_option(w, " -a --arg-file ");
+	const struct shell_word *file = option ? wrapper_value(w, option) : NULL;
+	bool from_file = file && !wrapper_is_stdin(file);
+	const struct shell_word *in = from_file ? wrapper_file(w, file) : at->input;
+	bool one = in && whole && !memchr(in->text.s, '\0', in->text.len);
 	size_t n = 0;
 
-	if (at->input && !one)
-		n = word_items(at->input, lines, out->budget, out->arena, items);
+	if (in && !one)
+		n = word_items(in, lines, out->budget, out->arena, items);
 	if (n)
 		return n;
 	*items = shell_alloc(out->arena, DATAFLOW_NAMES_MAX * sizeof(**items));
 	if (one)
-		(*items)[n++] = *at->input;
-	if (!n && at->flows && at->index != SHELL_NONE)
+		(*items)[n++] = *in;
+	if (!n && !from_file && at->flows && at->index != SHELL_NONE)
 		n = dataflow_names(at->flows, place_command(at)->piped_from, out->budget,
 				   out->arena, *items);
 	if (!n)
