@@ -297,13 +297,15 @@ static bool script_args_listing(struct script_reader *r, size_t i, struct shell_
 	globs = script_token_in(&r->t, i, " glob iglob globSync ");
 	if (!globs && !script_token_in(&r->t, i, " listdir readdirSync "))
 		return script_args_iterdir(r, i, out);
-	if (!script_is_char(&r->t, i + 1, '(') || !script_is_char(&r->t, i + 3, ')') ||
-	    r->t.tokens[i + 2].kind != TOKEN_STRING)
+	if (!script_is_char(&r->t, i + 1, '(') || !script_is_char(&r->t, i + 3, ')'))
 		return false;
-	argument = &r->t.tokens[i + 2].string;
+	argument = r->t.tokens[i + 2].kind == TOKEN_STRING ? &r->t.tokens[i + 2].string
+							    : script_variable_at(r, i + 2);
+	if (!argument)
+		return false;
 	*out = globs ? *argument
 		     : script_args_one_char(r, '*', SHELL_LITERAL, r->t.tokens[i].start);
-	return globs || word_in(argument, " / ~ ");
+	return globs || argument->text.s[0] == '/' || word_is(argument, "~");
 }
 
 /* Dir["/ *"].each { |NAME|: the glob. */

@@ -86,6 +86,15 @@ void script_read_run(struct script_reader *r, size_t i)
 	}
 }
 
+/* os.chdir("/"), Dir.chdir("/"), chdir "/": where later calls are. */
+static void script_run_read_chdir(struct script_reader *r, size_t i)
+{
+	struct script_args a;
+
+	script_read_args(r, i + 1, &a);
+	action_chdir(r->out, a.count ? &a.words[0] : NULL, 0);
+}
+
 /* eval("...") of a constant */
 static void script_run_read_eval(struct script_reader *r, size_t i)
 {
@@ -155,4 +164,7 @@ void script_read_runs(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 	if (script_token_in(&r->t, i, " exec eval "))
 		script_run_read_eval(r, i);
+	if (script_token_in(&r->t, i, " chdir ") && i + 1 < r->t.count &&
+	    (script_is_char(&r->t, i + 1, '(') || r->t.tokens[i + 1].kind == TOKEN_STRING))
+		script_run_read_chdir(r, i);
 }
