@@ -654,9 +654,20 @@ static size_t script_args_module_end(const struct script_reader *r, size_t i)
 /* Functions that return their argument, up to quotes. */
 static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
 
+/* cwd="/x" of Python and {cwd: "/x"} of Node at token @i: where the program runs. */
+static bool script_args_take_directory(struct script_reader *r, struct script_args *a, size_t i)
+{
+	if (!script_token_in(&r->t, i, " cwd ") || i + 2 >= r->t.count ||
+	    !(script_is_char(&r->t, i + 1, '=') || script_is_char(&r->t, i + 1, ':')))
+		return false;
+	a->directory = r->t.tokens[i + 2].kind == TOKEN_STRING ? &r->t.tokens[i + 2].string
+								: script_variable_at(r, i + 2);
+	return a->directory != NULL;
+}
+
 /*
- * require("x"), chr(47), a comma, .reverse or .format at token *@i. True: it was one, and *@i is
- * its last token.
+ * require("x"), chr(47), cwd="/x", a comma, .reverse or .format at token *@i. True: it was one,
+ * and *@i is its last token.
  */
 static bool script_args_take_special(struct script_reader *r, struct script_args *a, size_t *i,
 				     size_t depth, bool *join)
@@ -667,6 +678,11 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 
 	if (module) {
 		*i = module;
+		return true;
+	}
+	if (script_args_take_directory(r, a, *i)) {
+		*i += 2;
+		*join = false;
 		return true;
 	}
 	if (code) {

@@ -52,6 +52,7 @@ struct script_args {
 	size_t path_depth; /* brackets around the parts of path.join(...); 0: not in one */
 	size_t path_word;  /* the word that they make */
 	size_t end;  /* the token after them */
+	const struct shell_word *directory; /* of cwd="...", which is none of @words; or NULL */
 };
 
 /* Take @steps of reading from the budget: tokens read, and SCRIPT_STEP_BYTES copied. False: it is

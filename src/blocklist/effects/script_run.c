@@ -77,6 +77,8 @@ void script_read_run(struct script_reader *r, size_t i)
 	words = shell_alloc(r->t.arena, a.count * sizeof(*words));
 	for (size_t k = 0; k < a.count; k++)
 		words[k] = script_with_variables(r, &a.words[k]);
+	if (a.directory)
+		action_chdir(r->out, a.directory, ACTION_PUSH);
 	action_text(r->out, words, ACTION_LENIENT);
 	if (a.count > 1) {
 		action_words(r->out, words, a.count, ACTION_LENIENT);
@@ -84,6 +86,8 @@ void script_read_run(struct script_reader *r, size_t i)
 		if (a.count > 2)
 			action_words(r->out, words + 1, a.count - 1, ACTION_LENIENT);
 	}
+	if (a.directory)
+		action_chdir(r->out, NULL, ACTION_POP);
 }
 
 /* os.chdir("/"), Dir.chdir("/"), chdir "/": where later calls are. */
