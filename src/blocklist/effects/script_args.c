@@ -322,6 +322,45 @@ static bool script_args_each(const struct script_reader *r, size_t i, struct she
 	return true;
 }
 
+/*
+ * ["a", "b"].forEach(NAME =>, list.map((NAME) => and list.each { |NAME| with NAME at token @i: the
+ * token that begins the list; r->t.count: it is none.
+ */
+static size_t script_args_receiver(const struct script_reader *r, size_t i)
+{
+	size_t least = i > EXPRESSION_MAX ? i - EXPRESSION_MAX : 0;
+
+	if (i > 5 && script_is_char(&r->t, i - 1, '|') &&
+	    (script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")))
+		i -= 2;
+	else if (i > 5 && script_is_char(&r->t, i - 1, '('))
+		i -= 1 + script_is_char(&r->t, i - 2, '(');
+	else
+		return r->t.count;
+	if (!script_token_in(&r->t, i - 1, " forEach map each ") ||
+	    !script_is_char(&r->t, i - 2, '.'))
+		return r->t.count;
+	i -= 3;
+	while (i > least && !script_is_char(&r->t, i, '[') && r->t.tokens[i].kind != TOKEN_NAME)
+		i--;
+	return i;
+}
+
+/* The list whose items NAME at token @i gets: of for NAME in LIST, or of its receiver. */
+static bool script_args_items(struct script_reader *r, size_t i, bool loop,
+			      struct shell_word *out)
+{
+	size_t at = loop ? i + 2 : script_args_receiver(r, i);
+	const struct script_variable *list = script_args_find(r, at);
+	bool is_list = list && list->is_list;
+
+	if (is_list)
+		*out = list->value;
+	else if (!loop && script_is_char(&r->t, at, '['))
+		return script_args_constant(r, at, out, &is_list) && is_list;
+	return is_list;
+}
+
 /* os.path.expanduser("~"), os.environ["HOME"], os.homedir(), ENV["HOME"] from token @i on. */
 static bool script_args_home(struct script_reader *r, size_t i, struct shell_word *out)
 {
@@ -388,15 +427,12 @@ void script_note_variable(struct script_reader *r, size_t i)
 {
 	bool loop = script_token_in(&r->t, i + 1, " in of ");
 	struct script_variable *v = &r->variables[r->variable_count];
-	const struct script_variable *list;
 
 	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX)
 		return;
 	*v = (struct script_variable){ .start = r->t.tokens[i].start,
 				       .len = r->t.tokens[i].end - r->t.tokens[i].start };
-	list = loop ? script_args_find(r, i + 2) : NULL;
-	if (list && list->is_list) {
-		v->value = list->value;
+	if (script_args_items(r, i, loop, &v->value)) {
 		v->is_list = true;
 	} else if (!r->picks && (loop ? script_args_listing(r, i + 2, &v->value)
 				      : script_args_each(r, i, &v->value))) {

@@ -1,5 +1,7 @@
 #include "blocklist/effects/script_run.h"
 
+#include <string.h>
+
 #include "blocklist/command/word.h"
 #include "blocklist/effects/script_names.h"
 #include "blocklist/effects/script_network.h"
@@ -58,10 +60,37 @@ static void script_run_read_source(struct script_reader *r, size_t i, size_t end
 	}
 }
 
+/* The words of @a as a program and its arguments; a list, as args of spawn("rm", args), is many. */
+static void script_run_words(struct script_reader *r, const struct script_args *a)
+{
+	struct shell_word *items[SCRIPT_ARGS_MAX], *words;
+	size_t counts[SCRIPT_ARGS_MAX], count = 0, n = 0;
+
+	for (size_t k = 0; k < a->count; k++) {
+		const struct script_variable *v = script_variable_of(r, &a->words[k]);
+
+		items[k] = shell_alloc(r->t.arena, sizeof(*words));
+		*items[k] = script_with_variables(r, &a->words[k]);
+		counts[k] = 1;
+		if (v && v->is_list)
+			counts[k] = word_items(&v->value, false, r->out->budget, r->t.arena,
+					       &items[k]);
+		count += counts[k];
+	}
+	words = shell_alloc(r->t.arena, (count + 1) * sizeof(*words));
+	for (size_t k = 0; k < a->count; n += counts[k++])
+		memcpy(words + n, items[k], counts[k] * sizeof(*words));
+	if (count > 1)
+		action_words(r->out, words, count, ACTION_LENIENT);
+	/* execl("/bin/rm", "rm", "-rf", "/") has the name twice. */
+	if (count > 2)
+		action_words(r->out, words + 1, count - 1, ACTION_LENIENT);
+}
+
 void script_read_run(struct script_reader *r, size_t i)
 {
 	struct script_args a;
-	struct shell_word *words;
+	struct shell_word text;
 
 	script_read_args(r, i + 1, &a);
 	if (script_token_in(&r->t, i, " system popen exec ") &&
@@ -74,18 +103,12 @@ void script_read_run(struct script_reader *r, size_t i)
 		script_run_read_bare_words(r, i);
 	if (!a.count)
 		return;
-	words = shell_alloc(r->t.arena, a.count * sizeof(*words));
-	for (size_t k = 0; k < a.count; k++)
-		words[k] = script_with_variables(r, &a.words[k]);
+	text = script_with_variables(r, &a.words[0]);
 	if (a.directory)
 		action_chdir(r->out, a.directory, ACTION_PUSH);
-	action_text(r->out, words, ACTION_LENIENT);
-	if (a.count > 1) {
-		action_words(r->out, words, a.count, ACTION_LENIENT);
-		/* execl("/bin/rm", "rm", "-rf", "/") has the name twice. */
-		if (a.count > 2)
-			action_words(r->out, words + 1, a.count - 1, ACTION_LENIENT);
-	}
+	action_text(r->out, &text, ACTION_LENIENT);
+	if (a.count > 1)
+		script_run_words(r, &a);
 	if (a.directory)
 		action_chdir(r->out, NULL, ACTION_POP);
 }
