@@ -523,6 +523,15 @@ static void output_names_write_below_text(struct expander *e, const char *text, 
 	output_names_write_below(e, &place, "", end);
 }
 
+/* -path /proc -prune -o: leaves out little. */
+static bool output_names_is_prune(const struct shell_word *words, size_t count)
+{
+	return count > 3 &&
+	       (output_word_is(&words[0], "-path") || output_word_is(&words[0], "-name")) &&
+	       output_word_is(&words[2], "-prune") &&
+	       (output_word_is(&words[3], "-o") || output_word_is(&words[3], "-or"));
+}
+
 /* find DIR ... without a test that leaves out most files. */
 static bool output_names_of_find(struct expander *e, const struct shell_word *words, size_t count)
 {
@@ -541,6 +550,8 @@ static bool output_names_of_find(struct expander *e, const struct shell_word *wo
 		    output_word_is(&words[k], "-maxdepth") ||
 		    output_word_is(&words[k], "-mindepth"))
 			k++;
+		else if (output_names_is_prune(words + k, count - k))
+			k += 3;
 		else if (output_word_is(&words[k], "-print0"))
 			end = '\0';
 		else if (!output_word_is(&words[k], "-print") &&
