@@ -327,19 +327,88 @@ static struct shell_word jobs_expand(const struct shell_word *line,
 	return text;
 }
 
+/* Does @line begin a rule, TARGETS: ...? */
+static bool jobs_is_rule(const struct shell_word *line)
+{
+	const char *s = line->text.s, *colon = strchr(s, ':');
+
+	return colon && !strchr("\t #.", s[0]) && colon[strspn(colon, ":")] != '=';
+}
+
+/* Steps to look at a place that names a target. */
+#define WORK_FOUND 16u
+
+/* The next place from @s on where the name of @len characters at @name is a whole word; or NULL. */
+static const char *jobs_find_name(const struct shell_word *text, const char *s, const char *name,
+				  size_t len)
+{
+	const char *start = text->text.s, *end = start + text->text.len;
+
+	while ((s = memmem(s, (size_t)(end - s), name, len)) != NULL) {
+		if ((s == start || !jobs_is_name_char(s[-1])) && !jobs_is_name_char(s[len]))
+			break;
+		s += len;
+	}
+	return s;
+}
+
+/* Does @text name the target @name besides in its own rules and .PHONY? */
+static bool jobs_needs(const struct shell_word *text, const char *name, size_t len,
+		       struct action_list *out)
+{
+	const char *s = text->text.s, *line;
+
+	while ((s = jobs_find_name(text, s, name, len)) != NULL && action_charge(out, WORK_FOUND)) {
+		for (line = s; line > text->text.s && line[-1] != '\n';)
+			line--;
+		if (strncmp(line, ".PHONY", 6) != 0 && !(line == s && s[len] == ':'))
+			return true;
+		s += strcspn(s, "\n");
+	}
+	return false;
+}
+
+/*
+ * May @cmd make the target of @rule in the makefile @text? Not one with a plain name that neither
+ * of them names otherwise.
+ */
+static bool jobs_is_made(const struct command *cmd, const struct shell_word *text,
+			 const struct shell_word *rule, struct action_list *out)
+{
+	const char *name = rule->text.s;
+	size_t len = 0;
+
+	while (jobs_is_name_char(name[len]) || name[len] == '-')
+		len++;
+	if (!len || name[len] != ':' || !action_charge(out, 1 + text->text.len / 8))
+		return true;
+	for (size_t i = 1; i < cmd->count; i++)
+		if (word_has_unknown(&cmd->words[i]) ||
+		    jobs_find_name(&cmd->words[i], cmd->words[i].text.s, name, len))
+			return true;
+	return jobs_needs(text, name, len, out);
+}
+
 /* Lines of recipes, and the text after ; in a rule. */
-static void jobs_recipes(const struct shell_word *text, struct action_list *out)
+static void jobs_recipes(const struct command *cmd, const struct shell_word *text,
+			 struct action_list *out)
 {
 	struct shell_word *lines = NULL;
 	size_t n = word_items(text, true, out->budget, out->arena, &lines), count;
 	struct jobs_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
+	bool made = true, all = word_has_unknown(text) ||
+				jobs_find_name(text, text->text.s, "include", strlen("include"));
+	size_t rules = 0;
 
 	count = jobs_read_variables(lines, n, out->arena, list);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
+		bool rule = jobs_is_rule(&lines[i]);
 		struct shell_word line;
 
-		if (!recipe)
+		if (rule) /* the first is made without a name */
+			made = all || !rules++ || jobs_is_made(cmd, text, &lines[i], out);
+		if (!recipe || (!made && (rule || s[0] == '\t')))
 			continue;
 		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
 		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
@@ -358,5 +427,5 @@ void read_make(const struct command *cmd, struct action_list *out)
 	if (input)
 		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
 	if (text)
-		jobs_recipes(text, out);
+		jobs_recipes(cmd, text, out);
 }
