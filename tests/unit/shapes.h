@@ -81,6 +81,11 @@ static const struct shape shapes[] = {
 	ONLY("sh<<E\nx\nE\n"), ONLY("python3 -c 'x';"),
 	SPAN("python3 -c '", "os.system(\"x\");", "'"), SPAN("perl -e '", "`x`;", "'"),
 	SPAN("python3 -c '", "a(home().iterdir());", "chmod(x);rmtree(x)'"),
+	SPAN("python3 -c 'for f in glob(\"/", "[", "\"): remove(f)'"),
+	SPAN("node -e 'q=1;", "[\"/a\",\"/b\"].map(d=>exec(\"ls \"+d));", "'"),
+	SPAN("python3 -c '", "os.chdir(\"/a\");run([\"a\"],cwd=\"/b\");", "'"),
+	SPAN("cat > Makefile <<E\n", "aaaaaaaaa:\n", "E\nmake"),
+	SPAN("cat > Makefile <<E\n.PHONY: ", "a ", "\na:\nb:\na: b\nE\nmake"),
 	SPAN("python3 -c '", "exec os.", "'"), SPAN("python3 -c 'p=Path(\"a\");", "rmtree(p,b;", "'"),
 	SPAN("sh -c '", "ls|xargs rm $(ls)/$(ls);", "'"), SPAN("exec ", "3<&0 4<&3 ", "<&4"),
 	/* more that a command runs or means */

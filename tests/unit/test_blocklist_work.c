@@ -318,6 +318,29 @@ static void test_work_of_values(void **state)
 	assert_true(judge(same).work > judge(different).work + 80 * 40);
 }
 
+/* Each variable of a script is looked for in each text that it runs, in each form. */
+static void test_work_of_names(void **state)
+{
+	static const char run[] = "exec(\"d\");";
+	char named[4096], other[4096];
+	size_t a, b;
+
+	(void)state;
+	a = (size_t)sprintf(named, "node -e 'q=1;");
+	b = (size_t)sprintf(other, "node -e 'q=1;");
+	for (int i = 0; i < 30; i++) {
+		a += (size_t)sprintf(named + a, "d=\"a\";");
+		b += (size_t)sprintf(other + b, "e=\"a\";");
+	}
+	for (int i = 0; i < 30; i++) {
+		a += (size_t)sprintf(named + a, "%s", run);
+		b += (size_t)sprintf(other + b, "%s", run);
+	}
+	strcpy(named + a, "'");
+	strcpy(other + b, "'");
+	assert_true(judge(named).work > judge(other).work + 30 * 30 * 40);
+}
+
 /* More text may take more work, up to the most. */
 static void test_work_allowance(void **state)
 {
@@ -419,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_work_hidden_texts),
 		cmocka_unit_test(test_work_items),
 		cmocka_unit_test(test_work_of_values),
+		cmocka_unit_test(test_work_of_names),
 		cmocka_unit_test(test_work_allowance),
 		cmocka_unit_test(test_work_lists),
 		cmocka_unit_test(test_work_lists_of_the_table),

@@ -175,8 +175,8 @@ struct shell_word script_with_variables(struct script_reader *r, const struct sh
 		sprintf(old, "%.*s", (int)r->variables[v].len, name);
 		if (!strstr(out.text.s, old))
 			continue;
-		for (size_t k = 0;
-		     k < COUNT_OF(forms) && script_step(r, out.text.len / SCRIPT_STEP_BYTES); k++) {
+		for (size_t k = 0; k < COUNT_OF(forms) &&
+				   script_step(r, 1 + out.text.len / SCRIPT_STEP_BYTES); k++) {
 			sprintf(old, "%s%.*s%s", forms[k][0], (int)r->variables[v].len, name,
 				forms[k][1]);
 			if (strstr(out.text.s, old))

@@ -101,14 +101,16 @@ static void script_files_touch_home(struct script_reader *r, size_t i, const cha
 	action_touch(r->out, effect, &home);
 }
 
-/* A call like glob() expands *, ? and [ of @w. */
+/* A call like glob() expands *, ? and [ of @w, but no [ that has no ] behind it. */
 static void script_files_mark_globs(struct script_reader *r, struct shell_word *w)
 {
 	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
+	const char *close = strrchr(w->text.s, ']');
+	size_t sets = close ? (size_t)(close - w->text.s) : 0;
 
 	memcpy(kind, w->kind, w->text.len);
 	for (size_t i = 0; i < w->text.len; i++)
-		if (strchr("*?[]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
+		if (strchr(i < sets ? "*?[]" : "*?]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
 			kind[i] = SHELL_GLOB;
 	w->kind = kind;
 }
