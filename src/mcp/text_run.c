@@ -29,6 +29,22 @@ struct part {
 
 /* ---- reading ---- */
 
+/* Could its end not be stored? */
+static bool text_run_lacks_end(const struct output *o)
+{
+	uint64_t from, to;
+
+	return output_evicted(o, &from, &to) && to == o->total;
+}
+
+/* Is nothing of it kept? */
+static bool text_run_is_gone(const struct output *o)
+{
+	uint64_t from, to;
+
+	return output_evicted(o, &from, &to) && !from && to == o->total;
+}
+
 /* Read up to @max kept bytes of @o from @offset on. Returns how many. */
 static size_t text_run_read(const struct output *o, uint64_t offset, char *bytes, size_t max)
 {
@@ -163,7 +179,7 @@ static void text_run_take_part(struct part *part, const char *name, const struct
 			       const struct output_tail *tail, bool end_only)
 {
 	*part = (struct part){ .name = name, .o = o, .end_only = end_only };
-	if (!o->total || o->range->dropped)
+	if (!o->total || text_run_is_gone(o))
 		return;
 	if (tail)
 		part->tail = *tail;
@@ -220,11 +236,13 @@ static void text_run_cut(struct part *part)
 	const struct output *o = part->o;
 
 	part->from = part->to = o->total;
-	if (o->range->dropped) {
+	if (text_run_is_gone(o)) {
 		part->from = 0;
 	} else if (o->range->screen.cols && o->total) {
 		part->from = 0;
 		text_run_draw(part);
+	} else if (text_run_lacks_end(o)) {
+		part->from = part->end_only ? 0 : text_run_head_end(o, part->budget);
 	} else if (part->start || part->need > part->budget) {
 		part->from = part->end_only ? 0 : text_run_head_end(o, part->budget / 3);
 		part->to = text_run_tail_start(o, part->start,
@@ -263,18 +281,11 @@ static bool text_run_is_shown(const struct part *part)
 {
 	const struct output *o = part->o;
 
-	return o->total && !o->range->dropped && (text_run_is_whole(part) || part->to < o->total);
+	return o->total && !text_run_is_gone(o) &&
+	       (text_run_is_whole(part) || part->from || part->to < o->total);
 }
 
 /* ---- writing ---- */
-
-/* Could its end not be stored? */
-static bool text_run_lacks_end(const struct output *o)
-{
-	uint64_t from, to;
-
-	return output_evicted(o, &from, &to) && to == o->total;
-}
 
 /* "; stdout 108,915 bytes in 5,000 lines, both ends shown" */
 static void text_run_add_size(struct text *t, const struct part *part)
@@ -292,9 +303,9 @@ static void text_run_add_size(struct text *t, const struct part *part)
 					  !text_run_begins_line(o, o->total)),
 				"line", "lines");
 	}
-	text_add(t, o->range->dropped		    ? ", no longer kept"
+	text_add(t, text_run_is_gone(o)	    ? ", no longer kept"
+		    : text_run_lacks_end(o) ? part->from ? ", start shown" : ", end not kept"
 		    : part->to == o->total  ? ", not shown"
-		    : text_run_lacks_end(o) ? ", start shown"
 		    : part->from	    ? ", both ends shown"
 					    : ", end shown");
 }

@@ -583,25 +583,65 @@ static void test_mcp_text_shares_its_room(void **state)
 	free(ill);
 }
 
-/* The disk was full: what is not kept is not said to be shown. */
+/* The text of a run whose store took only the first @kept of 20,000 lines. Heap. */
+static char *text_of_a_lost_end(const struct run_result_options *options, size_t kept, int cols)
+{
+	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"exit_code\":0,"
+				   "\"duration_ms\":4}";
+	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .options = options };
+	char *bytes = malloc(400001), *text;
+	struct proc *p;
+
+	for (size_t i = 0; i < 20000; i++)
+		snprintf(bytes + 20 * i, 21, "%019zu\n", i);
+	a.run = p = run_new(bytes, "");
+	p->rare->out.head_max = 20 * kept;
+	p->rare->out.tail_from = p->out.total;
+	p->rare->out.screen = (struct screen_size){ .cols = cols, .rows = 24 };
+	text = text_of(a, json, MCP_TEXT_MAX);
+	run_free(p);
+	free(bytes);
+	return text;
+}
+
+static void check_lost_end(const struct run_result_options *options, size_t kept, int cols,
+			   const char *begin, const char *end)
+{
+	char *text = text_of_a_lost_end(options, kept, cols);
+	size_t len = strlen(text), tail = strlen(end);
+
+	assert_true(len <= MCP_TEXT_MAX);
+	assert_memory_equal(text, begin, strlen(begin));
+	assert_true(len >= tail);
+	assert_string_equal(text + len - tail, end);
+	free(text);
+}
+
+/* The disk was full: what is not kept is not said to be shown, and counts as left out. */
 static void test_mcp_text_of_a_lost_end(void **state)
 {
 	static const struct run_result_options usual = { .by_default = true };
-	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"exit_code\":0,"
-				   "\"duration_ms\":4}";
-	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .options = &usual };
-	char *bytes = malloc(400001), *text;
+	static const struct run_result_options few = {
+		.out = { .lines = 5, .max_bytes = 4096 }, .err = { .lines = 5, .max_bytes = 4096 },
+	};
+	static const char whole_head[] =
+		"[p1]; stdout 400,000 bytes, start shown\n--- stdout\n0000000000000000000\n";
+	static const char mark[] =
+		"0000000000000000099\n[... 398,000 bytes left out: process_logs {\"process_id\":\"p1\","
+		"\"offset\":2000}, or with \"grep\"; bytes 2,000 to 400,000 are no longer kept ...]\n";
+	char begin[256];
 
 	(void)state;
-	memset(bytes, 'x', 400000);
-	bytes[400000] = '\0';
-	a.run = run_new(bytes, "");
-	a.run->rare->out.tail_from = a.run->out.total;
-	text = text_of(a, json, MCP_TEXT_MAX);
-	assert_non_null(strstr(text, "[p1]; stdout 400,000 bytes, start shown\n--- stdout\nx"));
-	free(text);
-	run_free((struct proc *)(uintptr_t)a.run);
-	free(bytes);
+	for (int cols = 0; cols <= 80; cols += 80) {
+		snprintf(begin, sizeof(begin), "exit 0 in 4 ms %s", whole_head);
+		check_lost_end(&usual, 100, cols, begin, mark);
+		check_lost_end(&usual, 10000, cols, begin,
+			       "bytes 200,000 to 400,000 are no longer kept ...]\n");
+		check_lost_end(&usual, 0, cols,
+			       "exit 0 in 4 ms [p1]; stdout 400,000 bytes, no longer kept", "kept");
+		check_lost_end(&few, 100, cols,
+			       "exit 0 in 4 ms [p1]; stdout 400,000 bytes, end not kept", "kept");
+	}
 }
 
 /* ---- process.logs ---- */
