@@ -12,7 +12,6 @@
 #include "os/sandbox/start.h"
 #include "os/spawn/spawn.h"
 
-#define WRITER "the writer of log_file" /* in errors */
 #define OPEN_MS 5000   /* a file system that takes longer is not used */
 #define STUCK_MS 1000 /* the answer of a run waits for its last bytes while some are taken ... */
 #define FINISH_MS 5000 /* ... and no longer than this */
@@ -83,7 +82,7 @@ static void log_file_set_failure(struct log_file *f, int stage, int sys)
 		return;
 	f->failure = mem_zalloc(sizeof(*f->failure));
 	if (stage != SHIM_STAGE_LOG_FILE) {
-		spawn_failed(stage, sys, WRITER, f->failure);
+		spawn_failed(stage, sys, SPAWN_LOG_WRITER, f->failure);
 		return;
 	}
 	err_sys(f->failure, ERR_SPAWN_FAILED, sys,
@@ -360,7 +359,7 @@ static int log_file_spawn(struct confine *confine, const struct log_file_spec *s
 	};
 
 	if (null < 0)
-		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, WRITER, e);
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, SPAWN_LOG_WRITER, e);
 	return start_command(confine, &wanted, spec->seq, NULL, &request, run, spawned, e);
 }
 
@@ -394,7 +393,7 @@ struct log_file *log_file_new(struct ev_loop *loop, struct reaper *reaper, struc
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC)) {
-		spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, WRITER, e);
+		spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, SPAWN_LOG_WRITER, e);
 		return NULL;
 	}
 	read_end = fds[0];

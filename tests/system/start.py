@@ -178,7 +178,8 @@ def test_few_processes():
 def test_few_processes_pass():
     """What fails because the user has no process left is told as that, and may be tried again."""
     lines = "".join('{"jsonrpc":"2.0","id":%d,"method":"process.run","params":%s}\n' %
-                    (n, ['{"command":"true"}', '{"command":"sleep .1","background":true}'][n % 2])
+                    (n, ['{"command":"true"}', '{"command":"sleep .1","background":true}',
+                         '{"command":"true","log_file":"x"}'][n % 3])
                     for n in range(120)).encode()
     failed = 0
     with Place() as place:
@@ -191,6 +192,8 @@ def test_few_processes_pass():
                 if "error" in answer:
                     failed += 1
                     check(answer["error"]["data"]["retryable"], "of %d: %s" % (number, answer))
+                    check(not answer["error"]["message"].startswith("x "),  # the file is no program
+                          "of %d: %s" % (number, answer))
     if not failed:
         raise Skip("the kernel does not enforce the limit here")
 

@@ -100,6 +100,12 @@ int spawn_killed(struct err *e)
 	return err_hint(e, "Start the command again.");
 }
 
+/* What did not start, for spawn_failed(). */
+static const char *spawn_name(const struct spawn_request *request)
+{
+	return request->log_bytes ? SPAWN_LOG_WRITER : request->path;
+}
+
 /* Add the program's path and the working directory to the plan. Returns the bytes of the message;
  * 0: a path is too long. */
 static size_t spawn_complete_plan(const struct spawn_request *request)
@@ -131,9 +137,9 @@ static int spawn_send_plan(int fd, const struct spawn_request *request, struct e
 	size_t len = spawn_complete_plan(request);
 
 	if (!len)
-		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, request->path, e);
+		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, spawn_name(request), e);
 	if (send(fd, request->plan, len, MSG_NOSIGNAL) != (ssize_t)len)
-		return spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
+		return spawn_failed(SHIM_STAGE_PLAN, errno, spawn_name(request), e);
 	return 0;
 }
 
@@ -223,7 +229,7 @@ static int spawn_open_control(const struct spawn_request *request, int *ours, in
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spawn_name(request), e);
 	*ours = pair[0];
 	*theirs = pair[1];
 	fcntl(*ours, F_SETFL, O_NONBLOCK);
@@ -260,7 +266,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 		child.fds[request->plan->landlock_fd] = ruleset;
 	}
 	if (spawn_reserve_slots())
-		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spawn_name(request), e);
 	if (spawn_open_control(request, &ours, &theirs, e))
 		return -1;
 	child.fds[SHIM_FD_CONTROL] = theirs;
@@ -268,9 +274,9 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	result->refused = result->shim_pid < 0 && request->clone_flags &&
 			  (errno == ENOSPC || !err_is_shortage(errno));
 	if (result->shim_pid < 0)
-		return spawn_failed(SHIM_STAGE_FORK, errno, request->path, e);
+		return spawn_failed(SHIM_STAGE_FORK, errno, spawn_name(request), e);
 	if (child.stage) /* it has exited; the reaper collects it */
-		return spawn_failed(child.stage, child.error, request->path, e);
+		return spawn_failed(child.stage, child.error, spawn_name(request), e);
 	result->control_fd = ours;
 	ours = -1;
 	return 0;

@@ -69,6 +69,9 @@ struct spawn_result {
  */
 int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e);
 
+/* The @path of spawn_failed() for a start with log_bytes: that one is a file, not what starts. */
+#define SPAWN_LOG_WRITER "the writer of log_file"
+
 /* Turn a SHIM_FAILED report into the error for the client (@path for the message): SpawnFailed,
  * BadDirectory or SandboxUnavailable. */
 int spawn_failed(int stage, int sys, const char *path, struct err *e);
