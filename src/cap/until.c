@@ -470,8 +470,8 @@ static void until_look_at_idle(struct until *u, const struct proc *p)
 
 	if (p->phase == PROC_SETTLED)
 		return;
-	left = p->live->output_mono_ms + u->idle_ms - clock_mono_ms();
-	if (left <= 0)
+	left = proc_silence_left(p, u->idle_ms);
+	if (!left)
 		u->found = UNTIL_MET;
 	else
 		loop_timer_start(u->c->loop, &u->timer, (double)left);

@@ -478,16 +478,23 @@ static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
 }
 
-/* Output does not restart the timer, which would cost every read: what is left is counted here.
- * Bytes that wait in a pipe are output, read or not. */
+/* Bytes that wait in a pipe are output, read or not. */
+int64_t proc_silence_left(const struct proc *p, int64_t wanted_ms)
+{
+	int64_t left = p->live->output_mono_ms + wanted_ms - clock_mono_ms();
+
+	if (left > 0)
+		return left;
+	return pump_has_bytes(&p->live->out) || pump_has_bytes(&p->live->err) ? UNREAD_MS : 0;
+}
+
+/* Output does not restart the timer, which would cost every read: what is left is counted here. */
 static void proc_on_silence(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct proc *p = w->data;
-	int64_t left = p->live->output_mono_ms + p->live->idle_timeout_ms - clock_mono_ms();
+	int64_t left = proc_silence_left(p, p->live->idle_timeout_ms);
 
 	(void)revents;
-	if (left <= 0 && (pump_has_bytes(&p->live->out) || pump_has_bytes(&p->live->err)))
-		left = UNREAD_MS;
 	if (left > 0)
 		loop_timer_start(loop, w, (double)left);
 	else

@@ -337,6 +337,10 @@ bool proc_stdin_refused(const struct proc *p);
 /* Current usage: read from /proc while processes live, final afterwards. */
 const struct usage *proc_usage(struct proc *p);
 
+/* How many milliseconds until neither stream of @p, which has not settled, has had a byte for
+ * @wanted_ms; 0: it is so. More while bytes of it wait to be read. */
+int64_t proc_silence_left(const struct proc *p, int64_t wanted_ms);
+
 /* How many new processes and threads its control group has refused; read now while it lives. */
 int64_t proc_tasks_refused(struct proc *p);
 

@@ -298,19 +298,21 @@ def test_silence_of_a_loud_run():
 
 
 @suite.test()
-def test_idle_timeout_of_a_stopped_server():
-    """What was written while the server did not run is no silence."""
+def test_silence_of_a_stopped_server():
+    """What was written while the server did not run is no silence, for idle_timeout and until idle."""
     server = Server()
     for idle, count in ((2, 50), (8, 120)):  # on a busy machine it may be silent for two seconds
         process_id = start(server, "for i in $(seq %d); do echo; sleep 0.1; done" % count, idle_timeout=idle)
+        request = server.request("process.monitor", {"process_id": process_id, "wait_ms": 60000,
+                                                     "until": "idle", "idle_ms": 1000 * idle})
         eventually(lambda: server.logs(process_id)["stdout_size"] > 0, WAIT, "output")
         server.signal(signal.SIGSTOP)
         time.sleep(idle + 1)
         server.signal(signal.SIGCONT)
-        answer = monitor(server, process_id, "exit")
-        if answer["state"] == "completed":
+        answer = server.result(request)
+        if not answer["matched"] and answer["state"] == "completed":
             break
-    equal((answer["state"], answer["reason"]), ("completed", "exited"), "its end")
+    equal((answer["matched"], answer["state"], answer["reason"]), (False, "completed", "exited"), "its end")
 
 
 # ---- input
