@@ -101,7 +101,7 @@ bool run_log_warning(const struct cap *c, const struct proc *p, char *text, size
 			 f->error == ETIMEDOUT
 				 ? "its disk was too slow, and its writer was killed"
 				 : "its writer was killed from outside");
-	else if (f->error == EFBIG)
+	else if (f->error == SHIM_LOG_FULL)
 		snprintf(text, size,
 			 "log_file is not complete: it stopped growing at the size that the "
 			 "operator allows, %" PRId64 " bytes (log.file_bytes)",

@@ -78,7 +78,7 @@ struct log_file {
 	uint64_t bytes;     /* written by this run */
 	uint64_t missing;   /* evicted before they could be written */
 	bool kept;          /* it was not truncated: somebody wrote to it as the command began */
-	int error;          /* errno that stopped it: EFBIG: max_bytes; 0: none */
+	int error;          /* errno that stopped it, or SHIM_LOG_FULL; 0: none */
 };
 
 /* Start the writer. Returns NULL with SpawnFailed or SandboxUnavailable. */

@@ -2,6 +2,7 @@
 """The log file of a run: what is in it, what cannot be one, and who writes it."""
 import os
 import re
+import resource
 import shutil
 import signal
 
@@ -272,6 +273,20 @@ def test_bound():
     equal(result["stdout_size"], 21 + 588895, "its output")
     result = server.run("seq 10", log_file="x", log_mode="truncate")
     equal((result["log_file_bytes"], warned(result)), (21, []), "truncated")
+    server.stop()
+
+
+@suite.test()
+def test_bound_of_the_server():
+    """The limit of file sizes that procpen was started with is not taken for the operator's option."""
+    limit = 1 << 20  # the audit log needs some, too
+    server = Server(preexec=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    with open(os.path.join(server.workspace, "x"), "wb") as f:
+        f.truncate(limit - 1000)
+    result = server.run("seq 1000", log_file="x")
+    equal((result["exit_code"], result["log_file_bytes"]), (0, 1000), "the run")
+    equal(warned(result), ["log_file is not complete: writing it failed after 1000 bytes: "
+                           "File too large (EFBIG)"], "its warning")
     server.stop()
 
 

@@ -152,7 +152,7 @@ static long log_writer_truncate(int32_t *kept)
 	return result < 0 ? result : 1;
 }
 
-/* Copy stdin to the file. Returns the errno that stopped it; 0: the end of file. */
+/* Copy stdin to the file. Returns what stopped it, as SHIM_LOGGED has it; 0: the end of file. */
 static int log_writer_copy(struct shim_plan *plan, uint64_t *written)
 {
 	for (;;) {
@@ -170,7 +170,7 @@ static int log_writer_copy(struct shim_plan *plan, uint64_t *written)
 		if (result < 0)
 			return (int)-result;
 		if (len < (uint64_t)n)
-			return EFBIG;
+			return SHIM_LOG_FULL;
 	}
 }
 

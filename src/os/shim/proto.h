@@ -210,13 +210,15 @@ enum shim_event {
 	SHIM_READY = 8,    /* a pooled shim waits for its command */
 	SHIM_KILLING = 9,  /* a kill has begun, and no process can escape it by forking */
 	SHIM_LOGGED = 10,  /* the writer of a log file has ended; io_write_bytes: what it wrote,
-			    * error: errno that stopped it (EFBIG: log_bytes), or 0; value: 1 if
+			    * error: errno that stopped it, SHIM_LOG_FULL, or 0; value: 1 if
 			    * it was to truncate the file and did not: somebody wrote to it */
 	SHIM_TYPING = 11, /* with our end of the command's terminal, and the command's; sent by the
 			   * command's process, before its exec */
 	SHIM_LISTENING = 7, /* with the filter's notification descriptor; sent by the command's
 			    * process, before its exec */
 };
+
+#define SHIM_LOG_FULL (-1) /* the file has log_bytes; EFBIG is another's limit */
 
 enum shim_limit { SHIM_LIMIT_MEMORY = 1, SHIM_LIMIT_TASKS = 2 };
 
