@@ -216,6 +216,32 @@ static void test_cgroup_as_ordinary_user(void **state)
 }
 
 /* The same without the help of root: this program was started by such a user. */
+/* Descriptors ran out as the groups were looked for: that is no answer for good. */
+static void test_cgroup_looked_for_in_a_shortage(void **state)
+{
+	struct rlimit old, low;
+	struct cgroups *few;
+	int first;
+
+	(void)state;
+	need(CGROUP_KILL);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	first = dup(0);
+	close(first);
+	for (int spare = 0; spare < all->place_count; spare++) {
+		few = cgroups_new("few");
+		low = (struct rlimit){ .rlim_cur = (rlim_t)(first + 1 + spare), .rlim_max = old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+		assert_int_equal(cgroups_prepare(few), 0);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		assert_non_null(strstr(cgroups_reason(few), "EMFILE"));
+		assert_true(few->again_ms > 0);
+		few->again_ms = 1;
+		assert_int_equal(cgroups_prepare(few), cgroups_prepare(all));
+		cgroups_free(few);
+	}
+}
+
 static void test_cgroup_reason_without_any(void **state)
 {
 	struct err e = ERR_INIT;
@@ -926,6 +952,7 @@ static void test_cgroup_leaves_nothing(void **state)
 	struct cgroup_place places[CGROUP_PLACES_MAX];
 	char why[512], prefix[CGROUP_NAME_SIZE];
 	int count, version;
+	bool shortage;
 
 	(void)state;
 	need(CGROUP_KILL);
@@ -933,7 +960,7 @@ static void test_cgroup_leaves_nothing(void **state)
 	snprintf(prefix, sizeof(prefix), "%s", all->prefix);
 	cgroups_free(all);
 	all = NULL;
-	count = cgroup_places_find(&cgroup_fs_kernel, version, places, why, sizeof(why));
+	count = cgroup_places_find(&cgroup_fs_kernel, version, places, &shortage, why, sizeof(why));
 	assert_true(count > 0);
 	for (int i = 0; i < count; i++) {
 		DIR *dir = fdopendir(dup(places[i].dir));
@@ -952,6 +979,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_touches_nothing_before),
 		cmocka_unit_test(test_cgroup_says_what_it_can),
 		cmocka_unit_test(test_cgroup_as_ordinary_user),
+		cmocka_unit_test(test_cgroup_looked_for_in_a_shortage),
 		cmocka_unit_test(test_cgroup_reason_without_any),
 		cmocka_unit_test(test_cgroup_memory_limit),
 		cmocka_unit_test(test_cgroup_limits_among_signals),

@@ -49,11 +49,12 @@ struct cgroup_place {
 
 /*
  * Find the server's groups of @version (1 or 2) and fill @places. Returns how many. If there
- * are none, @why gives the reason: not mounted, out of reach. Release each place with
- * cgroup_place_close().
+ * are none, @why gives the reason: not mounted, out of reach. *@shortage: some may be missing
+ * because something ran out (err_is_shortage()). Release each place with cgroup_place_close().
  */
 int cgroup_places_find(const struct cgroup_fs *fs, int version,
-		       struct cgroup_place places[CGROUP_PLACES_MAX], char *why, size_t size);
+		       struct cgroup_place places[CGROUP_PLACES_MAX], bool *shortage, char *why,
+		       size_t size);
 void cgroup_place_close(struct cgroup_place *p);
 
 /* Read a small file whole into @out as a C string, without its last newline. Returns its length,

@@ -14,8 +14,9 @@
 static void own_find(struct cgroup_own *own, const struct cgroup_fs *fs, int version)
 {
 	struct cgroup_place places[CGROUP_PLACES_MAX];
+	bool shortage;
 	char why[640];
-	int count = cgroup_places_find(fs, version, places, why, sizeof(why));
+	int count = cgroup_places_find(fs, version, places, &shortage, why, sizeof(why));
 
 	for (int i = 0; i < count; i++) {
 		if (own->dir < 0 && (version == 2 || places[i].roles & 1U << CGROUP_ROLE_MEMORY)) {

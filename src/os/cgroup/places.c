@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "os/mountinfo.h"
 
@@ -22,6 +23,7 @@ struct search {
 	struct cgroup_place *places;
 	int count;
 	unsigned roles; /* already found */
+	bool shortage;  /* has kept one from being opened */
 	char *why;
 	size_t why_size;
 };
@@ -84,6 +86,7 @@ static void places_add(struct search *s, const struct mountinfo *m, unsigned rol
 	if ((size_t)snprintf(path, sizeof(path), "%s%s", m->point, inside) >= sizeof(path))
 		return;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s->shortage |= dir < 0 && err_is_shortage(errno);
 	if (dir < 0 || !s->fs->genuine(dir, s->version)) {
 		snprintf(s->why, s->why_size,
 			 "the server's own control group %s cannot be opened: %s", path,
@@ -138,7 +141,8 @@ static void places_scan_mounts(struct search *s, FILE *list)
 }
 
 int cgroup_places_find(const struct cgroup_fs *fs, int version,
-		       struct cgroup_place places[CGROUP_PLACES_MAX], char *why, size_t size)
+		       struct cgroup_place places[CGROUP_PLACES_MAX], bool *shortage, char *why,
+		       size_t size)
 {
 	AUTO_FREE char *self = mem_zalloc(SELF_MAX);
 	struct search s = { .fs = fs, .version = version, .self = self, .places = places,
@@ -148,12 +152,14 @@ int cgroup_places_find(const struct cgroup_fs *fs, int version,
 	snprintf(why, size, "no control groups of version %d are mounted", version);
 	if (cgroup_read(AT_FDCWD, fs->self, self, SELF_MAX) < 0 ||
 	    !(list = fopen(fs->mountinfo, "re"))) {
+		s.shortage = err_is_shortage(errno);
 		snprintf(why, size, "/proc/self/cgroup and mountinfo cannot be read: %s",
 			 cgroup_error_text(errno));
-		return 0;
+	} else {
+		places_scan_mounts(&s, list);
+		fclose(list);
 	}
-	places_scan_mounts(&s, list);
-	fclose(list);
+	*shortage = s.shortage;
 	return s.count;
 }
 

@@ -132,13 +132,22 @@ static unsigned probe_assign_places(struct cgroups *all)
 	return candidates;
 }
 
+/* Fill all->places; none while a shortage hides some, because what works is settled for good. */
+static void probe_find_places(struct cgroups *all, int version, char *why, size_t size)
+{
+	all->place_count = cgroup_places_find(all->fs, version, all->places, &all->shortage, why,
+					      size);
+	if (all->shortage)
+		probe_close_places(all);
+}
+
 static void probe_v1(struct cgroups *all)
 {
 	unsigned candidates;
 	char why[640];
 
 	all->ops = &cgroup_ops_v1;
-	all->place_count = cgroup_places_find(all->fs, 1, all->places, why, sizeof(why));
+	probe_find_places(all, 1, why, sizeof(why));
 	candidates = probe_assign_places(all);
 	probe_trial_roles(all, candidates);
 	if (!candidates)
@@ -182,7 +191,7 @@ static void probe_v2(struct cgroups *all)
 	char why[640];
 
 	all->ops = &cgroup_ops_v2;
-	all->place_count = cgroup_places_find(all->fs, 2, all->places, why, sizeof(why));
+	probe_find_places(all, 2, why, sizeof(why));
 	if (!all->place_count) {
 		probe_reason_add(all, "", why);
 		return;
@@ -202,9 +211,8 @@ void cgroup_probe(struct cgroups *all)
 {
 	char v1_reason[sizeof(all->reason)];
 
-	all->shortage = false;
 	probe_v1(all);
-	if (!all->roles) {
+	if (!all->roles && !all->shortage) {
 		memcpy(v1_reason, all->reason, sizeof(v1_reason));
 		all->reason[0] = '\0';
 		probe_v2(all);
