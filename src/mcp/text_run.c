@@ -130,10 +130,14 @@ static size_t text_run_line_rest(const struct output *o, uint64_t offset, const 
 static uint64_t text_run_tail_start(const struct output *o, uint64_t first, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
-	uint64_t offset = o->total > first + max ? o->total - max : first;
-	size_t len = text_run_read(o, offset, bytes, max), start, size, over, near;
+	uint64_t offset, from, kept;
+	size_t len, start, size, over, near;
 	const char *newline;
 
+	if (output_evicted(o, &from, &kept) && first < kept)
+		first = kept;
+	offset = o->total > first + max ? o->total - max : first;
+	len = text_run_read(o, offset, bytes, max);
 	start = offset ? utf8_partial_head(bytes, len) : 0;
 	text_run_shown_prefix(bytes + start, len - start, SIZE_MAX, &size);
 	over = size > max ? size - max : 0;

@@ -583,8 +583,9 @@ static void test_mcp_text_shares_its_room(void **state)
 	free(ill);
 }
 
-/* The text of a run whose store took only the first @kept of 20,000 lines. Heap. */
-static char *text_of_a_lost_end(const struct run_result_options *options, size_t kept, int cols)
+/* The text of a run whose store took only the first @kept and the last @again of 20,000 lines. Heap. */
+static char *text_of_a_hole(const struct run_result_options *options, size_t kept, size_t again,
+			    int cols)
 {
 	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"exit_code\":0,"
 				   "\"duration_ms\":4}";
@@ -596,7 +597,7 @@ static char *text_of_a_lost_end(const struct run_result_options *options, size_t
 		snprintf(bytes + 20 * i, 21, "%019zu\n", i);
 	a.run = p = run_new(bytes, "");
 	p->rare->out.head_max = 20 * kept;
-	p->rare->out.tail_from = p->out.total;
+	p->rare->out.tail_from = p->out.total - 20 * again;
 	p->rare->out.screen = (struct screen_size){ .cols = cols, .rows = 24 };
 	text = text_of(a, json, MCP_TEXT_MAX);
 	run_free(p);
@@ -604,10 +605,10 @@ static char *text_of_a_lost_end(const struct run_result_options *options, size_t
 	return text;
 }
 
-static void check_lost_end(const struct run_result_options *options, size_t kept, int cols,
-			   const char *begin, const char *end)
+static void check_hole(const struct run_result_options *options, size_t kept, size_t again, int cols,
+		       const char *begin, const char *end)
 {
-	char *text = text_of_a_lost_end(options, kept, cols);
+	char *text = text_of_a_hole(options, kept, again, cols);
 	size_t len = strlen(text), tail = strlen(end);
 
 	assert_true(len <= MCP_TEXT_MAX);
@@ -634,13 +635,35 @@ static void test_mcp_text_of_a_lost_end(void **state)
 	(void)state;
 	for (int cols = 0; cols <= 80; cols += 80) {
 		snprintf(begin, sizeof(begin), "exit 0 in 4 ms %s", whole_head);
-		check_lost_end(&usual, 100, cols, begin, mark);
-		check_lost_end(&usual, 10000, cols, begin,
+		check_hole(&usual, 100, 0, cols, begin, mark);
+		check_hole(&usual, 10000, 0, cols, begin,
 			       "bytes 200,000 to 400,000 are no longer kept ...]\n");
-		check_lost_end(&usual, 0, cols,
+		check_hole(&usual, 0, 0, cols,
 			       "exit 0 in 4 ms [p1]; stdout 400,000 bytes, no longer kept", "kept");
-		check_lost_end(&few, 100, cols,
+		check_hole(&few, 100, 0, cols,
 			       "exit 0 in 4 ms [p1]; stdout 400,000 bytes, end not kept", "kept");
+	}
+}
+
+/* Something ran out for a while: the end is shown although the hole comes close to it. */
+static void test_mcp_text_of_a_hole_near_the_end(void **state)
+{
+	static const struct run_result_options usual = { .by_default = true };
+	static const struct run_result_options much = {
+		.out = { .lines = 500, .max_bytes = 8192 }, .err = { .lines = 500, .max_bytes = 8192 },
+	};
+	static const char tail[] =
+		"bytes 2,000 to 399,960 are no longer kept ...]\n"
+		"0000000000000019998\n0000000000000019999\n";
+
+	(void)state;
+	for (int cols = 0; cols <= 80; cols += 80) {
+		check_hole(&usual, 100, 2, cols,
+			   "exit 0 in 4 ms [p1]; stdout 400,000 bytes, both ends shown\n--- stdout\n"
+			   "0000000000000000000\n", tail);
+		check_hole(&much, 100, 2, cols,
+			   "exit 0 in 4 ms [p1]; stdout 400,000 bytes, end shown\n--- stdout\n"
+			   "[... 399,960 bytes left out: ", tail);
 	}
 }
 
@@ -1295,6 +1318,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_is_bounded_for_every_output),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_a_lost_end),
+		cmocka_unit_test(test_mcp_text_of_a_hole_near_the_end),
 		cmocka_unit_test(test_mcp_text_of_pages),
 		cmocka_unit_test(test_mcp_text_of_pages_while_it_runs),
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
