@@ -178,15 +178,20 @@ void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
 
 /* ---- reading ---- */
 
-/* The offset of the newest part of @o, at the start of a character; of a terminal at a line, where
- * no escape sequence is cut. */
+/* The offset of the newest part of @o, behind what is no longer kept, at the start of a character;
+ * of a terminal at a line, where no escape sequence is cut. */
 static json_t *mcp_resources_tail_start(const struct output *o)
 {
-	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
+	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, from, kept, at;
 	char bytes[LINE_NEAR];
-	ssize_t got = start ? output_read(o, &at, bytes, o->range->screen.cols ? LINE_NEAR : 4) : 0;
-	const char *newline = got > 4 ? memchr(bytes, '\n', (size_t)got) : NULL;
+	const char *newline;
+	ssize_t got;
 
+	if (output_evicted(o, &from, &kept) && start < kept && (from <= start || kept < o->total))
+		start = kept;
+	at = start;
+	got = start ? output_read(o, &at, bytes, o->range->screen.cols ? LINE_NEAR : 4) : 0;
+	newline = got > 4 ? memchr(bytes, '\n', (size_t)got) : NULL;
 	if (newline && at == start)
 		start += (uint64_t)(newline + 1 - bytes);
 	else if (got > 0 && at == start)

@@ -5,11 +5,12 @@ import collections
 import os
 import random
 import re
+import resource
 import time
 
 from client import (ROOT, STRESS, WAIT, Server, check, equal, eventually, server_path,
                     status_kib)
-from suite import Suite
+from suite import Skip, Suite
 
 suite = Suite()
 PINGS_MIN = 5  # answered during a flood that lasts as long as hundreds of them
@@ -280,6 +281,12 @@ def test_many_floods_at_once():
     server.stop()
 
 
+def resource_of(server, run):
+    """The text of the output of @run as a resource of MCP."""
+    read = server.call("resources/read", {"uri": "proc://logs/" + run["process_id"]})
+    return read["contents"][0]["text"]
+
+
 @suite.test()
 def test_budget_evicts_the_oldest():
     """The log budget: finished runs lose their bytes, oldest first, and offsets stay true."""
@@ -291,6 +298,38 @@ def test_budget_evicts_the_oldest():
     oldest = server.logs(runs[0]["process_id"])
     equal((oldest["stdout"], oldest["stdout_size"], oldest["stdout_evicted"]),
           ("", 400000, [0, 400000]), "the oldest run")
+    equal(resource_of(server, oldest),
+          "--- stdout (400000 bytes)\n[... the first 400000 bytes are not shown here: process_logs "
+          '{"process_id":"%s","stream":"stdout","offset":0} ...]\n--- stderr (0 bytes)\n' %
+          oldest["process_id"], "its resource")
+    server.stop()
+
+
+@suite.test()
+def test_shortage_leaves_a_hole():
+    """What cannot be stored is counted, and what comes later is the newest again."""
+    if os.geteuid() != 0:
+        raise Skip("only root may set limits of a server, which is not dumpable")
+    server = Server()
+    run = server.run("echo start; until [ -e go ]; do sleep 0.02; done; seq 3000;"
+                     "until [ -e on ]; do sleep 0.02; done; echo END; exec sleep 60", background=True)
+
+    def written(size):
+        eventually(lambda: server.logs(run["process_id"])["stdout_size"] == size, WAIT, "%d bytes" % size)
+
+    written(6)
+    _, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (3, hard))
+    open(os.path.join(server.workspace, "go"), "w").close()
+    written(13899)
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (hard, hard))
+    open(os.path.join(server.workspace, "on"), "w").close()
+    written(13903)
+    answer = server.logs(run["process_id"])
+    equal((answer["stdout"], answer["stdout_evicted"]), ("start\n", [6, 13899]), "the first page")
+    text = resource_of(server, run)
+    check(text.startswith("--- stdout (13903 bytes)\n[... the first 13899 bytes ") and
+          text.endswith(" ...]\nEND\n--- stderr (0 bytes)\n"), text)
     server.stop()
 
 
