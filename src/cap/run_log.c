@@ -110,8 +110,8 @@ bool run_log_warning(const struct cap *c, const struct proc *p, char *text, size
 		snprintf(text, size, "log_file is not complete: writing it failed after %" PRIu64
 			 " bytes: %s (%s)", f->bytes, strerror(f->error), err_sys_name(f->error));
 	else if (f->missing)
-		snprintf(text, size, "log_file is not complete: %" PRIu64 " bytes of output came "
-			 "faster than it could be written; lines in it say where", f->missing);
+		snprintf(text, size, "log_file is not complete: %" PRIu64 " bytes of output were "
+			 "not kept until they could be written; lines in it say where", f->missing);
 	else if (f->kept)
 		snprintf(text, size, "log_file keeps what it held: it was written to as the "
 			 "command began, perhaps by the command itself");

@@ -205,8 +205,9 @@ static bool log_file_write_gap(struct log_file *f, int stream, uint64_t to)
 	uint64_t gap = to - f->at[stream];
 	size_t written;
 	int len = snprintf(line, sizeof(line),
-			   "\n[procpen: %" PRIu64 " bytes of %s are missing here: they came faster "
-			   "than this file could be written]\n", gap, stream ? "stderr" : "stdout");
+			   "\n[procpen: %" PRIu64 " bytes of %s are missing here: they were not "
+			   "kept until they could be written]\n",
+			   gap, stream ? "stderr" : "stdout");
 
 	if (!log_file_write(f, line, (size_t)len, &written))
 		return false;

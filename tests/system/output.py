@@ -312,7 +312,8 @@ def test_shortage_leaves_a_hole():
         raise Skip("only root may set limits of a server, which is not dumpable")
     server = Server()
     run = server.run("echo start; until [ -e go ]; do sleep 0.02; done; seq 3000;"
-                     "until [ -e on ]; do sleep 0.02; done; echo END; exec sleep 60", background=True)
+                     "until [ -e on ]; do sleep 0.02; done; echo END; exec sleep 60", background=True,
+                     log_file="log")
 
     def written(size):
         eventually(lambda: server.logs(run["process_id"])["stdout_size"] == size, WAIT, "%d bytes" % size)
@@ -330,6 +331,11 @@ def test_shortage_leaves_a_hole():
     text = resource_of(server, run)
     check(text.startswith("--- stdout (13903 bytes)\n[... the first 13899 bytes ") and
           text.endswith(" ...]\nEND\n--- stderr (0 bytes)\n"), text)
+    server.call("process.kill", {"process_id": run["process_id"]})
+    with open(os.path.join(server.workspace, "log"), encoding="utf-8") as f:
+        text = f.read()
+    mark = r"\n\[procpen: (\d+) bytes of stdout are missing here: they were not kept until they could be written\]\n"
+    equal((sum(map(int, re.findall(mark, text))), re.sub(mark, "", text)), (13893, "start\nEND\n"), text)
     server.stop()
 
 
