@@ -125,9 +125,10 @@ static bool typed_is_control(char key)
 	return (unsigned char)key < ' ' || key == DEL;
 }
 
+/* A key that is no text. */
 static void typed_key(struct typed_text *out, char key)
 {
-	if (out->rest.paste && typed_is_control(key)) {
+	if (out->rest.paste) {
 		if (key != '\t')
 			typed_edit(out);
 		else if (!out->rest.edited)
@@ -155,10 +156,7 @@ static void typed_key(struct typed_text *out, char key)
 			typed_edit(out);
 		break;
 	default:
-		if (typed_is_control(key))
-			typed_edit(out);
-		else if (!out->rest.edited)
-			buf_add(&out->rest.line, &key, 1);
+		typed_edit(out);
 	}
 }
 
@@ -183,6 +181,31 @@ size_t typed_find_paste_end(const char *keys, size_t len)
 	return len;
 }
 
+/* Take the text at the start of @keys, up to the next key that is none. Returns its length. */
+static size_t typed_take_text(struct typed_text *out, const char *keys, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && !typed_is_control(keys[n]))
+		n++;
+	if (n && !out->rest.edited)
+		buf_add(&out->rest.line, keys, n);
+	return n;
+}
+
+/* Take one key. @end: behind how many keys it ends. */
+static void typed_take_key(struct typed_text *out, size_t end, char key)
+{
+	if (key == '\r' || key == '\n')
+		typed_end_line(out, end);
+	else if (typed_is_end(&out->rest, key))
+		typed_add_end(out, end, TYPED_FILE);
+	else
+		typed_key(out, key);
+	if (typed_is_signal(key) && !out->rest.paste)
+		typed_add_end(out, end, key == CTRL('C') ? TYPED_INTERRUPT : TYPED_STOP);
+}
+
 void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
 		struct typed_text *out)
 {
@@ -193,20 +216,15 @@ void typed_read(const struct typed *t, enum typed_reading reading, const char *k
 	buf_init(&out->rest.line, TEXT_MAX);
 	if (t->line.len)
 		buf_add(&out->rest.line, t->line.data, t->line.len);
-	for (size_t i = typed_complete_mark(out, reading, t, keys, len), mark; i < len;
-	     i += mark ? mark : 1) {
-		mark = typed_take_mark(out, reading, keys + i, len - i);
-		if (mark)
-			continue;
-		if (keys[i] == '\r' || keys[i] == '\n')
-			typed_end_line(out, i + 1);
-		else if (typed_is_end(&out->rest, keys[i]))
-			typed_add_end(out, i + 1, TYPED_FILE);
-		else
-			typed_key(out, keys[i]);
-		if (typed_is_signal(keys[i]) && !out->rest.paste)
-			typed_add_end(out, i + 1, keys[i] == CTRL('C') ? TYPED_INTERRUPT
-								       : TYPED_STOP);
+	for (size_t i = typed_complete_mark(out, reading, t, keys, len), taken; i < len;
+	     i += taken) {
+		taken = typed_take_text(out, keys + i, len - i);
+		if (!taken)
+			taken = typed_take_mark(out, reading, keys + i, len - i);
+		if (!taken) {
+			taken = 1;
+			typed_take_key(out, i + 1, keys[i]);
+		}
 	}
 	typed_flush(out);
 }
