@@ -7,6 +7,7 @@
  */
 #include "blocklist/stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@
 /* Steps that judging what is kept may take, of the 247,500 that parsing a short text may: less than
  * a millisecond (docs/blocklist.md). */
 #define KEPT_WORK 200000u
+/* Judging more at once takes too long. */
+#define DOUBT_MAX (12u << 10)
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds what waits */
 #define SHOWN_MAX 4096
 
@@ -47,6 +50,7 @@ struct stream {
 	struct typed typed; /* the line that is open, at the end of the text */
 	struct typed plain; /* the same with the marks of pastes */
 	enum typed_reading reading; /* of the text */
+	bool doubted;   /* a line that is not known may stand in the command that was begun */
 	struct buf keys;
 };
 
@@ -152,8 +156,7 @@ static void stream_read_lines(const struct stream *s, struct stream_lines *lines
 
 static void stream_lines_release(struct stream_lines *lines)
 {
-	free(lines->at.ends);
-	free(lines->at.idle);
+	shell_lines_free(&lines->at);
 	free(lines->changes);
 }
 
@@ -312,14 +315,19 @@ static void stream_accept(struct stream *s, size_t to, size_t waited,
 		stream_tidy(s, lines, part->verdict.work);
 }
 
-/* How much of the text is to be judged now; the rest waits. */
-static size_t stream_judged_end(const struct stream *s, const struct stream_lines *lines, bool end)
+static size_t stream_complete_end(const struct shell_lines *at)
 {
-	size_t last = lines->at.count ? lines->at.ends[lines->at.count - 1] : 0;
+	return at->count ? at->ends[at->count - 1] : 0;
+}
 
-	if (!lines->at.open || end || s->text.len - s->written > WAITING_MAX)
-		return s->text.len;
-	return last > s->written ? last : s->written;
+/* How much of a text is to be judged now, of which @written bytes came before; the rest waits. */
+static size_t stream_judged_end(const struct shell_lines *at, size_t written, size_t len, bool end)
+{
+	size_t last = stream_complete_end(at);
+
+	if (!at->open || end || len - written > WAITING_MAX)
+		return len;
+	return last > written ? last : written;
 }
 
 /* Judge all that does not have to wait. With @may_forget, false: less must be kept for that. */
@@ -331,7 +339,7 @@ static bool stream_judge_text(struct stream *s, bool end, size_t waited, bool ma
 	size_t to;
 
 	stream_read_lines(s, &lines);
-	to = stream_judged_end(s, &lines, end);
+	to = stream_judged_end(&lines.at, s->written, s->text.len, end);
 	if (to > s->written)
 		stream_judge_prefix(s, to, &lines, &part->verdict);
 	overloaded = may_forget && stream_is_overloaded(&part->verdict);
@@ -400,9 +408,9 @@ static void stream_set_typed(struct typed *to, const struct typed *line)
 }
 
 /* Where the line begins that @to lies in. */
-static size_t stream_line_start(const struct stream *s, size_t to)
+static size_t stream_line_start(const struct buf *text, size_t to)
 {
-	while (to && s->text.data[to - 1] != '\n')
+	while (to && text->data[to - 1] != '\n')
 		to--;
 	return to;
 }
@@ -410,7 +418,7 @@ static size_t stream_line_start(const struct stream *s, size_t to)
 /* The end of what was typed at the start is the open line. */
 static void stream_open_line(struct stream *s)
 {
-	size_t from = stream_line_start(s, s->text.len);
+	size_t from = stream_line_start(&s->text, s->text.len);
 
 	if (from < s->text.len)
 		buf_add(&s->typed.line, s->text.data + from, s->text.len - from);
@@ -473,9 +481,181 @@ static void stream_read_keys(struct stream *s, bool escape, bool end, struct str
 	typed_text_release(&text);
 }
 
+/* ---- what keys come to ---- */
+
+struct stream_keys {
+	struct typed_text typed; /* what those come to that wait, ... */
+	struct buf text;         /* ... behind what was judged, ... */
+	size_t from;             /* ... which is so long */
+	size_t start;            /* no command is open here */
+	size_t next;             /* of the ends */
+};
+
+/* What was judged and, from *@from on, what the keys come to that wait. The caller releases
+ * *@typed. */
+static void stream_type(const struct stream *s, struct buf *text, size_t *from,
+			struct typed_text *typed)
+{
+	size_t erased;
+
+	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, typed);
+	erased = s->typed.line.len - typed->kept;
+	*from = s->written > erased ? s->written - erased : 0;
+	buf_add(text, s->text.data, *from);
+	buf_add(text, typed->text.data, typed->text.len);
+}
+
+/* Behind how many keys do the lines end that are complete at @to? *@paste: is that in a paste? */
+static size_t stream_complete_keys(const struct stream_keys *k, size_t to, bool *paste)
+{
+	size_t keys = 0;
+
+	for (size_t i = 0; i < k->next && k->from + k->typed.ends[i].text <= to; i++) {
+		keys = k->typed.ends[i].keys;
+		*paste = k->typed.ends[i].paste;
+	}
+	return keys;
+}
+
+/* ---- lines that are not known, inside a command ---- */
+
+/* Such a line may end the command, so each that follows in it may be a command of its own. */
+struct stream_doubt {
+	struct buf text; /* those */
+	size_t keys;     /* that precede the first of these commands */
+	bool unknown;    /* there is a line that is not known */
+};
+
+/* Each line that is complete by itself. */
+static void stream_add_doubtful_lines(struct stream_doubt *d, const char *text, size_t len)
+{
+	const char *end = text + len, *next;
+	struct shell_lines lines;
+
+	for (const char *at = text; at < end; at = next) {
+		next = memchr(at, '\n', (size_t)(end - at));
+		next = next ? next + 1 : end;
+		shell_lines_read(at, (size_t)(next - at), &lines);
+		buf_add(&d->text, at, stream_complete_end(&lines));
+		shell_lines_free(&lines);
+	}
+}
+
+/* As one text, of which the shell runs what is complete, and line by line: an apostrophe in data
+ * makes no data of what follows it. */
+static void stream_add_doubt(struct stream_doubt *d, const char *text, size_t len)
+{
+	struct shell_lines lines;
+	size_t from = 0, to;
+
+	shell_lines_read(text, len, &lines);
+	for (size_t i = 0; i < lines.count; i++, from = to) {
+		to = lines.ends[i];
+		buf_add(&d->text, text + from, to - from);
+		if (memchr(text + from, '\n', to - from - 1))
+			stream_add_doubtful_lines(d, text + from, to - from);
+	}
+	stream_add_doubtful_lines(d, text + from, len - from);
+	shell_lines_free(&lines);
+}
+
+/* Where the next line that is not known ends; SIZE_MAX: there is none. */
+static size_t stream_next_unknown(struct stream_keys *k)
+{
+	while (k->next < k->typed.end_count) {
+		const struct typed_end *end = &k->typed.ends[k->next++];
+
+		if (end->unknown)
+			return k->from + end->text;
+	}
+	return SIZE_MAX;
+}
+
+/* @k, behind which a newline is added, is judged up to @judged, and read as @lines. */
+static void stream_add_doubts(const struct stream *s, struct stream_keys *k, size_t judged,
+			      const struct shell_lines *lines, struct stream_doubt *d)
+{
+	size_t at = s->doubted ? stream_line_start(&k->text, k->from) : stream_next_unknown(k);
+	size_t start = 0, line = 0, next, to;
+	bool paste;
+
+	for (; at != SIZE_MAX; at = next) {
+		next = stream_next_unknown(k);
+		for (; line < lines->count && lines->ends[line] <= at; line++)
+			start = lines->ends[line];
+		if (start == at)
+			continue;
+		to = line < lines->count ? lines->ends[line] : judged;
+		to = to < next ? to : next;
+		if (to <= at) /* it waits */
+			continue;
+		if (!d->text.len)
+			d->keys = stream_complete_keys(k, start, &paste);
+		stream_add_doubt(d, k->text.data + at, to - at);
+	}
+}
+
+/* What is in doubt of the text that is to be judged now. The caller releases its text. */
+static void stream_find_doubt(const struct stream *s, bool end, struct stream_doubt *d)
+{
+	struct stream_keys k = { .start = 0 };
+	struct shell_lines lines;
+	size_t judged;
+
+	*d = (struct stream_doubt){ .keys = 0 };
+	buf_init(&d->text, TEXT_MAX);
+	buf_init(&k.text, TEXT_MAX);
+	stream_type(s, &k.text, &k.from, &k.typed);
+	d->unknown = s->reader == BLOCKLIST_READS_SHELL && (k.typed.edited || s->doubted);
+	if (d->unknown) {
+		shell_lines_read(k.text.data, k.text.len, &lines);
+		judged = stream_judged_end(&lines, k.from, k.text.len, end);
+		judged += judged == k.text.len;
+		buf_add(&k.text, "\n", 1);
+		stream_add_doubts(s, &k, judged, &lines, d);
+		shell_lines_free(&lines);
+	}
+	typed_text_release(&k.typed);
+	buf_release(&k.text);
+}
+
+static const struct blocklist_verdict stream_long_doubt = {
+	.blocked = true,
+	.rule = "text.too_complex",
+	.reason = "The stdin has a long text inside a command, behind a line with editing keys, "
+		  "too long to judge (rule text.too_complex).",
+};
+
+/* It is judged behind the commands that it belongs to, whose variables are those of a loop. What is
+ * no shell text so is data. */
+static bool stream_blocks_doubt(const struct stream *s, const struct stream_doubt *d,
+				struct stream_part *part)
+{
+	struct stream *copy;
+	struct shell_lines lines;
+
+	if (d->text.len > DOUBT_MAX) {
+		*part = (struct stream_part){ .verdict = stream_long_doubt };
+		return true;
+	}
+	copy = stream_copy(s);
+	shell_lines_read(copy->text.data, copy->text.len, &lines);
+	if (lines.open)
+		copy->written = stream_complete_end(&lines);
+	shell_lines_free(&lines);
+	buf_truncate(&copy->text, copy->written);
+	buf_add(&copy->text, "\n", 1);
+	copy->written++;
+	stream_judge_part(copy, d->text.data, d->text.len, true, part);
+	stream_free(copy);
+	return part->verdict.blocked && !part->verdict.unparsable;
+}
+
+/* ---- what passes of the keys ---- */
+
 /* An ESC at the end may begin a mark, and is more often a key, such as the one that ends what is
  * inserted in vi: what stands before it on the line needs to be no shell text. */
-static void stream_take_keys(struct stream *s, bool end, struct stream_part *part)
+static void stream_take_escape(struct stream *s, bool end, struct stream_part *part)
 {
 	bool escape = s->keys.len && s->keys.data[s->keys.len - 1] == '\x1b';
 	struct stream *before = escape ? stream_copy(s) : NULL;
@@ -490,15 +670,71 @@ static void stream_take_keys(struct stream *s, bool end, struct stream_part *par
 	}
 }
 
-/* Take only the first @keep of the keys, because @v blocks what follows. */
-static void stream_refuse_keys(struct stream *s, size_t keep, const struct blocklist_verdict *v,
+/* Nothing behind the keys that @part has passed is taken: @by is blocked there. */
+static void stream_blame(struct stream *s, const struct stream_part *by, struct stream_part *part)
+{
+	buf_truncate(&s->keys, 0);
+	part->waiting = 0;
+	part->verdict = by->verdict;
+	free(part->shown);
+	part->shown = by->shown ? mem_strdup(by->shown) : NULL;
+}
+
+/* @part has passed of the keys, and of these @d is in doubt. */
+static void stream_judge_doubt(struct stream *s, struct stream *before,
+			       const struct stream_doubt *d, struct stream_part *part)
+{
+	struct stream_part doubt;
+
+	if (stream_blocks_doubt(s, d, &doubt) && part->len > d->keys) {
+		snprintf(doubt.verdict.suggestion, sizeof(doubt.verdict.suggestion),
+			 "Send this without editing keys: behind a line with one, inside a "
+			 "command, each line may be a command of its own.");
+		stream_become(s, before);
+		stream_part_release(part);
+		buf_truncate(&s->keys, d->keys);
+		stream_take_escape(s, false, part);
+		stream_blame(s, &doubt, part);
+	} else {
+		stream_free(before);
+	}
+	stream_part_release(&doubt);
+}
+
+/* Can what follows belong to a command that was begun? */
+static bool stream_is_open(const struct stream *s)
+{
+	struct shell_lines lines;
+	bool open;
+
+	shell_lines_read(s->text.data, s->text.len, &lines);
+	open = stream_complete_end(&lines) < s->text.len;
+	shell_lines_free(&lines);
+	return open;
+}
+
+static void stream_take_keys(struct stream *s, bool end, struct stream_part *part)
+{
+	struct stream_doubt d;
+	struct stream *before;
+
+	stream_find_doubt(s, end, &d);
+	before = d.text.len ? stream_copy(s) : NULL;
+	stream_take_escape(s, end, part);
+	if (before)
+		stream_judge_doubt(s, before, &d, part);
+	if (part->len)
+		s->doubted = d.unknown && stream_is_open(s);
+	buf_release(&d.text);
+}
+
+/* Take only the first @keep of the keys, because what follows is blocked: @by. */
+static void stream_refuse_keys(struct stream *s, size_t keep, const struct stream_part *by,
 			       struct stream_part *part)
 {
 	buf_truncate(&s->keys, keep);
 	stream_take_keys(s, false, part);
-	buf_truncate(&s->keys, 0);
-	part->waiting = 0;
-	part->verdict = *v;
+	stream_blame(s, by, part);
 }
 
 /* ---- the marks of pastes ---- */
@@ -541,10 +777,7 @@ static void stream_judge_marks(struct stream *s, bool end, struct stream_part *p
 	if (stream_blocks_marks(s, part, end, &marks)) {
 		stream_become(s, before);
 		stream_part_release(part);
-		stream_refuse_keys(s, marks.len, &marks.verdict, part);
-		free(part->shown);
-		part->shown = marks.shown;
-		marks.shown = NULL;
+		stream_refuse_keys(s, marks.len, &marks, part);
 	} else {
 		stream_free(before);
 	}
@@ -553,44 +786,9 @@ static void stream_judge_marks(struct stream *s, bool end, struct stream_part *p
 
 /* ---- ends inside a command ---- */
 
-/* The search for them. */
-struct stream_ends {
-	struct typed_text typed; /* what the keys come to, ... */
-	struct buf text;         /* ... behind what was judged, ... */
-	size_t from;             /* ... which is so long */
-	size_t start;            /* no command is open here */
-	size_t next;             /* of the ends */
-};
-
-/* What was judged and, from *@from on, what the keys come to that wait. The caller releases
- * *@typed. */
-static void stream_type(const struct stream *s, struct buf *text, size_t *from,
-			struct typed_text *typed)
-{
-	size_t erased;
-
-	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, typed);
-	erased = s->typed.line.len - typed->kept;
-	*from = s->written > erased ? s->written - erased : 0;
-	buf_add(text, s->text.data, *from);
-	buf_add(text, typed->text.data, typed->text.len);
-}
-
-/* Behind how many keys do the lines end that are complete at @to? *@paste: is that in a paste? */
-static size_t stream_complete_keys(const struct stream_ends *k, size_t to, bool *paste)
-{
-	size_t keys = 0;
-
-	for (size_t i = 0; i < k->next && k->from + k->typed.ends[i].text <= to; i++) {
-		keys = k->typed.ends[i].keys;
-		*paste = k->typed.ends[i].paste;
-	}
-	return keys;
-}
-
 /* The next ^D or signal inside a command; NULL: there is none. The command begins at *@at, behind
  * *@begin keys, in a paste or not. */
-static const struct typed_end *stream_next_open_end(struct stream_ends *k, size_t *at,
+static const struct typed_end *stream_next_open_end(struct stream_keys *k, size_t *at,
 						    size_t *begin, bool *paste)
 {
 	for (; k->next < k->typed.end_count; k->next++) {
@@ -601,10 +799,8 @@ static const struct typed_end *stream_next_open_end(struct stream_ends *k, size_
 		if (end->by == TYPED_LINE)
 			continue;
 		shell_lines_read(k->text.data + k->start, to - k->start, &lines);
-		if (lines.count)
-			complete += lines.ends[lines.count - 1];
-		free(lines.ends);
-		free(lines.idle);
+		complete += stream_complete_end(&lines);
+		shell_lines_free(&lines);
 		k->start = to;
 		if (!lines.open)
 			continue;
@@ -664,7 +860,7 @@ static void stream_drop_keys_of_paste(struct stream *s, struct stream_drop *d, s
  */
 static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped)
 {
-	struct stream_ends k = { .start = 0 };
+	struct stream_keys k = { .start = 0 };
 	struct stream_drop d = { *waited, waited, dropped };
 	const struct typed_end *end;
 	size_t at, begin, keep = SIZE_MAX;
@@ -695,12 +891,13 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 			      struct stream_part *part)
 {
 	size_t waited = s->keys.len, dropped, keep;
+	const struct stream_part open = { .verdict = stream_open_command };
 	struct typed_text text;
 
 	buf_add(&s->keys, bytes, len);
 	keep = stream_drop_open(s, &waited, &dropped);
 	if (keep != SIZE_MAX)
-		stream_refuse_keys(s, keep, &stream_open_command, part);
+		stream_refuse_keys(s, keep, &open, part);
 	else if (stream_may_have_marks(s))
 		stream_judge_marks(s, end, part);
 	else
@@ -749,7 +946,7 @@ size_t stream_held(const struct blocklist_input *in)
 	s = stream_new(&empty, false);
 	buf_add(&s->text, in->stdin_bytes, in->stdin_len);
 	stream_read_lines(s, &lines);
-	held = in->stdin_len - stream_judged_end(s, &lines, false);
+	held = in->stdin_len - stream_judged_end(&lines.at, s->written, s->text.len, false);
 	stream_lines_release(&lines);
 	stream_free(s);
 	return held;
@@ -790,6 +987,30 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
+/* What is in doubt stands behind the last command that is complete. */
+static void stream_insert_doubt(const struct stream *s, struct buf *text, size_t *from)
+{
+	struct shell_lines lines;
+	struct stream_doubt d;
+	struct buf rest;
+	size_t at;
+
+	stream_find_doubt(s, false, &d);
+	if (d.text.len) {
+		shell_lines_read(text->data, text->len, &lines);
+		at = stream_complete_end(&lines);
+		shell_lines_free(&lines);
+		buf_init(&rest, TEXT_MAX);
+		buf_add(&rest, text->data + at, text->len - at);
+		buf_truncate(text, at);
+		buf_add(text, d.text.data, d.text.len);
+		buf_add(text, rest.data, rest.len);
+		buf_release(&rest);
+		*from = *from < at ? *from : at;
+	}
+	buf_release(&d.text);
+}
+
 static void stream_preview_typed(const struct stream *s, const void *bytes, size_t len,
 				 struct buf *text, size_t *from)
 {
@@ -800,6 +1021,7 @@ static void stream_preview_typed(const struct stream *s, const void *bytes, size
 	buf_add(&copy->keys, bytes, len);
 	stream_drop_open(copy, &waited, &dropped);
 	stream_type(copy, text, from, &typed);
+	stream_insert_doubt(copy, text, from);
 	typed_text_release(&typed);
 	stream_free(copy);
 }
@@ -814,8 +1036,7 @@ void stream_preview(const struct stream *s, const void *bytes, size_t len, struc
 		buf_add(text, bytes, len);
 		*from = s->written;
 	}
-	while (*from && text->data[*from - 1] != '\n')
-		--*from;
+	*from = stream_line_start(text, *from);
 	*in = s->in;
 	in->stdin_bytes = text->len ? text->data : "";
 	in->stdin_len = text->len;
@@ -831,7 +1052,7 @@ size_t stream_begun(const struct stream *s, const char **text)
 		*text = s->typed.line.data;
 		return s->typed.line.len;
 	}
-	from = stream_line_start(s, s->written);
+	from = stream_line_start(&s->text, s->written);
 	*text = s->text.data ? s->text.data + from : "";
 	return s->written - from;
 }
@@ -864,11 +1085,16 @@ static bool stream_ends_line(const struct stream *s, char c)
 	return c == '\n' || (s->terminal && c == '\r');
 }
 
+static size_t stream_step_size(const struct stream *s)
+{
+	return s->terminal ? STREAM_STEP / 4 : STREAM_STEP;
+}
+
 /* Whole lines, because half a line could be judged as another command. None shorter than a step:
  * a verdict on a long text may take more work for each byte (blocklist/budget.h). */
 static size_t stream_cut(const struct stream *s, const char *bytes, size_t len)
 {
-	size_t steps = len / STREAM_STEP, cut;
+	size_t steps = len / stream_step_size(s), cut;
 
 	if (steps < 2)
 		return len;
@@ -905,7 +1131,7 @@ bool stream_judge_step(struct stream *s, const char *bytes, size_t len, bool end
 
 bool stream_needs_steps(const struct stream *s, size_t len)
 {
-	return len >= 2 * STREAM_STEP && s->reader != BLOCKLIST_READS_DATA;
+	return len >= 2 * stream_step_size(s) && s->reader != BLOCKLIST_READS_DATA;
 }
 
 uint64_t stream_parts(const struct stream *s)

@@ -13,8 +13,9 @@
  * millisecond; what older lines have set counts as unknown. For a command that takes its input for
  * data, 1 KiB is kept.
  *
- * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h), with
- * and without the marks of pastes; a line with keys whose effect is not known passes unjudged.
+ * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h), in
+ * each reading of the marks of pastes; a line with keys whose effect is not known passes unjudged.
+ * Inside a command it may be the end, so each line behind it in there is judged as a command too.
  *
  * A stream owns copies of the input that it was made from, and the text that waits.
  */
@@ -88,9 +89,9 @@ void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 
 /*
  * The same in steps, because a long text takes longer than a turn of the loop may: in each the
- * lines of STREAM_STEP bytes or some more are judged, as if they were a part of their own. Returns
- * whether there is more to judge, which is not so after a blocked line. @steps and @part are zeroed
- * at first.
+ * lines of STREAM_STEP bytes or some more are judged, as if they were a part of their own; on a
+ * terminal of a quarter of them, because those are read in several ways. Returns whether there is
+ * more to judge, which is not so after a blocked line. @steps and @part are zeroed at first.
  */
 #define STREAM_STEP (12u << 10)
 

@@ -46,21 +46,34 @@ static void typed_flush(struct typed_text *out)
 		buf_add(&out->text, out->rest.line.data + from, out->rest.line.len - from);
 }
 
-static void typed_add_end(struct typed_text *out, size_t keys, int by)
+static struct typed_end *typed_add_end(struct typed_text *out, size_t keys, int by)
 {
 	out->ends = mem_realloc(out->ends, (out->end_count + 1) * sizeof(*out->ends));
-	out->ends[out->end_count++] = (struct typed_end){
-		out->text.len, keys, out->rest.paste, out->rest.edited, by };
+	out->ends[out->end_count] = (struct typed_end){
+		.text = out->text.len, .keys = keys, .paste = out->rest.paste,
+		.edited = out->rest.edited, .by = by };
+	return &out->ends[out->end_count++];
 }
 
 static void typed_end_line(struct typed_text *out, size_t keys)
 {
+	bool unknown = out->rest.edited;
+
 	typed_flush(out);
-	if (!out->rest.edited)
+	if (!unknown)
 		buf_add(&out->text, "\n", 1);
 	buf_truncate(&out->rest.line, 0);
 	out->rest.edited = false;
-	typed_add_end(out, keys, TYPED_LINE);
+	typed_add_end(out, keys, TYPED_LINE)->unknown = unknown;
+}
+
+/* In a paste ^Z and ^\ are text or editing keys, and nobody knows what ^C drops. */
+static void typed_add_signal(struct typed_text *out, size_t keys, char key)
+{
+	if (!out->rest.paste)
+		typed_add_end(out, keys, key == CTRL('C') ? TYPED_INTERRUPT : TYPED_STOP);
+	else if (key == CTRL('C'))
+		typed_add_end(out, keys, TYPED_LINE)->unknown = true;
 }
 
 /* Take the mark of a paste at the start of @keys, or its start if they end there. Returns its
@@ -202,8 +215,8 @@ static void typed_take_key(struct typed_text *out, size_t end, char key)
 		typed_add_end(out, end, TYPED_FILE);
 	else
 		typed_key(out, key);
-	if (typed_is_signal(key) && !out->rest.paste)
-		typed_add_end(out, end, key == CTRL('C') ? TYPED_INTERRUPT : TYPED_STOP);
+	if (typed_is_signal(key))
+		typed_add_signal(out, end, key);
 }
 
 void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,

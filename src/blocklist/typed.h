@@ -38,6 +38,7 @@ struct typed_end {
 	size_t text, keys;
 	bool paste;  /* it is within one */
 	bool edited; /* the line that follows is not known */
+	bool unknown; /* so the one that it ends */
 	enum {
 		TYPED_LINE,
 		TYPED_FILE,      /* ^D on an empty line */

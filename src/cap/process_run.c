@@ -283,9 +283,9 @@ static void process_run_read_typed(struct run_task *t, enum typed_reading readin
 	judge->stdin_len = t->typed.text.len;
 }
 
-/* What ^C and the like leave of stdin, as in process.input. But all of stdin is typed, so nothing
- * of it is dropped here, and how much of it a shell has read when the terminal drops the rest is
- * chance: inside a command that is not complete they are refused. */
+/* What ^C and the like leave of stdin, and what is in doubt of it, as in process.input. But all of
+ * stdin is typed, so nothing of it is dropped here, and how much of it a shell has read when the
+ * terminal drops the rest is chance: inside a command that is not complete they are refused. */
 static int process_run_end_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
 {
 	struct blocklist_input in = *judge;
@@ -305,7 +305,7 @@ static int process_run_end_typed(struct run_task *t, struct blocklist_input *jud
 	judge->stdin_len = in.stdin_len;
 	stream_judge(stream, t->command.stdin_bytes, t->command.stdin_len, false, &part);
 	blocklist_judge(judge, &v);
-	if ((part.verdict.unparsable || part.dropped) && !v.blocked) { /* or there is a ^D so */
+	if ((part.verdict.blocked || part.dropped) && !v.blocked) { /* or there is a ^D so */
 		command_fail_blocked(part.dropped ? &stream_open_command : &part.verdict, e);
 		error = -1;
 	}
@@ -330,7 +330,8 @@ static int process_run_judge_typed(struct run_task *t, struct blocklist_input *j
 		process_run_read_typed(t, TYPED_WITHOUT_MARKS, judge);
 	t->result_options.stdin_edited = t->typed.edited;
 	if ((v.blocked && !v.unparsable) ||
-	    !typed_may_end(t->command.stdin_bytes, t->command.stdin_len))
+	    !(t->typed.edited ||
+	      typed_may_end(t->command.stdin_bytes, t->command.stdin_len)))
 		return 0;
 	return process_run_end_typed(t, judge, e);
 }

@@ -346,6 +346,12 @@ void shell_lines_read(const char *text, size_t len, struct shell_lines *lines)
 		      (end < len && parse_is_continued(text + end, len - end));
 }
 
+void shell_lines_free(struct shell_lines *lines)
+{
+	free(lines->ends);
+	free(lines->idle);
+}
+
 void shell_script_free(struct shell_script *script)
 {
 	struct shell_memory *m = script->memory;

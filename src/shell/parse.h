@@ -78,8 +78,8 @@ struct shell_lines {
 			 * here-document or a compound command, or in a backslash */
 };
 
-/* Read @text up to a syntax error. Runs and resolves nothing. Linear. The caller frees ends
- * and idle. */
+/* Read @text up to a syntax error. Runs and resolves nothing. Linear. shell_lines_free() frees. */
 void shell_lines_read(const char *text, size_t len, struct shell_lines *lines);
+void shell_lines_free(struct shell_lines *lines);
 
 #endif

@@ -153,6 +153,43 @@ static void test_stream_refuses_an_end_in_a_command(void **state)
 	dialogue_on_terminal(steps);
 }
 
+/* What a line is nobody knows may end the command in which it stands: then the next ones are commands. */
+static void test_stream_doubts_what_follows_an_unknown_line(void **state)
+{
+	static const struct step steps[] = {
+		{ "cat <<E\rE\t\rreboot\rE\r", "+0 !power.command" }, { "ls\r", "+3" },
+		{ "cat <<E\r", "+0 ..8" }, { "E\t", "+0e ..10" }, { "\r", "+0e ..11" },
+		{ "reboot\r", "+0e ..18" }, { "E\r", "+0 !power.command" }, { "ls\r", "+3" },
+		{ "ls\rcat <<E\rE\033[D\rreboot\rE\rls\r", "+3 !power.command" },
+		{ "cat <<E\rE\t\rit's\rreboot\rE\r", "+0 !power.command" },
+		{ "cat <<E\rE\t\rrm -rf \\\r/\rE\r", "+0 !files.remove_tree" },
+		{ "cat <<E\rE\t\r(\rE\t\rX=/\rrm -rf $X\rE\r", "+0 !files.remove_tree" },
+		{ "echo 'a\rb\004\rreboot\r'\r", "+0 !power.command" },
+		{ "echo 'a\r\t\rreboot #'", "+0 !power.command" },
+		{ "f() {\r}\t\rreboot\r}\r", "+0e !power.command" },
+		{ "cat <<E\rE\t\rx\rE\rreboot\r", "+15e !power.command" },
+		{ "cat <<E\rE\t\rreboot\rE\rrm -rf /\r", "+0 !power.command" },
+		{ "\033[200~cat <<E\rE\003reboot\rE\r\033[201~", "+0 !power.command" },
+		{ "echo 'a\rb'", "+10" }, { "\t", "+1e" }, { "\r", "+1e" }, { "reboot\r", "+0 ..7" },
+		{ "'\r", "+0 !power.command" }, { "ls\rreboot\r'\r", "+0 !power.command" }, { "'\r", "+2" },
+		{ "reboot\r", "+0 !power.command" }, { "X=/\r", "+4" },
+		{ "cat <<E\rE\t\rrm -rf $X\rE\r", "+0 !files.remove_tree" },
+		{ "cat <<E\rE", "+9" }, { "\t\rre", "+2e ..2" }, { "boot\rE\r", "+0 !power.command" },
+		{ "cat <<E\rE\t", "+0e ..10" }, { "\003", "+1" },
+		{ "echo a \\\r\t\rre", "+13e" }, { "boot\r", "+0 !power.command" }, { "\003", "+1" },
+		{ "ls\t\recho", "+8e" }, { " reboot\r", "+8" },
+		/* data, and the variables of a loop */
+		{ "cat <<E\rE\t\rit's (x\rE\r", "+21e" }, { "cat <<E\rE\t\rfi\rE\r", "+16e" },
+		{ "for d in a b; do\r\tcd\r rm -rf \"$d\"/*\rdone\r", "+41e" },
+		{ "if true; then\r\tls\r ls\rfi\r", "+25e" }, { "echo 'a\rb\025\rreboot\r'\r", "+20" },
+		{ "cat <<E\rE\rreboot\t\rls\r", "+21e" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
 /* A paste is judged wherever it stands, as readers see it that drop its marks and as those to whom they
  * are text. */
 static void test_stream_judges_pastes(void **state)
@@ -174,7 +211,7 @@ static void test_stream_judges_pastes(void **state)
 		{ "\033[200~ls\003\033[201~\r", "+16e" },
 		{ "ls\r", "+3" },
 		{ "\033[200~ls", "+8" }, { "\003", "+1e" }, { "reboot\r", "+0 !power.command" },
-		{ "ls\003rm -rf /\033[201~\r", "+0e !files.remove_tree" }, { "ls\r", "+3" },
+		{ "ls\003rm -rf /\033[201~\r", "+3e !files.remove_tree" }, { "ls\r", "+3" },
 		{ 0 },
 	};
 
@@ -298,7 +335,7 @@ static void test_stream_takes_an_escape_for_a_key(void **state)
 	dialogue_on_terminal(steps);
 }
 
-/* What is harmless in both readings passes, and so does what is no shell text with the marks. */
+/* What is harmless in all readings passes, and so does what is no shell text with the marks. */
 static void test_stream_passes_pastes(void **state)
 {
 	static const struct step steps[] = {
@@ -804,6 +841,30 @@ static void test_stream_in_steps(void **state)
 	expect_steps("cd / && cd tmp && ls\n", "cd /; rm -rf *\n", 5, 0, "files.remove_tree");
 }
 
+/* What is typed is read in several ways, so a step of it is shorter, and so is what may be in doubt. */
+static void test_stream_steps_on_a_terminal(void **state)
+{
+	char *text = repeat("a\r", 12 * KIB, ""), *doubt = repeat("ls\r", 13 * KIB, "E\r");
+	const struct step steps[] = {
+		{ "cat <<E\rE\t\r", "+0e ..11" }, { doubt, "+0 !text.too_complex" },
+		{ "cat <<E\r", "+0 ..8" }, { doubt, "+13324" }, { 0 },
+	};
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in, true);
+	struct stream_part part;
+
+	(void)state;
+	assert_true(stream_needs_steps(s, 6 * KIB));
+	assert_int_equal(judge_steps(s, text, false, &part), 4);
+	assert_int_equal(part.len, 12 * KIB);
+	stream_part_release(&part);
+	stream_free(s);
+	dialogue_on_terminal(steps);
+	free(text);
+	free(doubt);
+}
+
 /* What waits counts for the call that it came with; a line longer than a step is one step. */
 static void test_stream_steps_and_what_waits(void **state)
 {
@@ -890,6 +951,7 @@ int main(void)
 		cmocka_unit_test(test_stream_judges_typed_lines),
 		cmocka_unit_test(test_stream_lets_signals_pass),
 		cmocka_unit_test(test_stream_refuses_an_end_in_a_command),
+		cmocka_unit_test(test_stream_doubts_what_follows_an_unknown_line),
 		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
 		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
@@ -916,6 +978,7 @@ int main(void)
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
 		cmocka_unit_test(test_stream_parts_are_no_way_around),
 		cmocka_unit_test(test_stream_in_steps),
+		cmocka_unit_test(test_stream_steps_on_a_terminal),
 		cmocka_unit_test(test_stream_steps_and_what_waits),
 		cmocka_unit_test(test_stream_knows_the_line_that_is_begun),
 		cmocka_unit_test(test_stream_knows_the_line_that_is_typed),
