@@ -38,6 +38,10 @@ const struct blocklist_verdict stream_open_command = {
 	.suggestion = "Complete that command before the key, or leave it out.",
 };
 
+/* The readings of what is typed beside the one that the commands are kept in. */
+static const enum typed_reading stream_others[] = { TYPED_WITH_STRAY_MARKS, TYPED_WITH_MARKS };
+#define OTHERS COUNT_OF(stream_others)
+
 struct stream {
 	struct blocklist_input in; /* borrows from the four below */
 	char *command, *directory;
@@ -48,7 +52,7 @@ struct stream {
 	uint64_t parts;
 	bool terminal;  /* the parts are keys; then what waits is in `keys`, not in `text` */
 	struct typed typed; /* the line that is open, at the end of the text */
-	struct typed plain; /* the same with the marks of pastes */
+	struct typed others[OTHERS]; /* the same in the other readings of the marks of pastes */
 	enum typed_reading reading; /* of the text */
 	bool doubted;   /* a line that is not known may stand in the command that was begun */
 	struct buf keys;
@@ -422,7 +426,8 @@ static void stream_open_line(struct stream *s)
 
 	if (from < s->text.len)
 		buf_add(&s->typed.line, s->text.data + from, s->text.len - from);
-	stream_set_typed(&s->plain, &s->typed);
+	for (size_t i = 0; i < OTHERS; i++)
+		stream_set_typed(&s->others[i], &s->typed);
 }
 
 /* Of @text, @passed bytes were taken; returns of how many keys they are, and brings the open line
@@ -741,47 +746,69 @@ static void stream_refuse_keys(struct stream *s, size_t keep, const struct strea
 
 static bool stream_may_have_marks(const struct stream *s)
 {
-	return s->reader != BLOCKLIST_READS_DATA &&
-	       (typed_may_have_marks(s->keys.data, s->keys.len) ||
-		s->plain.line.len != s->typed.line.len || s->typed.mark_len);
+	bool differ = typed_may_have_marks(s->keys.data, s->keys.len) || s->typed.mark_len;
+
+	for (size_t i = 0; i < OTHERS; i++)
+		differ |= s->others[i].line.len != s->typed.line.len;
+	return s->reader != BLOCKLIST_READS_DATA && differ;
 }
 
-/* Of the keys that @part has passed, is a line blocked for a reader to whom marks of pastes are
- * text? It is judged behind the other reading, whose variables it needs where a mark hides an
- * assignment. What is no shell text so is left to that other reading: a comment that is pasted may
- * have an apostrophe. */
-static bool stream_blocks_marks(const struct stream *s, const struct stream_part *part, bool end,
-				struct stream_part *marks)
+/* Does the other reading @i of the keys that @part has passed make the same of them? */
+static bool stream_reads_alike(const struct stream *before, size_t i,
+			       const struct stream_part *part)
 {
+	struct typed_text text, other;
+	bool alike = before->others[i].line.len == before->typed.line.len;
+
+	typed_read(&before->typed, before->reading, part->bytes, part->len, &text);
+	typed_read(&before->others[i], stream_others[i], part->bytes, part->len, &other);
+	alike = alike && text.text.len == other.text.len && text.kept == other.kept &&
+		(!text.text.len || !memcmp(text.text.data, other.text.data, text.text.len));
+	typed_text_release(&text);
+	typed_text_release(&other);
+	return alike;
+}
+
+/* Of the keys that @part has passed, is a line blocked in the other reading @i? It is judged behind
+ * the kept commands, whose variables it needs where a mark hides an assignment. What is no shell
+ * text so is left to the reading of those: a comment that is pasted may have an apostrophe. */
+static bool stream_blocks_other(const struct stream *s, size_t i, const struct stream_part *part,
+				bool end, struct stream_part *other)
+{
+	const struct typed *line = &s->others[i];
 	struct stream *copy = stream_copy(s);
 
 	stream_erase(copy, copy->typed.line.len);
-	if (s->plain.line.len)
-		buf_add(&copy->text, s->plain.line.data, s->plain.line.len);
+	if (line->line.len)
+		buf_add(&copy->text, line->line.data, line->line.len);
 	copy->written = copy->text.len;
-	stream_set_typed(&copy->typed, &s->plain);
-	copy->reading = TYPED_WITH_MARKS;
+	stream_set_typed(&copy->typed, line);
+	copy->reading = stream_others[i];
 	buf_truncate(&copy->keys, 0);
 	buf_add(&copy->keys, part->bytes, part->len);
-	stream_take_keys(copy, end, marks);
+	stream_take_keys(copy, end, other);
 	stream_free(copy);
-	return marks->verdict.blocked && !marks->verdict.unparsable;
+	return other->verdict.blocked && !other->verdict.unparsable;
 }
 
 static void stream_judge_marks(struct stream *s, bool end, struct stream_part *part)
 {
-	struct stream *before = stream_copy(s);
-	struct stream_part marks;
+	struct stream *before = stream_copy(s), *again;
+	struct stream_part other;
 
 	stream_take_keys(s, end, part);
-	if (stream_blocks_marks(s, part, end, &marks)) {
-		stream_become(s, before);
-		stream_part_release(part);
-		stream_refuse_keys(s, marks.len, &marks, part);
-	} else {
-		stream_free(before);
+	for (size_t i = 0; i < OTHERS; i++) {
+		if (stream_reads_alike(before, i, part))
+			continue;
+		if (stream_blocks_other(s, i, part, end, &other)) {
+			again = stream_copy(before);
+			stream_become(s, again);
+			stream_part_release(part);
+			stream_refuse_keys(s, other.len, &other, part);
+		}
+		stream_part_release(&other);
 	}
-	stream_part_release(&marks);
+	stream_free(before);
 }
 
 /* ---- ends inside a command ---- */
@@ -904,9 +931,11 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 		stream_take_keys(s, end, part);
 	part->earlier = part->len < waited ? part->len : waited;
 	part->dropped = dropped;
-	typed_read(&s->plain, TYPED_WITH_MARKS, part->bytes, part->len, &text);
-	stream_set_typed(&s->plain, &text.rest);
-	typed_text_release(&text);
+	for (size_t i = 0; i < OTHERS; i++) {
+		typed_read(&s->others[i], stream_others[i], part->bytes, part->len, &text);
+		stream_set_typed(&s->others[i], &text.rest);
+		typed_text_release(&text);
+	}
 }
 
 /* ---- public ---- */
@@ -928,7 +957,8 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	s->terminal = terminal;
 	buf_init(&s->keys, TEXT_MAX);
 	buf_init(&s->typed.line, TEXT_MAX);
-	buf_init(&s->plain.line, TEXT_MAX);
+	for (size_t i = 0; i < OTHERS; i++)
+		buf_init(&s->others[i].line, TEXT_MAX);
 	if (terminal)
 		stream_open_line(s);
 	return s;
@@ -968,7 +998,8 @@ struct stream *stream_copy(const struct stream *s)
 	stream_copy_buf(&copy->text, &s->text);
 	stream_copy_buf(&copy->keys, &s->keys);
 	stream_copy_buf(&copy->typed.line, &s->typed.line);
-	stream_copy_buf(&copy->plain.line, &s->plain.line);
+	for (size_t i = 0; i < OTHERS; i++)
+		stream_copy_buf(&copy->others[i].line, &s->others[i].line);
 	return copy;
 }
 
@@ -983,7 +1014,8 @@ void stream_free(struct stream *s)
 	buf_release(&s->text);
 	buf_release(&s->keys);
 	buf_release(&s->typed.line);
-	buf_release(&s->plain.line);
+	for (size_t i = 0; i < OTHERS; i++)
+		buf_release(&s->others[i].line);
 	free(s);
 }
 

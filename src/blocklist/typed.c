@@ -76,6 +76,19 @@ static void typed_add_signal(struct typed_text *out, size_t keys, char key)
 		typed_add_end(out, keys, TYPED_LINE)->unknown = true;
 }
 
+/* What @reading makes of a mark in a paste or outside. */
+static const char *typed_mark_text(enum typed_reading reading, bool begins, bool in_paste)
+{
+	bool stray = begins == in_paste;
+
+	if (reading == TYPED_WITHOUT_MARKS || (reading == TYPED_WITH_STRAY_MARKS && !stray))
+		return "";
+	if (begins)
+		return PASTE_BEGINS;
+	/* bash and zsh make this of it, and the mark as text is part of a word too */
+	return stray ? "~" : PASTE_ENDS;
+}
+
 /* Take the mark of a paste at the start of @keys, or its start if they end there. Returns its
  * length, 0: there is none. */
 static size_t typed_take_mark(struct typed_text *out, enum typed_reading reading, const char *keys,
@@ -91,12 +104,8 @@ static size_t typed_take_mark(struct typed_text *out, enum typed_reading reading
 		out->rest.mark_len = n;
 		return n;
 	}
-	if (reading == TYPED_WITH_MARKS && !out->rest.edited) {
-		if (begins || out->rest.paste)
-			buf_add(&out->rest.line, keys, n);
-		else /* bash and zsh make this of it, and the mark as text is part of a word too */
-			buf_add(&out->rest.line, "~", 1);
-	}
+	if (!out->rest.edited)
+		buf_adds(&out->rest.line, typed_mark_text(reading, begins, out->rest.paste));
 	out->rest.paste = begins;
 	return n;
 }

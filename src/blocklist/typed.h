@@ -6,8 +6,9 @@
  * three behind text, is not known: only the program that edits it knows what it becomes.
  *
  * Between the marks of a bracketed paste (xterm(1)) an editor of lines takes keys as they are, and
- * drops the marks; to other readers the marks are text. So there are two readings. A line with an
- * editing key in a paste is known in neither, except what stands behind a ^C.
+ * drops the marks; to some a mark is text that begins a paste in a paste, or ends none; to other
+ * readers all marks are. So there are three readings. A line with an editing key in a paste is
+ * known in none, except what stands behind a ^C.
  */
 #ifndef PROCPEN_BLOCKLIST_TYPED_H
 #define PROCPEN_BLOCKLIST_TYPED_H
@@ -29,8 +30,10 @@ struct typed {
 };
 
 enum typed_reading {
-	TYPED_WITHOUT_MARKS, /* of an editor of lines */
-	TYPED_WITH_MARKS,    /* of any other reader */
+	TYPED_WITHOUT_MARKS,    /* of an editor of lines */
+	TYPED_WITH_STRAY_MARKS, /* of one like bash and zsh: those are text that do not begin and
+				 * end a paste */
+	TYPED_WITH_MARKS,       /* of any other reader */
 };
 
 /* Where a line ends: in the text that was made, and behind its last key. */

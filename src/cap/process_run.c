@@ -314,24 +314,36 @@ static int process_run_end_typed(struct run_task *t, struct blocklist_input *jud
 	return error;
 }
 
-/* On a terminal stdin is typed: what its keys come to is judged. That is the reading without the
- * marks of pastes, unless the other one is blocked. */
-static int process_run_judge_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
+/* Read stdin with the marks of pastes, as a reader does for which it is blocked. */
+static bool process_run_blocks_marks(struct run_task *t, struct blocklist_input *judge)
 {
 	struct blocklist_verdict v = { .blocked = false };
 
+	if (!typed_may_have_marks(t->command.stdin_bytes, t->command.stdin_len))
+		return false;
+	for (int reading = TYPED_WITHOUT_MARKS + 1; reading <= TYPED_WITH_MARKS; reading++) {
+		process_run_read_typed(t, (enum typed_reading)reading, judge);
+		blocklist_judge(judge, &v);
+		if (v.blocked && !v.unparsable)
+			return true;
+	}
+	return false;
+}
+
+/* On a terminal stdin is typed: what its keys come to is judged. That is the reading without the
+ * marks of pastes, unless another one is blocked. */
+static int process_run_judge_typed(struct run_task *t, struct blocklist_input *judge, struct err *e)
+{
+	bool blocked;
+
 	if (!t->terminal.start.cols || !t->command.stdin_bytes)
 		return 0;
-	if (typed_may_have_marks(t->command.stdin_bytes, t->command.stdin_len)) {
-		process_run_read_typed(t, TYPED_WITH_MARKS, judge);
-		blocklist_judge(judge, &v);
-	}
-	if (!v.blocked || v.unparsable)
+	blocked = process_run_blocks_marks(t, judge);
+	if (!blocked)
 		process_run_read_typed(t, TYPED_WITHOUT_MARKS, judge);
 	t->result_options.stdin_edited = t->typed.edited;
-	if ((v.blocked && !v.unparsable) ||
-	    !(t->typed.edited ||
-	      typed_may_end(t->command.stdin_bytes, t->command.stdin_len)))
+	if (blocked || !(t->typed.edited ||
+			 typed_may_end(t->command.stdin_bytes, t->command.stdin_len)))
 		return 0;
 	return process_run_end_typed(t, judge, e);
 }

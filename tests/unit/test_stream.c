@@ -255,6 +255,27 @@ static void test_stream_judges_what_stands_beside_a_mark(void **state)
 	dialogue_on_terminal(parts);
 }
 
+/* To bash and zsh a mark is text that begins a paste in a paste, or ends none. */
+static void test_stream_judges_stray_marks(void **state)
+{
+	static const struct step steps[] = {
+		{ "\033[200~rm -rf \\\033[200~ /\033[201~\r", "+0 !files.remove_tree" },
+		{ "\033[200~rm -rf x\\\033[201~\033[201~ /\r", "+0 !files.remove_tree" },
+		{ "\033[200~rm -rf \\", "+0 ..14" }, { "\033[20", "+0 ..18" }, { "0~", "+0 ..20" },
+		{ " /\r", "+0 !files.remove_tree" },
+		{ "\033[200~echo a", "+12" }, { "\033[200~", "+6" }, { "#; reboot\r", "+0 !power.command" },
+		{ "\r", "+1" }, { "\033[200~echo b\033[201~\r", "+19" },
+		{ "ls\r\033[200~echo \033[200~#; reboot\r", "+3 !power.command" },
+		{ "\033[200~cat <<E\r\033[200~E\rreboot\rE\r\033[201~", "+22 !power.command" },
+		{ "\033[201~\r", "+7" },
+		{ "\033[200~echo it\033[200~'s\r'\033[201~\r", "+30" },
+		{ 0 },
+	};
+
+	(void)state;
+	dialogue_on_terminal(steps);
+}
+
 /* What is refused leaves the terminal in the paste. */
 static void test_stream_knows_that_a_paste_is_open(void **state)
 {
@@ -954,6 +975,7 @@ int main(void)
 		cmocka_unit_test(test_stream_doubts_what_follows_an_unknown_line),
 		cmocka_unit_test(test_stream_judges_pastes),
 		cmocka_unit_test(test_stream_judges_what_stands_beside_a_mark),
+		cmocka_unit_test(test_stream_judges_stray_marks),
 		cmocka_unit_test(test_stream_knows_that_a_paste_is_open),
 		cmocka_unit_test(test_stream_joins_the_parts_of_a_mark),
 		cmocka_unit_test(test_stream_keeps_the_end_of_a_paste),
