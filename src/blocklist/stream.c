@@ -964,6 +964,29 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	return s;
 }
 
+/* An open line that is not known counts as empty: what follows on it is judged. */
+static bool stream_begin_line(struct typed *line, enum typed_reading reading, const char *keys,
+			      size_t len)
+{
+	const struct typed nothing = { .edited = false };
+	struct typed_text text;
+	bool edited;
+
+	typed_read(&nothing, reading, keys, len, &text);
+	edited = text.edited;
+	text.rest.edited = false;
+	stream_set_typed(line, &text.rest);
+	typed_text_release(&text);
+	return edited;
+}
+
+void stream_begin_typed(struct stream *s, const char *keys, size_t len)
+{
+	for (size_t i = 0; i < OTHERS; i++)
+		stream_begin_line(&s->others[i], stream_others[i], keys, len);
+	s->doubted = stream_begin_line(&s->typed, s->reading, keys, len) && stream_is_open(s);
+}
+
 size_t stream_held(const struct blocklist_input *in)
 {
 	struct blocklist_input empty = *in;

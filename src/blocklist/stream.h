@@ -54,6 +54,10 @@ extern const struct blocklist_verdict stream_open_command;
 struct stream *stream_new(const struct blocklist_input *in, bool terminal);
 void stream_free(struct stream *s);
 
+/* On a terminal: these are the keys that made that input. Is a paste open, or a command of which
+ * a line is not known? */
+void stream_begin_typed(struct stream *s, const char *keys, size_t len);
+
 /* How many bytes at the end of @in's stdin would wait, if more can be written behind it. Judges
  * nothing. */
 size_t stream_held(const struct blocklist_input *in);

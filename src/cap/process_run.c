@@ -585,6 +585,8 @@ static struct stream *process_run_new_stream(const struct cap_call *call)
 	const char *end = (const char *)t->command.stdin_bytes + t->command.stdin_len;
 	struct stream_part part;
 
+	if (t->confine.terminal && t->command.stdin_bytes)
+		stream_begin_typed(stream, t->command.stdin_bytes, t->command.stdin_len);
 	if (!call->stdin_held)
 		return stream;
 	stream_judge(stream, end - call->stdin_held, call->stdin_held, false, &part);

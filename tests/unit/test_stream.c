@@ -356,6 +356,43 @@ static void test_stream_takes_an_escape_for_a_key(void **state)
 	dialogue_on_terminal(steps);
 }
 
+/* What a bash was started with on its terminal: the text that @keys made. */
+static struct stream *begun_on_terminal(const char *keys, const char *text)
+{
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH,
+					    .stdin_bytes = text, .stdin_len = strlen(text) };
+	struct stream *s = stream_new(&in, true);
+
+	stream_begin_typed(s, keys, strlen(keys));
+	return s;
+}
+
+static void test_stream_goes_on_behind_typed_stdin(void **state)
+{
+	struct stream *s = begun_on_terminal("ls\r\033[200~echo a", "ls\necho a");
+
+	(void)state;
+	assert_true(stream_in_paste(s));
+	say(s, "b\tc\r\033[201~\r", false, "+11"); /* a TAB is text there */
+	stream_free(s);
+	s = begun_on_terminal("echo \033[20", "echo ");
+	say(s, "0~\033[201~#; reboot\r", false, "+0 !power.command");
+	stream_free(s);
+	s = begun_on_terminal("\033[200~\033[200~#", "#");
+	say(s, "; reboot\r", false, "+0 !power.command");
+	stream_free(s);
+	s = begun_on_terminal("cat <<E\rE\t\rx", "cat <<E\nx");
+	say(s, "\rreboot\rE\r", false, "+0 !power.command");
+	stream_free(s);
+	s = begun_on_terminal("cat <<E\rx", "cat <<E\nx");
+	say(s, "\rreboot\rE\r", false, "+10");
+	stream_free(s);
+	s = begun_on_terminal("ls\t", "");
+	say(s, "reboot\r", false, "+0 !power.command");
+	stream_free(s);
+}
+
 /* What is harmless in all readings passes, and so does what is no shell text with the marks. */
 static void test_stream_passes_pastes(void **state)
 {
@@ -870,9 +907,7 @@ static void test_stream_steps_on_a_terminal(void **state)
 		{ "cat <<E\rE\t\r", "+0e ..11" }, { doubt, "+0 !text.too_complex" },
 		{ "cat <<E\r", "+0 ..8" }, { doubt, "+13324" }, { 0 },
 	};
-	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
-					    .shell_family = SHELL_FAMILY_BASH };
-	struct stream *s = stream_new(&in, true);
+	struct stream *s = begun_on_terminal("", "");
 	struct stream_part part;
 
 	(void)state;
@@ -980,6 +1015,7 @@ int main(void)
 		cmocka_unit_test(test_stream_joins_the_parts_of_a_mark),
 		cmocka_unit_test(test_stream_keeps_the_end_of_a_paste),
 		cmocka_unit_test(test_stream_takes_an_escape_for_a_key),
+		cmocka_unit_test(test_stream_goes_on_behind_typed_stdin),
 		cmocka_unit_test(test_stream_passes_pastes),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
