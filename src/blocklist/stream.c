@@ -393,6 +393,7 @@ static void stream_join(struct stream_part *part, struct stream_part *next, size
 	part->earlier = part->len < waited ? part->len : waited;
 	part->dropped = next->verdict.blocked ? waited - part->earlier
 					      : part->dropped + next->dropped;
+	part->skipped += next->skipped;
 	part->waiting = next->waiting;
 	part->edited |= next->edited;
 	part->verdict = next->verdict;
@@ -917,7 +918,7 @@ static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped
 static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
 			      struct stream_part *part)
 {
-	size_t waited = s->keys.len, dropped, keep;
+	size_t before = s->keys.len, waited = before, dropped, keep;
 	const struct stream_part open = { .verdict = stream_open_command };
 	struct typed_text text;
 
@@ -931,6 +932,7 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 		stream_take_keys(s, end, part);
 	part->earlier = part->len < waited ? part->len : waited;
 	part->dropped = dropped;
+	part->skipped = dropped - (before - waited);
 	for (size_t i = 0; i < OTHERS; i++) {
 		typed_read(&s->others[i], stream_others[i], part->bytes, part->len, &text);
 		stream_set_typed(&s->others[i], &text.rest);

@@ -39,6 +39,7 @@ struct stream_part {
 	size_t waiting; /* bytes that wait now: not yet judged, not to be written */
 	size_t dropped; /* bytes that are forgotten: with a blocked line, those that had waited;
 			 * else those that were not complete when ^C, ^Z or ^\ was typed */
+	size_t skipped; /* keys of this part that ^C, ^Z or ^\ dropped */
 	bool edited;    /* of the keys, some belong to a line that is not judged */
 	char *shown;    /* for records: what was judged, from the blocked line on if there is one;
 			 * NULL: the command takes it for data, or nothing was judged */

@@ -181,16 +181,19 @@ static void process_input_denied(const struct cap_call *call, struct err *e)
 		process_input_tell_paste(e);
 }
 
-/* Put what became of the bytes before the hint: @written of this call, @dropped of earlier ones. */
-static void process_input_tell(size_t written, size_t dropped, struct err *e)
+/* Put what became of the bytes before the hint: @written of this call, not always its first ones
+ * where it @skips some; @dropped of earlier ones. */
+static void process_input_tell(size_t written, bool skips, size_t dropped, struct err *e)
 {
 	char hint[sizeof(e->hint)];
 
 	if (written) {
 		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
-		err_hint(e, "The first %zu byte%s of this call %s written, and nothing behind "
-			    "them. %s", written, written == 1 ? "" : "s",
-			 written == 1 ? "was" : "were", hint);
+		err_hint(e, "%s%zu byte%s of this call %s written%s, and nothing behind %s. %s",
+			 skips ? "" : "The first ", written, written == 1 ? "" : "s",
+			 written == 1 ? "was" : "were",
+			 skips ? ", without what ^C, ^Z or ^\\ dropped" : "",
+			 written == 1 ? "it" : "them", hint);
 	}
 	if (dropped) {
 		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
@@ -213,7 +216,7 @@ static void process_input_set_blocked(const struct cap_call *call, size_t writte
 	if (dropped)
 		err_detail(e, "bytes_dropped", json_integer((json_int_t)dropped));
 	process_input_denied(call, e);
-	process_input_tell(written, dropped, e);
+	process_input_tell(written, t->part.skipped > 0, dropped, e);
 }
 
 /* ---- the judgement ---- */
