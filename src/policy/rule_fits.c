@@ -304,41 +304,63 @@ struct rule_search {
 /* How the word @text of a rule is among those of @run. */
 enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 
-/* Is @p the option @name, or a cluster that ends in it, so that its value is the next word? */
-static bool rule_fits_part_wants(const struct rule_part *p, const char *name, size_t len)
-{
-	if (!rule_fits_part_known(p))
-		return false;
-	if (p->len == len && !memcmp(p->s, name, len))
-		return true;
-	return rule_fits_is_short_option(name, len) && rule_fits_part_is_cluster(p) &&
-	       memchr(p->s + 1, name[1], p->len - 1) == p->s + p->len - 1;
-}
-
-/* Does @r ignore the word @p: by itself, or, if @next, the one behind it? */
-static bool rule_fits_part_is_ignored(const struct rule *r, struct rule_part p, bool next,
-				      uint64_t *steps)
+/* The length of the option of an alternative "-i *" of ignore, of @len bytes; 0: it is another. */
+static size_t rule_fits_value_option(const char *text, size_t len)
 {
 	static const char behind[] = " *";
 	const size_t behind_len = sizeof(behind) - 1;
 
+	return *text == '-' && len > behind_len &&
+	       !memcmp(text + len - behind_len, behind, behind_len) ? len - behind_len : 0;
+}
+
+/* Does @r ignore the word @p by itself? */
+static bool rule_fits_part_is_ignored(const struct rule *r, struct rule_part p, uint64_t *steps)
+{
 	if (r->guesses && rule_fits_part_is_fields(&p))
 		return false;
 	p.guess = false;
 	for (size_t i = 0; r->ignore && r->ignore[i]; i++)
 		for (const char *text = r->ignore[i]; ; text++) {
-			size_t len = strcspn(text, "|"), name_len = len - behind_len;
-			bool names = *text == '-' && len > behind_len &&
-				     !memcmp(text + name_len, behind, behind_len);
+			size_t len = strcspn(text, "|");
 
-			if (names == next && (next ? rule_fits_part_wants(&p, text, name_len)
-						   : rule_fits_pattern(&p, text, len, steps)))
+			if (!rule_fits_value_option(text, len) &&
+			    rule_fits_pattern(&p, text, len, steps))
 				return true;
 			text += len;
 			if (!*text)
 				break;
 		}
 	return false;
+}
+
+/* Does @r ignore the word behind the option @p? In a cluster the first option with a value takes
+ * the rest for it, and the next word only if there is no rest. */
+static bool rule_fits_part_wants(const struct rule *r, const struct rule_part *p, uint64_t *steps)
+{
+	bool cluster = rule_fits_part_is_cluster(p);
+	const char *first = NULL;
+
+	if (!rule_fits_part_known(p))
+		return false;
+	for (size_t i = 0; r->ignore && r->ignore[i]; i++)
+		for (const char *text = r->ignore[i]; ; text++) {
+			size_t len = strcspn(text, "|"), name = rule_fits_value_option(text, len);
+
+			*steps += WORK_WORD;
+			if (name && name == p->len && !memcmp(p->s, text, name))
+				return true;
+			if (cluster && rule_fits_is_short_option(text, name)) {
+				size_t before = first ? (size_t)(first - p->s) : p->len;
+				const char *at = memchr(p->s + 1, text[1], before - 1);
+
+				first = at ? at : first;
+			}
+			text += len;
+			if (!*text)
+				break;
+		}
+	return first && first == p->s + p->len - 1;
 }
 
 /* Is the first operand the pattern or script of the command, and no file? */
@@ -364,21 +386,21 @@ struct rule_walk {
 	bool operands; /* -- came */
 	bool unknown;  /* a word is not known, so these are not either */
 	bool operand;  /* it is no option, and no value that the rule ignores */
-	bool aside;    /* it is a value that the rule ignores, or the pattern */
+	bool aside;    /* it does not count: a value that looks like no option, or the pattern */
 };
 
 static void rule_fits_follow(const struct rule_search *s, struct rule_walk *walk)
 {
 	struct rule_part p = rule_fits_part_of(s->r, &s->run->words[walk->count]);
-	bool option = !walk->operands && !walk->value && p.len > 1 && p.s[0] == '-';
+	bool dash = !walk->operands && p.len > 1 && p.s[0] == '-', option = dash && !walk->value;
 
 	*s->steps += WORK_WORD;
 	walk->unknown |= s->r->guesses && !rule_fits_part_known(&p);
 	walk->operand = !walk->value && !option;
-	walk->aside = !walk->unknown && (walk->value || (walk->pattern && !option));
+	walk->aside = !walk->unknown && !dash && (walk->value || walk->pattern);
 	walk->pattern &= walk->value || option;
 	walk->operands |= option && rule_fits_part_is(&p, "--");
-	walk->value = option && rule_fits_part_is_ignored(s->r, p, true, s->steps);
+	walk->value = option && rule_fits_part_wants(s->r, &p, s->steps);
 }
 
 /* Does the rule ignore word @i of the command: by itself, as the value of an option, or as the
@@ -387,7 +409,7 @@ static bool rule_fits_ignores(const struct rule_search *s, struct rule_walk *wal
 {
 	const struct rule_part p = rule_fits_part_of(s->r, rule_fits_next(s->r, s->run, i));
 
-	if (rule_fits_part_is_ignored(s->r, p, false, s->steps))
+	if (rule_fits_part_is_ignored(s->r, p, s->steps))
 		return true;
 	if (!walk->count)
 		walk->pattern = rule_fits_has_pattern(s);

@@ -207,6 +207,9 @@ static void test_ruling_ignores_words(void **state)
 		{ "send -ri a.env b", "notify", NULL },
 		{ "send -ir a.env b", "deny", "send" },
 		{ "send -i -i a.env", "deny", "send" },
+		{ "send -i -a.env b", "deny", "send" }, /* -i may be a flag */
+		{ "send -ki a.env b", "deny", "send" }, /* i is the value of -k */
+		{ "send -rk a.env b", "notify", NULL },
 		{ "send -- -i a.env", "deny", "send" },
 		{ "send $X a.env", "deny", "send" },
 		{ "send -i $X b", "deny", "send" },
@@ -234,7 +237,7 @@ static void test_ruling_ignores_words(void **state)
 
 	(void)state;
 	load("[{\"id\":\"send\",\"program\":\"send\",\"words\":\"*.env*\",\"decision\":\"deny\","
-	     "\"ignore\":[\"*.env.example|-i *\",\"--skip *|--skip=*\"]},"
+	     "\"ignore\":[\"*.env.example|-i *|-k *\",\"--skip *|--skip=*\"]},"
 	     "{\"id\":\"find\",\"program\":\"find\",\"words\":\"*.env\",\"decision\":\"deny\","
 	     "\"ignore\":\"-n *\",\"pattern_unless\":\"-e|--expr\"}]", "");
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
