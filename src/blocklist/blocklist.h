@@ -38,6 +38,7 @@ struct blocklist_run {
 	bool is_idle;     /* it stands in a definition; each call is reported too */
 	bool sets_variables; /* its text does, by more than assignments (shell/script.h) */
 	bool sets_path;   /* its text does, by whatever means (shell/script.h) */
+	bool sets_home;
 	bool is_test;     /* the words of [[ ]] */
 	bool is_loop;     /* it stands in a loop */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */

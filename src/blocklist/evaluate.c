@@ -414,6 +414,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 	if (at->script) {
 		run.sets_variables = at->script->sets_variables;
 		run.sets_path = at->script->sets_path;
+		run.sets_home = at->script->sets_home;
 	}
 	if (c) {
 		run.is_direct = words == c->words;

@@ -53,7 +53,9 @@ static json_t *grant_read_command(struct cap_call *call, json_t *bound)
 		.files.path = json_get_str(environment, "PATH", env_base_path()),
 		.files.installed = judge_installed(call->c),
 		.files.has_tty = json_is_true(json_object_get(call->r->params, "tty")),
-		.files.sets_home = json_object_get(environment, "HOME"),
+		.files.sets_home = json_object_get(environment, "HOME") ||
+				   json_object_get(environment, "ZDOTDIR") ||
+				   json_object_get(environment, "XDG_CONFIG_HOME"),
 	};
 	const struct ruling_watch watch = { .on_look = grant_on_look, .ctx = &g };
 	struct blocklist_verdict ignored;

@@ -467,10 +467,11 @@ static bool run_files_take_module(struct run_files *f, const char *module)
 }
 
 /* Does the shell @run read files of its HOME at its start? */
-static bool run_files_reads_home(const struct blocklist_run *run)
+static bool run_files_reads_home(const struct run_files *f, const struct blocklist_run *run)
 {
 	return list_has(" csh fish tcsh zsh ", run->program.s, run->program.len) ||
-	       run_files_has_text(run, " -i -l --login ");
+	       run_files_has_text(run, " -i -l --login ") ||
+	       (f->has_tty && !run_files_has_operand(run));
 }
 
 /* Does the interpreter @run run a file of a directory, as python and node do? Behind options of
@@ -502,8 +503,8 @@ static bool run_files_take_unnamed(struct run_files *f, const struct blocklist_r
 {
 	const char *module = run_files_is_python(run) ? run_files_module(run) : NULL;
 
-	if (as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(run))
-		(void)run_files_refuse(f, "a shell reads the HOME that its environment sets");
+	if (as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(f, run))
+		(void)run_files_refuse(f, "a shell reads files of a HOME that is not its own");
 	if (module)
 		return run_files_take_module(f, module);
 	if (as->kind == WRAPPER_CODE && run_files_needs_script(run, as) &&
@@ -684,8 +685,7 @@ static bool run_files_names_path(const char *text)
 	const char *value = strchr(text, '=');
 
 	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6) ||
-	       !strncmp(text, "LD_", 3) || !strncmp(text, "HOME=", 5) ||
-	       !strncmp(text, "BASH_ENV", 8) ||
+	       !strncmp(text, "LD_", 3) || !strncmp(text, "BASH_ENV", 8) ||
 	       (!strncmp(text, "ENV", 3) && strchr("+=", text[3])) ||
 	       (value && run_files_names_path(value + 1)) ||
 	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
@@ -698,6 +698,26 @@ static bool run_files_changes_path(const struct blocklist_run *run)
 		if (run_files_names_path(run->words[i].text.s))
 			return true;
 	return run->sets_path;
+}
+
+/* Does @text name a variable by which shells find the files of a HOME? Others end in HOME, too. */
+static bool run_files_names_home(const char *text)
+{
+	const char *at = text;
+
+	if (strstr(text, "ZDOTDIR") || strstr(text, "XDG_CONFIG_HOME"))
+		return true;
+	while ((at = strstr(at, "HOME")) && at > text && at[-1] == '_')
+		at++;
+	return at;
+}
+
+/* Note a HOME that the shell sets, or that its commands are told: shells may read it later. */
+static void run_files_note_home(struct run_files *f, const struct blocklist_run *run)
+{
+	f->sets_home |= run->sets_home;
+	for (size_t i = 1; i < run->count; i++)
+		f->sets_home |= run_files_names_home(run->words[i].text.s);
 }
 
 /* Is @run a plain `cd DIRECTORY` that is done once at most, and so what the text begins with? */
@@ -794,11 +814,12 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 
 	if (f->lacks)
 		return;
+	run_files_note_home(f, run);
 	if (f->sourced)
 		(void)run_files_refuse(f, "what a sourced file changes is not known");
 	else if (run_files_changes_path(run))
-		(void)run_files_refuse(f, "its text sets PATH, CDPATH, ENV, BASH_ENV, HOME, LD_* "
-				       "or the variable of a redirection");
+		(void)run_files_refuse(f, "its text sets PATH, CDPATH, ENV, BASH_ENV, LD_* or "
+				       "the variable of a redirection");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
 	else if (run_files_hides_command(run, program))

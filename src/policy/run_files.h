@@ -27,7 +27,7 @@ struct run_files {
 	const char *path;  /* PATH of the command */
 	const struct installed *installed; /* tells where commands may write; NULL: anywhere */
 	bool has_tty;      /* standard output may be a terminal, which nohup replaces by a file */
-	bool sets_home;    /* the environment of the command has a HOME of its own */
+	bool sets_home;    /* the environment of the command, or its text, sets HOME */
 	json_t *list;      /* of ["path", "what tells its content"], each path once; NULL: none */
 	json_t *scripts;   /* the paths of those that are no compiled programs; NULL: none */
 	json_t *searched;  /* programs that were looked for in PATH; NULL: none */

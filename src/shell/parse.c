@@ -136,7 +136,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 {
 	struct lex_reader r;
 	size_t mark = vars_mark(e);
-	bool more, sets_path = e->script->sets_path;
+	bool more, sets_path = e->script->sets_path, sets_home = e->script->sets_home;
 
 	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
@@ -144,6 +144,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	e->piped_from = e->parent = SHELL_NONE;
 	parse_apply_setup(e, setup);
 	e->script->sets_path = sets_path; /* what it gets, it does not set */
+	e->script->sets_home = sets_home;
 	lex_reader_init(&r, lex, text);
 	do {
 		struct parse_state before = parse_state_of(e), after;

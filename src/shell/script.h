@@ -174,7 +174,8 @@ struct shell_script {
 			      * arithmetic, an operator in ${...}, {name}> */
 	bool sets_path; /* sets or unsets a variable by which names lead to programs and
 			 * directories, or files are run: PATH, CDPATH, BASH_CMDS,
-			 * BASH_ALIASES, ENV, BASH_ENV, HOME, LD_*; or any by {name}> */
+			 * BASH_ALIASES, ENV, BASH_ENV, LD_*; or any by {name}> */
+	bool sets_home; /* sets or unsets HOME, ZDOTDIR or XDG_CONFIG_HOME */
 	bool has_cdpath; /* CDPATH may have a value in it, whoever sets it */
 	const char *trouble_text;   /* static: "an unclosed double quote" */
 	uint32_t trouble_at;

@@ -254,14 +254,17 @@ static void vars_log_change(struct expander *e, struct variable *v)
 static bool vars_is_path(const char *name)
 {
 	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES",
-					     "ENV", "BASH_ENV", "HOME", NULL };
+					     "ENV", "BASH_ENV", NULL };
 
 	return !strncmp(name, "LD_", 3) || str_is_listed(name, names);
 }
 
 static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
+	static const char *const homes[] = { "HOME", "ZDOTDIR", "XDG_CONFIG_HOME", NULL };
+
 	e->script->sets_path |= vars_is_path(v->name);
+	e->script->sets_home |= str_is_listed(v->name, homes);
 	e->script->has_cdpath |= b && b->values && (b->values->len || b->values->other) &&
 				 !strcmp(v->name, "CDPATH");
 	vars_log_change(e, v);

@@ -203,18 +203,22 @@ def test_files():
                  "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
                  "BASH_ENV=data bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
-                 "env HOME=bin bash -lc ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "node bin",
+                 "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
                  "cat x.sh | make -f /dev/stdin", "psql db <x.sh", "cat x.sh | sqlite3 a.db", "ed -s data <x.sh", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
         check(question and "remember" not in question, "%.40s can be remembered" % text)
     for text, environment, why in (("cd bin; ./tool", {"CDPATH": "/opt"}, "a cd goes elsewhere"),
-                                   ("bash -ic ls", {"HOME": at("bin")}, "a shell reads other files"),
+                                   ("bash -ic ls", {"HOME": at("bin")}, "a shell reads other files"), ("bash -lc ls", {"ZDOTDIR": at("bin")}, "zsh reads other files"),
                                    ("echo $((X))", {"X": "a[$(x.sh)]"}, "arithmetic runs a value")):
         question = tried(server, {"command": text, "environment": environment})[1]
         check("remember" not in question, "%s by the request's environment" % why)
+    question = tried(server, {"command": "bash", "environment": {"HOME": at("bin")}, "tty": True})[1]
+    check("remember" not in question, "a shell on a terminal reads other files")
     for params in ({"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
+                   {"command": "HOME=bin ls"}, {"command": "export HOME=bin; make"}, {"command": "env HOME=bin sh x.sh"}, {"command": "export A=\"$(cat data)\"; ls"},
+                   {"command": "env JAVA_HOME=bin bash -lc ls"},
                    {"command": "psql -c 'copy t from stdin' <data"}, {"command": "echo 'select 1;' | sqlite3"},
                    {"command": "python3 -u x.sh bin"}, {"command": "python3 -m json.tool bin"}, {"command": "perl -I bin x.sh"}):
         check("remember" in tried(server, params)[1], "%s cannot be remembered" % params)
