@@ -364,7 +364,7 @@ static const char *run_files_script_options(const struct blocklist_run *run)
 		{ " sed gsed psql ", " -f --file " }, { " make gmake ", " -f --file --makefile " },
 		{ " gdb ", " -x --command " },        { " vi vim nvim ex view ", " -S -s -u " },
 		{ " java ", " -jar " },               { " cmake ", " -P " },
-		{ " sqlite3 ", " -init " },
+		{ " sqlite3 ", " -init --init " },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -441,10 +441,15 @@ static const char *run_files_module(const struct blocklist_run *run)
 {
 	for (size_t i = 1; i < run->count; i++) {
 		const char *word = run->words[i].text.s;
-		const char *m = word[0] == '-' && word[1] != '-' ? strchr(word, 'm') : NULL;
+		bool cluster = word[0] == '-' && word[1] != '-';
+		/* The first of these takes the rest of the word, or the next one. */
+		const char *last = cluster ? word + strcspn(word, "cmWX") : "";
 
-		if (m)
-			return m[1] ? m + 1 : i + 1 < run->count ? run->words[i + 1].text.s : NULL;
+		if (*last == 'c')
+			return NULL;
+		if (*last == 'm')
+			return last[1] ? last + 1
+				       : i + 1 < run->count ? run->words[i + 1].text.s : NULL;
 		if (word[0] != '-' && run_files_is_operand(run, i))
 			return NULL;
 	}
@@ -691,11 +696,24 @@ static bool run_files_names_path(const char *text)
 	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
 }
 
+/* Is the name of the variable that @word sets not known? */
+static bool run_files_sets_unknown(const struct shell_word *word)
+{
+	for (size_t i = 0; i < word->text.len && word->text.s[i] != '='; i++)
+		if (word->kind[i] != SHELL_LITERAL)
+			return true;
+	return false;
+}
+
 /* By the shell, or by what its commands are told: env, read, printf -v, declare -n. */
 static bool run_files_changes_path(const struct blocklist_run *run)
 {
+	bool sets = list_has(" declare export local readonly typeset ", run->program.s,
+			     run->program.len);
+
 	for (size_t i = 1; i < run->count; i++)
-		if (run_files_names_path(run->words[i].text.s))
+		if (run_files_names_path(run->words[i].text.s) ||
+		    (sets && run_files_sets_unknown(&run->words[i])))
 			return true;
 	return run->sets_path;
 }
