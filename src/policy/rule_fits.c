@@ -672,7 +672,8 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 	return true;
 }
 
-/* All words are known, and a rule with words names each of them. */
+/* All words are known, and a rule with words names each of them. Those before the subcommand must
+ * be named, because such options may change what it does. */
 static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run,
 			     struct rule_miss *miss, uint64_t *steps)
 {
@@ -683,7 +684,7 @@ static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *r
 
 		*steps += p.len;
 		if (!rule_fits_part_known(&p) ||
-		    (i != first && r->words && !rule_fits_names_word(r, &p, steps))) {
+		    (i != first && (r->words ? !rule_fits_names_word(r, &p, steps) : i < first))) {
 			miss->word = &run->words[i];
 			return false;
 		}

@@ -268,6 +268,10 @@ static void test_ruling_finds_the_subcommand(void **state)
 	static const struct row exceptions[] = {
 		{ "ls see", "allow", "b" },
 		{ "ls see x", "allow", "a" },
+		{ "ls run y", "allow", "c" },
+		{ "ls -x run y", "notify", NULL },
+		{ "ls -C x run y", "notify", NULL },
+		{ "ls -xv run y", "notify", NULL },
 		{ "ls see y", "notify", NULL },
 		{ "ls x see", "notify", NULL },
 		{ "ls \"$X\"", "notify", NULL },
@@ -281,7 +285,8 @@ static void test_ruling_finds_the_subcommand(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 	load("[{\"id\":\"a\",\"program\":\"ls\",\"subcommand\":\"see\",\"words\":\"x\","
 	     "\"decision\":\"allow\"},{\"id\":\"b\",\"program\":\"ls\",\"subcommand\":\"see\","
-	     "\"without\":\"*\",\"decision\":\"allow\"}]", "");
+	     "\"without\":\"*\",\"decision\":\"allow\"},{\"id\":\"c\",\"program\":\"ls\",\"ignore\":\"-C *\","
+	     "\"subcommand\":\"run\",\"decision\":\"allow\"}]", "");
 	expect_rows(TIER_NOTIFY, exceptions, sizeof(exceptions) / sizeof(exceptions[0]));
 }
 
