@@ -10,6 +10,7 @@
 #define WAIT_MS 45000
 #define PARAMETER_BYTES 160 /* of one that the next call repeats; more is left to the reader */
 #define NEXT_BYTES 210      /* the call for the next page */
+#define NUMBER_BYTES 6      /* of a line in 2 MiB, beyond the marks of its JSON */
 #define MARKS_BYTES 480 /* headings, and what follows a page, which has at most 9,500 bytes */
 
 struct stream {
@@ -335,12 +336,16 @@ static void text_logs_add_match_alone(struct text *t, const struct outline_value
 	text_add(t, "[... its context has no room ...]\n");
 }
 
-/* Bytes that the lines after @last need. */
-static size_t text_logs_kept_for(const struct text *t, const struct outline_value *last)
+/* Bytes that the lines after @last, and @match with the lines near it, need at most: their JSON,
+ * and what the numbers of lines take more than its marks. */
+static size_t text_logs_needs(const struct text *t, const struct outline_value *last,
+			      const struct outline_value *match)
 {
 	const struct outline_value *after = last ? text_member(t, last, "after") : NULL;
+	int64_t lines = text_count(t, match, "before") + text_count(t, match, "after") +
+			(last ? text_count(t, last, "after") : 0);
 
-	return after ? after->json_len : 0;
+	return match->json_len + (after ? after->json_len : 0) + NUMBER_BYTES * (size_t)lines;
 }
 
 /* The call that goes on with @unshown, the first match that the text has no room for; NULL: with
@@ -382,8 +387,7 @@ static void text_logs_matches(struct text *t)
 	text_add_plural(t, total, "match", "matches");
 	text_add(t, "\n");
 	while ((v = outline_next(&t->a->result->outline, matches, v)) &&
-	       t->left > v->json_len + text_logs_kept_for(t, last) + MARKS_BYTES +
-				 TEXT_REPLACED_BYTES) {
+	       t->left > text_logs_needs(t, last, v) + MARKS_BYTES + TEXT_REPLACED_BYTES) {
 		text_logs_add_match(t, last, v);
 		last = v;
 		shown++;

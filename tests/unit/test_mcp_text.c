@@ -889,6 +889,46 @@ static void test_mcp_text_of_a_match_in_long_lines(void **state)
 	json_decref(given);
 }
 
+/* Numbers take more than the marks of JSON, and lines without text have little else. */
+static void test_mcp_text_of_matches_is_bounded(void **state)
+{
+	json_t *given = json_pack("{s:s,s:b,s:i,s:i}", "grep", "", "ignore_case", 1, "context", 20,
+				  "max_matches", 1000);
+	struct mcp_answer a = { .row = cap_find(&rows, "process.logs"), .params = given };
+	char pattern[160];
+	struct buf b;
+	char *text;
+
+	(void)state;
+	memset(pattern, 'q', sizeof(pattern));
+	json_object_set_new(given, "grep", json_stringn(pattern, 150));
+	for (int near = 0; near <= 20; near++) {
+		buf_init(&b, 1 << 20);
+		buf_adds(&b, "{\"process_id\":\"p1-1234\",\"state\":\"completed\",\"matches\":[");
+		for (int i = 0; i < 200; i++) {
+			buf_addf(&b, "%s{\"stream\":\"stdout\",\"offset\":%d,\"line\":%d,\"text\":"
+				     "\"M\xef\xbf\xbd\"", i ? "," : "", 1900000 + 50 * i,
+				 1900000 + (2 * near + 1) * i);
+			for (int after = 0; after < 2; after++) {
+				buf_addf(&b, ",\"%s\":[", after ? "after" : "before");
+				for (int line = 0; line < near; line++)
+					buf_adds(&b, line ? ",\"\"" : "\"\"");
+				buf_adds(&b, "]");
+			}
+			buf_adds(&b, "}");
+		}
+		buf_adds(&b, "],\"matches_total\":6000,\"stdout_size\":2036000,\"stderr_size\":11336000,"
+			     "\"stdout_evicted\":[262144,1048576],\"stderr_evicted\":[262144,2947392],"
+			     "\"stdout_next_offset\":1910000,\"stderr_next_offset\":1000}");
+		text = text_of(a, b.data, MCP_TEXT_MAX);
+		assert_true(strlen(text) <= MCP_TEXT_MAX);
+		assert_non_null(strstr(text, "of 6,000 shown, the next: process_logs {"));
+		free(text);
+		buf_release(&b);
+	}
+	json_decref(given);
+}
+
 /* ---- the others ---- */
 
 static void test_mcp_text_of_monitors(void **state)
@@ -1325,6 +1365,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_pages_that_are_no_text),
 		cmocka_unit_test(test_mcp_text_of_a_match_in_long_lines),
+		cmocka_unit_test(test_mcp_text_of_matches_is_bounded),
 		cmocka_unit_test(test_mcp_text_of_monitors),
 		cmocka_unit_test(test_mcp_text_of_dropped_output),
 		cmocka_unit_test(test_mcp_text_of_waits_for_output),
