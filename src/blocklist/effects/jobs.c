@@ -327,12 +327,16 @@ static struct shell_word jobs_expand(const struct shell_word *line,
 	return text;
 }
 
-/* Does @line begin a rule, TARGETS: ...? */
-static bool jobs_is_rule(const struct shell_word *line)
+/* The length of the plain name in @line, NAME: ...; 0: it is no rule of just that target. */
+static size_t jobs_plain_target(const struct shell_word *line)
 {
-	const char *s = line->text.s, *colon = strchr(s, ':');
+	const char *s = line->text.s;
+	size_t len = 0, colons;
 
-	return colon && !strchr("\t #.", s[0]) && colon[strspn(colon, ":")] != '=';
+	while (jobs_is_name_char(s[len]) || s[len] == '-')
+		len++;
+	colons = strspn(s + len, ":");
+	return colons && s[len + colons] != '=' ? len : 0;
 }
 
 /* Steps to look at a place that names a target. */
@@ -368,25 +372,57 @@ static bool jobs_needs(const struct shell_word *text, const char *name, size_t l
 	return false;
 }
 
-/*
- * May @cmd make the target of @rule in the makefile @text? Not one with a plain name that neither
- * of them names otherwise.
- */
+/* May @cmd make the target of @len characters at @name in the makefile @text? Not one that neither
+ * of them names otherwise. */
 static bool jobs_is_made(const struct command *cmd, const struct shell_word *text,
-			 const struct shell_word *rule, struct action_list *out)
+			 const char *name, size_t len, struct action_list *out)
 {
-	const char *name = rule->text.s;
-	size_t len = 0;
-
-	while (jobs_is_name_char(name[len]) || name[len] == '-')
-		len++;
-	if (!len || name[len] != ':' || !action_charge(out, 1 + text->text.len / 8))
+	if (!action_charge(out, 1 + text->text.len / 8))
 		return true;
 	for (size_t i = 1; i < cmd->count; i++)
 		if (word_has_unknown(&cmd->words[i]) ||
 		    jobs_find_name(&cmd->words[i], cmd->words[i].text.s, name, len))
 			return true;
 	return jobs_needs(text, name, len, out);
+}
+
+/* The end of the reference $X, $(NAME) or ${NAME} at @s; NULL: it is $@ or the like. */
+static const char *jobs_reference_end(const char *s)
+{
+	if (s[1] == '(' || s[1] == '{')
+		return strchr(s, s[1] == '(' ? ')' : '}');
+	return jobs_is_name_char(s[1]) ? s + 1 : NULL;
+}
+
+/* Is the reference at @s a part of a name, as in $(X)name and name$(X), but not in -I$(X)? */
+static bool jobs_is_in_name(const struct shell_word *text, const char *s)
+{
+	const char *end = jobs_reference_end(s), *start = s;
+
+	while (start > text->text.s && (jobs_is_name_char(start[-1]) || start[-1] == '-'))
+		start--;
+	return end && *start != '-' && (start < s || jobs_is_name_char(end[1]) || end[1] == '$');
+}
+
+/* May the makefile make targets that it does not name: of other files, computed names, or a first
+ * one that depends on a condition? %.o: %.c makes none with a plain name. */
+static bool jobs_hides_names(const struct shell_word *text, struct action_list *out)
+{
+	static const char *const words[] = {
+		"include", "sinclude", "ifeq", "ifneq", "ifdef", "ifndef", "define", "eval",
+		"call", "foreach", "addprefix", "addsuffix", "join", "subst",
+	};
+	const char *s = text->text.s;
+
+	if (word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8))
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (jobs_find_name(text, s, words[i], strlen(words[i])))
+			return true;
+	for (; (s = strpbrk(s, "$%")) != NULL; s += 1 + (s[1] == '$'))
+		if (*s == '%' ? s[1] != '.' : s[1] != '$' && jobs_is_in_name(text, s))
+			return true;
+	return false;
 }
 
 /* Lines of recipes, and the text after ; in a rule. */
@@ -396,19 +432,20 @@ static void jobs_recipes(const struct command *cmd, const struct shell_word *tex
 	struct shell_word *lines = NULL;
 	size_t n = word_items(text, true, out->budget, out->arena, &lines), count;
 	struct jobs_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
-	bool made = true, all = word_has_unknown(text) ||
-				jobs_find_name(text, text->text.s, "include", strlen("include"));
+	bool made = true, all = jobs_hides_names(text, out);
 	size_t rules = 0;
 
 	count = jobs_read_variables(lines, n, out->arena, list);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
-		bool rule = jobs_is_rule(&lines[i]);
+		size_t target = jobs_plain_target(&lines[i]);
 		struct shell_word line;
 
-		if (rule) /* the first is made without a name */
-			made = all || !rules++ || jobs_is_made(cmd, text, &lines[i], out);
-		if (!recipe || (!made && (rule || s[0] == '\t')))
+		if (target) /* the first is made without a name */
+			made = all || !rules++ || jobs_is_made(cmd, text, s, target, out);
+		else if (!strchr("\t#", s[0]))
+			made = true;
+		if (!recipe || !made)
 			continue;
 		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
 		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
