@@ -1010,7 +1010,18 @@ static const struct program *output_program(const char *name)
 	return NULL;
 }
 
-/* env A=b echo x, timeout 5 cat: the first word that names a program which is known here. */
+/* Can word @i of @c stand before the program: an option, A=b, 5s, the user of -u? If not, it is a
+ * program that is not known here. */
+static bool output_is_before_program(const struct call *c, size_t i)
+{
+	const struct shell_text *t = &c->words[i].text;
+
+	return t->s[0] == '-' || (t->s[0] >= '0' && t->s[0] <= '9') || memchr(t->s, '=', t->len) ||
+	       output_word_is(&c->words[i], "L") ||
+	       (i > 1 && output_word_is(&c->words[i - 1], "-u"));
+}
+
+/* env A=b echo x, timeout 5 cat: the program, if it is known here. */
 static const struct program *output_wrapped(struct expander *e, const char *name, struct call *c)
 {
 	static const char *const wrappers[] = {
@@ -1029,6 +1040,8 @@ static const struct program *output_wrapped(struct expander *e, const char *name
 			c->count -= i;
 			return p;
 		}
+		if (!output_is_before_program(c, i))
+			break;
 	}
 	return NULL;
 }
