@@ -12,6 +12,7 @@
 #define WORK_VARIABLE 18u
 #define WORK_COMPARE 4u
 #define WORK_SEARCH 2u
+#define WORK_HASH 16u
 
 /* Possible values of a variable at one place. */
 #define ALTERNATIVES_MAX 8
@@ -499,19 +500,75 @@ static bool vars_stands_for(struct expander *e, const struct value *all, const s
 	       vars_has_words(e, all, v);
 }
 
+/* Hashes of what stands in texts between blanks, quotes and operators. */
+struct vars_pieces {
+	uint32_t *slots;
+	size_t mask, count;
+};
+
+/* False: it was there before. */
+static bool vars_note_piece(struct vars_pieces *p, uint32_t hash, bool add)
+{
+	size_t i = hash & p->mask;
+
+	while (p->slots[i] && p->slots[i] != hash)
+		i = (i + 1) & p->mask;
+	if (p->slots[i] == hash)
+		return false;
+	if (add && p->count < p->mask / 2) {
+		p->slots[i] = hash;
+		p->count++;
+	}
+	return true;
+}
+
+/* Has @v a piece that is not in @p? With @add it is put there. */
+static bool vars_has_new_piece(struct expander *e, struct vars_pieces *p, const struct value *v,
+			       bool add)
+{
+	uint32_t hash = 1;
+	bool found = false;
+
+	expand_charge(e, v->len / WORK_HASH);
+	for (uint32_t i = 0; i <= v->len && (add || !found); i++) {
+		if (i < v->len && !strchr(" \t\n;&|,\\\"'", v->v[i].c)) {
+			hash = (hash ^ (uint8_t)v->v[i].c ^ (uint32_t)v->v[i].name << 8) *
+			       0x9e3779b1u;
+			hash ^= hash >> 15;
+		} else {
+			found |= hash != 1 && vars_note_piece(p, hash | 1u, add);
+			hash = 1;
+		}
+	}
+	return found;
+}
+
+static void vars_know_pieces(struct expander *e, struct vars_pieces *p, const struct value *a,
+			     const struct value *b)
+{
+	*p = (struct vars_pieces){ .mask = 1 };
+	while (p->mask < a->len + b->len)
+		p->mask = p->mask << 1 | 1u;
+	p->slots = shell_alloc(e->arena, (p->mask + 1) * sizeof(*p->slots));
+	vars_has_new_piece(e, p, a, true);
+	vars_has_new_piece(e, p, b, true);
+}
+
 /*
  * A long text that grows in each of two branches: more values than can be followed. The longest
  * and the shortest have all its parts, also where these are equally long: the first and the last.
+ * One with a part that no other has which is kept, as of a third branch, is kept, too.
  */
-static bool vars_has_grown(const struct value *v)
+static bool vars_has_grown(struct expander *e, struct vars_pieces *known, const struct value *v)
 {
-	return v->room && v->len > GROWN_LONG;
+	return v->room && v->len > GROWN_LONG && !vars_has_new_piece(e, known, v, true);
 }
 
 /* Leave out what the longest stands for. It goes to the front: a function is called with that. */
 static void vars_drop_lists(struct expander *e, struct value **list)
 {
 	struct value **longest = list, *shortest = *list, *first;
+	struct vars_pieces known;
 	size_t chars = 0;
 
 	for (struct value **v = list; *v; v = &(*v)->other) {
@@ -523,8 +580,10 @@ static void vars_drop_lists(struct expander *e, struct value **list)
 		return;
 	first = *longest;
 	*longest = first->other;
+	vars_know_pieces(e, &known, first, shortest);
 	for (struct value **v = list; *v;)
-		if (*v != shortest && (vars_has_grown(*v) || vars_stands_for(e, first, *v)))
+		if (*v != shortest &&
+		    (vars_stands_for(e, first, *v) || vars_has_grown(e, &known, *v)))
 			*v = (*v)->other;
 		else
 			v = &(*v)->other;
