@@ -394,14 +394,44 @@ static const char *jobs_reference_end(const char *s)
 	return jobs_is_name_char(s[1]) ? s + 1 : NULL;
 }
 
-/* Is the reference at @s a part of a name, as in $(X)name and name$(X), but not in -I$(X)? */
+/* Behind the part of a plain name at @s, whose other parts are references. */
+static const char *jobs_name_end(const char *s)
+{
+	const char *end;
+
+	for (;; s++) {
+		end = *s == '$' ? jobs_reference_end(s) : NULL;
+		if (end)
+			s = end;
+		else if (!jobs_is_name_char(*s) && *s != '-')
+			return s;
+	}
+}
+
+/* Is the reference at @s a part of a name, as in $(X)name, name$(X) and $(X)$(Y), but not in
+ * -I$(X) and $(X)/name? */
 static bool jobs_is_in_name(const struct shell_word *text, const char *s)
 {
 	const char *end = jobs_reference_end(s), *start = s;
 
 	while (start > text->text.s && (jobs_is_name_char(start[-1]) || start[-1] == '-'))
 		start--;
-	return end && *start != '-' && (start < s || jobs_is_name_char(end[1]) || end[1] == '$');
+	return end && *start != '-' && (start < s || jobs_name_end(end + 1) > end + 1) &&
+	       !strchr("./=%", *jobs_name_end(end + 1)) &&
+	       !(start > text->text.s && strchr("./=%", start[-1]));
+}
+
+/* Does the % at @s stand in a rule or variable? If not, it is in a recipe up to *@recipe. */
+static bool jobs_is_pattern(const struct shell_word *text, const char *s, const char **recipe)
+{
+	const char *line = s;
+
+	if (s < *recipe)
+		return false;
+	while (line > text->text.s && line[-1] != '\n')
+		line--;
+	*recipe = s + strcspn(s, "\n");
+	return *line != '\t';
 }
 
 /* May the makefile make targets that it does not name: of other files, computed names, or a first
@@ -412,16 +442,25 @@ static bool jobs_hides_names(const struct shell_word *text, struct action_list *
 		"include", "sinclude", "ifeq", "ifneq", "ifdef", "ifndef", "define", "eval",
 		"call", "foreach", "addprefix", "addsuffix", "join", "subst",
 	};
-	const char *s = text->text.s;
+	const char *s = text->text.s, *recipe = s, *word = s;
 
 	if (word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8))
 		return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (jobs_find_name(text, s, words[i], strlen(words[i])))
 			return true;
-	for (; (s = strpbrk(s, "$%")) != NULL; s += 1 + (s[1] == '$'))
-		if (*s == '%' ? s[1] != '.' : s[1] != '$' && jobs_is_in_name(text, s))
+	for (; (s = strpbrk(s, "$%")) != NULL; s += 1 + (*s == '$' && s[1] == '$')) {
+		if (*s == '%' && s[1] != '.' && jobs_is_pattern(text, s, &recipe))
 			return true;
+		if (*s == '%' || s < word || s[1] == '$')
+			continue;
+		if (jobs_reference_end(s))
+			word = jobs_name_end(s);
+		else if (s[1] == '(' || s[1] == '{')
+			return true; /* it has no end */
+		if (jobs_is_in_name(text, s))
+			return true;
+	}
 	return false;
 }
 
