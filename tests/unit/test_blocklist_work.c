@@ -153,6 +153,22 @@ static void test_work_collected_lists(void **state)
 	}
 }
 
+/* Generated makefiles have thousands of rules. */
+static void test_work_makefile(void **state)
+{
+	char text[60000];
+	size_t len = (size_t)sprintf(text, "cat > Makefile <<'E'\nall:\n\tcc a.c\n");
+	struct spent s;
+
+	(void)state;
+	for (unsigned i = 1000; len < 50000; i++)
+		len += (size_t)sprintf(text + len, "t%u:\n\tcc b%u.c\n", i, i);
+	sprintf(text + len, "E\nmake");
+	s = judge(text);
+	if (s.blocked)
+		fail_msg("%s after %lu steps", s.rule, (unsigned long)s.work);
+}
+
 /* ---- what multiplies itself ---- */
 
 /* Steps that a command costs at the least, and bytes that a step, or a byte of the text, may ask for. */
@@ -435,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_work_is_linear),
 		cmocka_unit_test(test_work_small_texts),
 		cmocka_unit_test(test_work_collected_lists),
+		cmocka_unit_test(test_work_makefile),
 		cmocka_unit_test(test_work_hostile),
 		cmocka_unit_test(test_work_ends_in_time),
 		cmocka_unit_test(test_work_ends_anywhere),

@@ -464,6 +464,9 @@ static bool jobs_hides_names(const struct shell_word *text, struct action_list *
 	return false;
 }
 
+/* Of more it is not asked who names them: that searches the text for each. */
+#define RULES_MAX 256u
+
 /* Lines of recipes, and the text after ; in a rule. */
 static void jobs_recipes(const struct command *cmd, const struct shell_word *text,
 			 struct action_list *out)
@@ -481,7 +484,8 @@ static void jobs_recipes(const struct command *cmd, const struct shell_word *tex
 		struct shell_word line;
 
 		if (target) /* the first is made without a name */
-			made = all || !rules++ || jobs_is_made(cmd, text, s, target, out);
+			made = all || !rules++ || rules > RULES_MAX ||
+			       jobs_is_made(cmd, text, s, target, out);
 		else if (!strchr("\t#", s[0]))
 			made = true;
 		if (!recipe || !made)
