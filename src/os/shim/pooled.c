@@ -198,7 +198,7 @@ int pooled_prepare(struct command *c)
 	 * another pid for each run. */
 	c->reachable = !(flags & SHIM_PID_NS && c->filter_len);
 	/* Before the filter, which refuses to read limits of the server. */
-	taint_remember(c->reachable, !c->filter_len, (flags & SHIM_IPC_NS) != 0,
+	taint_remember(c->reachable, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);
 	if (command_prepare_shim(c) || pooled_take_filter(c))
 		return -1;
@@ -231,7 +231,7 @@ static int pooled_take_plan(const struct command *c)
 {
 	if (c->await || !c->reachable)
 		return 0;
-	if (!taint_attributes_none())
+	if (!taint_none())
 		return -1;
 	pooled_drop_message();
 	return 0;

@@ -794,7 +794,7 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 			shim_lower_priority();
 			sys0(__NR_sched_yield); /* the server has our report to answer first */
 		}
-		if (!taint_none() || (command.await && !taint_attributes_none()))
+		if (!taint_none())
 			break;
 		if (plan.flags & SHIM_MOUNTS)
 			namespaces_keep_directory(command.cwd);

@@ -28,7 +28,7 @@ struct attributes {
 
 static struct attributes as_made SHIM_LARGE;
 static int64_t ipc_as_made[4];
-static int can_be_reached, can_be_limited, has_own_ipc, has_own_pts;
+static int can_be_reached, has_own_ipc, has_own_pts;
 
 /* Segments, semaphore sets, message queues; the size of POSIX queues. */
 static void taint_read_ipc(int64_t ipc[4])
@@ -52,7 +52,7 @@ static int taint_read_attributes(struct attributes *a, long pid)
 	int failed = sys4(__NR_sched_getattr, pid, a->sched, SCHED_ATTR_BYTES, 0) < 0 ||
 		     sys3(__NR_sched_getaffinity, pid, sizeof(a->processors), a->processors) < 0;
 
-	for (int i = 0; can_be_limited && i < LIMITS; i++)
+	for (int i = 0; i < LIMITS; i++)
 		failed |= sys4(__NR_prlimit64, pid, i, 0, a->limits[i]) < 0;
 	a->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, pid);
 	a->nice = sys2(__NR_getpriority, PRIO_PROCESS, pid);
@@ -75,10 +75,9 @@ static void taint_remember_attributes(void)
 	as_made.sched[1] = own.sched[1];
 }
 
-void taint_remember(int reachable, int limits, int own_ipc, int own_pts)
+void taint_remember(int reachable, int own_ipc, int own_pts)
 {
 	can_be_reached = reachable;
-	can_be_limited = limits;
 	has_own_ipc = own_ipc;
 	has_own_pts = own_pts;
 	if (can_be_reached)
@@ -95,12 +94,10 @@ static int taint_equal(const void *a, const void *b, unsigned size)
 	return 1;
 }
 
-int taint_attributes_none(void)
+static int taint_attributes_unchanged(void)
 {
 	struct attributes now = { 0 };
 
-	if (!can_be_reached)
-		return 1;
 	(void)taint_read_attributes(&now, 0);
 	return taint_equal(&now, &as_made, sizeof(now));
 }
@@ -128,6 +125,7 @@ static int taint_drop_signals(void)
 
 int taint_none(void)
 {
-	return (!has_own_ipc || taint_ipc_unchanged()) && (!has_own_pts || pts_is_untouched()) &&
+	return (!can_be_reached || taint_attributes_unchanged()) &&
+	       (!has_own_ipc || taint_ipc_unchanged()) && (!has_own_pts || pts_is_untouched()) &&
 	       taint_drop_signals();
 }

@@ -2,27 +2,21 @@
  * taint - detects whether a command has changed its shim, or has left something to the next one.
  *
  * Without a PID namespace and the filter, a command of the same uid can change the shim's priority,
- * scheduling class, processors and I/O priority, and without the filter its limits, also while the
- * shim waits for a command of its own; with them, it can still queue signals for it. The next
- * command must not inherit that, so a tainted shim serves no other. The same holds for System V
- * objects and message queues in the IPC namespace that both would share, and for the devpts:
- * terminals that somebody holds, changed modes. (No command can write below the /proc/PID of a
- * pooled shim: see os/spawn/pool.c.)
+ * scheduling class, processors, I/O priority and limits, also while the shim waits for a command of
+ * its own; with them, it can still queue signals for it. The next command must not inherit that, so
+ * a tainted shim serves no other. The same holds for System V objects and message queues in the
+ * IPC namespace that both would share, and for the devpts: terminals that somebody holds, changed
+ * modes. (No command can write below the /proc/PID of a pooled shim: see os/spawn/pool.c.)
  */
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H
 
 /* Record the present state as the clean one; of attributes the server's, where it can be seen. Call
  * it before the filter is installed. @reachable: commands can change the shim's attributes;
- * @limits: its limits, too; @own_ipc: it has an IPC namespace of its own; @own_pts:
- * pseudo-terminals. */
-void taint_remember(int reachable, int limits, int own_ipc, int own_pts);
+ * @own_ipc: it has an IPC namespace of its own; @own_pts: pseudo-terminals. */
+void taint_remember(int reachable, int own_ipc, int own_pts);
 
-/* True if its attributes are as recorded, or no command can reach it. Call it at the last moment
- * before a command's process has them. */
-int taint_attributes_none(void);
-
-/* True if nothing else has changed since. Discards pending signals. Call it after a command. */
+/* True if nothing has changed since. Discards pending signals. */
 int taint_none(void);
 
 #endif
