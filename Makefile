@@ -280,6 +280,7 @@ $(B)/tests/%: tests/hostile/%.c
 	$(call say,CC    )
 	$(Q)$(CC) -D_GNU_SOURCE -std=c11 -O1 -g $(WARNINGS) $< -o $@
 
+# Builds them; tests/run-all unit builds and runs them.
 unit: $(UNIT_PROGRAMS)
 
 # What the filter says to every call, and its table in docs/security.md, written anew.
