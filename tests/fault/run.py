@@ -4,8 +4,10 @@
 Whatever fails, the server must not hang, not die of a signal, leave no process behind, answer
 each request at most once (and all of them, unless it exits), and never run a command without
 its filter, or, where the machine has both, with neither of the two layers that keep it from writing
-outside the workspace: the commands of the session write NoNewPrivs and Seccomp from /proc/self/status into a file, and whether
-they could write outside. A file that says anything but 1, 2 and no is a failure.
+outside the workspace: the commands of the session write NoNewPrivs and Seccomp from /proc/self/status
+into a file, and try to make a file beside the workspace. Anything but 1 and 2, and a file there, is a
+failure. The commands are not asked whether that write failed: a bash whose rt_sigprocmask(2) fails
+can lose the exit status of its child, and takes it for 0.
 
 strace(1) does the injection; its count is kept for each process on its own, so that one run
 hits the Nth call of every process. A first run without faults counts the calls. Short form: a
@@ -63,8 +65,7 @@ MCP = "io.modelcontextprotocol/"
 SHORT_COUNT = 2   # values of N for each call in the short form
 ANSWER_WAIT = EXIT_WAIT = 120.0
 AT_A_TIME = 6     # sessions, which wait most of the time
-OUTSIDE = "outside"  # beside the workspace
-STATUS = ("(echo >>../" + OUTSIDE + ") 2>/dev/null && echo Outside:open >>status-%s; "
+STATUS = ("(echo >>../outside-%s) 2>/dev/null; "
           "grep -E '^(NoNewPrivs|Seccomp|Seccomp_filters):' /proc/self/status >>status-%s; echo ran; ")
 both_layers = True  # set by the session without faults
 # With these a process confines itself: strace's own filter must not hide what they leave open.
@@ -218,12 +219,13 @@ class Session:
     def judge_status_files(self):
         """A machine with one of the two layers lacks both when that one fails, and says so: a gap."""
         wanted = ("NoNewPrivs:1", "Seccomp:2", "Seccomp_filters:%d" % (1 + self.filtered))
+        written = [n for n in os.listdir(self.server.base) if n.startswith("outside-")]
+        check(not written or not both_layers, "written outside the workspace: %s" % written)
         ran = [n for n in os.listdir(self.server.workspace) if n.startswith("status-")]
         for name in ran:
             with open(os.path.join(self.server.workspace, name)) as f:
                 for line in f.read().replace("\t", "").splitlines():
-                    check(line in wanted or (line == "Outside:open" and not both_layers),
-                          "%s ran half-sandboxed: %s" % (name, line))
+                    check(line in wanted, "%s ran half-sandboxed: %s" % (name, line))
         if self.filtered:
             set_by = re.findall(r"^(\d+) +prctl\(PR_SET_NO_NEW_PRIVS, 1,.* = 0$", self.traced(), re.M)
             check(len(set(set_by)) >= len(ran), "%d commands ran, %d processes have set NoNewPrivs"
