@@ -433,7 +433,7 @@ static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
 
 static bool run_files_is_python(const struct blocklist_run *run)
 {
-	return !strncmp(run->program.s, "python", 6);
+	return strstr(run->program.s, "python") || !strncmp(run->program.s, "pypy", 4);
 }
 
 /* The module that @run, python -m, is told to run: -m NAME, -umNAME; NULL: none. */
@@ -441,17 +441,15 @@ static const char *run_files_module(const struct blocklist_run *run)
 {
 	for (size_t i = 1; i < run->count; i++) {
 		const char *word = run->words[i].text.s;
-		bool cluster = word[0] == '-' && word[1] != '-';
 		/* The first of these takes the rest of the word, or the next one. */
-		const char *last = cluster ? word + strcspn(word, "cmWX") : "";
+		const char *last = word[1] != '-' ? word + strcspn(word, "cmWX") : "";
 
-		if (*last == 'c')
+		if (word[0] != '-' || !word[1] || *last == 'c') /* a script, standard input, code */
 			return NULL;
 		if (*last == 'm')
 			return last[1] ? last + 1
 				       : i + 1 < run->count ? run->words[i + 1].text.s : NULL;
-		if (word[0] != '-' && run_files_is_operand(run, i))
-			return NULL;
+		i += (*last && !last[1]) || !strcmp(word, "--check-hash-based-pycs");
 	}
 	return NULL;
 }

@@ -143,6 +143,7 @@ def test_files():
     for name in ("x.sh", "bin/tool", "lib.sh"):
         write(at(name), "#!/bin/sh\necho one\n")
     write(at("data"), "one\n", 0o644)
+    shutil.copy("/bin/true", at("bin/pypy"))
     path = {"PATH": at("bin") + ":/usr/bin:/bin"}
     calls = [("x.sh", {"command": "./x.sh", "args": []}), ("x.sh", {"command": "sh x.sh"}),
              ("x.sh", {"command": "cd bin && sh -e ../x.sh"}), ("lib.sh", {"command": ". ./lib.sh"}),
@@ -152,7 +153,10 @@ def test_files():
              ("s.sed", {"command": "echo a | sed -nf s.sed"}), ("s.sed", {"command": "sed --file=s.sed </dev/null"}),
              ("s.sed", {"command": "make -fs.sed"}), ("s.sed", {"command": "java -jar s.sed"}),
              ("mod.py", {"command": "/usr/bin/python3 -m mod"}), ("pkg/__main__.py", {"command": "/usr/bin/python3 -um pkg x"}),
-             ("pkg/sub.py", {"command": "/usr/bin/python3 -mpkg.sub"}), ("mod.py", {"command": "/usr/bin/python3 -Ximporttime -BWimport -m mod"}), ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
+             ("pkg/sub.py", {"command": "/usr/bin/python3 -mpkg.sub"}), ("mod.py", {"command": "/usr/bin/python3 -Ximporttime -BWimport -m mod"}),
+             ("mod.py", {"command": "/usr/bin/python3 -W ignore --check-hash-based-pycs default -m mod bin"}),
+             ("mod.py", {"command": "pypy -m mod", "environment": path}),
+             ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
     for name, params in calls:
         mode = 0o644 if name == "s.sed" else 0o755
         write(at(name), "#!/bin/sh\necho one\n", mode)
@@ -203,7 +207,7 @@ def test_files():
                  "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
                  "BASH_ENV=data bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
-                 "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "export $(cat data); ls", "export \"$(<data)\"; ls", "declare -x $X; ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "node bin",
+                 "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "export $(cat data); ls", "export \"$(<data)\"; ls", "declare -x $X; ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "python3 -B bin -m mod", "python3 - -m mod <x.sh", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
                  "cat x.sh | make -f /dev/stdin", "psql db <x.sh", "cat x.sh | sqlite3 a.db", "ed -s data <x.sh", "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
