@@ -338,15 +338,18 @@ static bool run_files_interprets(const struct blocklist_wrapper *as)
 	return as && (as->kind == WRAPPER_SHELL || as->kind == WRAPPER_CODE);
 }
 
-/* Does an option of @list, such as -c, hold the text of the program? It may stand in a cluster. */
-static bool run_files_has_text(const struct blocklist_run *run, const char *list)
+/* Does a word of @run have an option of @list, such as -c? It may stand in a cluster, up to the
+ * first letter of @values, behind which stands its value. */
+static bool run_files_has_option(const struct blocklist_run *run, const char *list,
+				 const char *values)
 {
 	for (size_t i = 1; i < run->count; i++) {
 		const char *word = run->words[i].text.s;
+		size_t letters = word[0] == '-' ? 1 + strcspn(word + 1, values) : 0;
 
 		for (const char *one = strchr(list, '-'); one; one = strchr(one + 2, '-'))
-			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && word[0] == '-' &&
-			    word[1] != '-' && strchr(word, one[1]))
+			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && letters &&
+			    word[1] != '-' && memchr(word, one[1], letters + 1))
 				return true;
 		if (list_has(list, word, strcspn(word, "=")))
 			return true;
@@ -369,7 +372,7 @@ static const char *run_files_script_options(const struct blocklist_run *run)
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (list_has(rows[i].programs, run->program.s, run->program.len) &&
-		    run_files_has_text(run, rows[i].options))
+		    run_files_has_option(run, rows[i].options, ""))
 			return rows[i].options;
 	return NULL;
 }
@@ -377,9 +380,19 @@ static const char *run_files_script_options(const struct blocklist_run *run)
 /* Does @run, of a program that is no interpreter, take its standard input for commands? */
 static bool run_files_reads_commands(const struct blocklist_run *run)
 {
-	return list_has(" at batch ed ex gdb mariadb mysql psql sqlite3 ", run->program.s,
-			run->program.len) &&
-	       !run_files_has_text(run, " -c -e -f --command --execute --file ");
+	static const struct {
+		const char *programs, *instead, *values; /* options */
+	} rows[] = {
+		{ " ed ex gdb sqlite3 ", " ", "" },
+		{ " at batch ", " -f ", "qt" },
+		{ " mariadb mysql ", " -e --execute ", "DhpPSu" },
+		{ " psql ", " -c -f --command --file ", "dFhLopPRTUv" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (list_has(rows[i].programs, run->program.s, run->program.len))
+			return !run_files_has_option(run, rows[i].instead, rows[i].values);
+	return false;
 }
 
 /* Is a word the standard input: -, -f-, --file=-, /dev/stdin? */
@@ -400,8 +413,10 @@ static bool run_files_needs_script(const struct blocklist_run *run,
 				   const struct blocklist_wrapper *as)
 {
 	const char *options = strtab_get(as->text);
+	/* perl -Iinclude, -MEncode, ruby -rjson, python -Xdev; shells have no such options. */
+	const char *values = as->kind == WRAPPER_CODE ? "IMmrX" : "";
 
-	return options && !run_files_has_text(run, options);
+	return options && !run_files_has_option(run, options, values);
 }
 
 /* Is it the file among its words that decides what @run does? */
@@ -473,7 +488,7 @@ static bool run_files_take_module(struct run_files *f, const char *module)
 static bool run_files_reads_home(const struct run_files *f, const struct blocklist_run *run)
 {
 	return list_has(" csh fish tcsh zsh ", run->program.s, run->program.len) ||
-	       run_files_has_text(run, " -i -l --login ") ||
+	       run_files_has_option(run, " -i -l --login ", "") ||
 	       (f->has_tty && !run_files_has_operand(run));
 }
 
@@ -539,9 +554,8 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 		searches &= f->sourced || !taken || !run_files_is_operand(run, i);
 	}
 	if (run->is_fed && !run->input &&
-	    (named ? run_files_names_stdin(run)
-		   : run_files_reads_commands(run) ||
-			     (interprets && !taken && run_files_needs_script(run, as))))
+	    ((named && run_files_names_stdin(run)) || run_files_reads_commands(run) ||
+	     (interprets && !taken && run_files_needs_script(run, as))))
 		(void)run_files_refuse(f, "a script comes from a pipe or a redirection");
 	else if (!taken && run_files_has_operand(run) &&
 		 (named || f->sourced || (interprets && run_files_needs_script(run, as))))
@@ -569,7 +583,7 @@ static bool run_files_starts(const struct run_files *f, const struct blocklist_r
 		return false;
 	for (size_t i = 0; as && run->count > 1 && i < COUNT_OF(rows); i++)
 		if (list_has(rows[i].programs, run->program.s, run->program.len))
-			return !run_files_has_text(run, rows[i].writing);
+			return !run_files_has_option(run, rows[i].writing, "");
 	return false;
 }
 
