@@ -196,13 +196,18 @@ static bool run_files_take_in(struct run_files *f, const char *directory, const 
 	return run_files_take(f, path, role);
 }
 
-/* What @name in @directory is; NULL: there is no such directory. */
-static bool run_files_stat(const char *directory, const char *name, struct stat *st)
+/* What @name in @directory is; false: nothing is there, or @directory is NULL. */
+static bool run_files_stat(struct run_files *f, const char *directory, const char *name,
+			   struct stat *st)
 {
 	char path[PATH_MAX];
-	int len = snprintf(path, sizeof(path), "%s/%s", directory ? directory : "", name);
 
-	return directory && len < (int)sizeof(path) && !stat(*name == '/' ? name : path, st);
+	if (!directory)
+		return false;
+	if (++f->looks > LOOKS_MAX)
+		return run_files_refuse(f, "it has too many words");
+	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
+	       !stat(*name == '/' ? name : path, st);
 }
 
 /* Take the file @name; a relative one from both directories, because a cd may fail. */
@@ -494,7 +499,7 @@ static bool run_files_reads_home(const struct run_files *f, const struct blockli
 
 /* Does the interpreter @run run a file of a directory, as python and node do? Behind options of
  * others a directory is one to search. */
-static bool run_files_runs_directory(const struct run_files *f, const struct blocklist_run *run)
+static bool run_files_runs_directory(struct run_files *f, const struct blocklist_run *run)
 {
 	bool python = run_files_is_python(run), named = false;
 
@@ -502,8 +507,8 @@ static bool run_files_runs_directory(const struct run_files *f, const struct blo
 		const char *name = run->words[i].text.s;
 		struct stat st;
 
-		if (!run_files_stat(f->there, name, &st) &&
-		    !run_files_stat(f->here, name, &st))
+		if (!run_files_stat(f, f->there, name, &st) &&
+		    !run_files_stat(f, f->here, name, &st))
 			continue;
 		if (!S_ISDIR(st.st_mode))
 			return false;
@@ -640,17 +645,17 @@ static bool run_files_is_listed(const struct run_files *f, const struct stat *fi
 }
 
 /* May a redirection to @name write a file that is run? NULL: its name is not known. */
-static bool run_files_is_rewritten(const struct run_files *f, const char *name)
+static bool run_files_is_rewritten(struct run_files *f, const char *name)
 {
 	struct stat st;
 
 	return !name || f->own & OWN_MISSING ||
-	       (run_files_stat(f->here, name, &st) && run_files_is_listed(f, &st)) ||
-	       (run_files_stat(f->there, name, &st) && run_files_is_listed(f, &st));
+	       (run_files_stat(f, f->here, name, &st) && run_files_is_listed(f, &st)) ||
+	       (run_files_stat(f, f->there, name, &st) && run_files_is_listed(f, &st));
 }
 
 /* May @run write a file that it runs, while it runs it? */
-static bool run_files_writes_own(const struct run_files *f, const struct blocklist_run *run)
+static bool run_files_writes_own(struct run_files *f, const struct blocklist_run *run)
 {
 	for (size_t i = 0; f->own && run->writes && i < run->redirect_count; i++) {
 		const struct shell_redirect *r = &run->redirects[i];
