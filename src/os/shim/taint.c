@@ -16,6 +16,7 @@
 #define CPU_SET_BYTES 128   /* 1,024 processors; with more the call always fails */
 #define SCHED_ATTR_BYTES 56 /* sched_setattr(2), struct sched_attr with utilisation clamps */
 #define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_LEVELS 13 /* bits below the class; ioprio_set(2) */
 #define SIGNALS_MAX 64 /* taken off the queue at once */
 
 /* Members of 8 bytes only: compared byte by byte, so without padding. */
@@ -55,6 +56,10 @@ static int taint_read_attributes(struct attributes *a, long pid)
 	for (int i = 0; i < LIMITS; i++)
 		failed |= sys4(__NR_prlimit64, pid, i, 0, a->limits[i]) < 0;
 	a->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, pid);
+	/* Without a class the level says nothing. Before Linux 6.0 it is another one once the
+	 * process has used a disk, as a server may have and its new shim has not. */
+	if (a->io_priority > 0 && !(a->io_priority >> IOPRIO_LEVELS))
+		a->io_priority = 0;
 	a->nice = sys2(__NR_getpriority, PRIO_PROCESS, pid);
 	return failed || a->io_priority < 0 || a->nice < 0 ? -1 : 0;
 }
