@@ -1010,14 +1010,14 @@ static const struct program *output_program(const char *name)
 	return NULL;
 }
 
-/* Can word @i of @c stand before the program: an option, A=b, 5s, the user of -u? If not, it is a
- * program that is not known here. */
+/* Can word @i of @c stand before the program: an option, A=b, 5s, a value in capitals (timeout -s
+ * KILL, stdbuf -o L), the user of -u? If not, it is a program that is not known here. */
 static bool output_is_before_program(const struct call *c, size_t i)
 {
 	const struct shell_text *t = &c->words[i].text;
 
 	return t->s[0] == '-' || (t->s[0] >= '0' && t->s[0] <= '9') || memchr(t->s, '=', t->len) ||
-	       output_word_is(&c->words[i], "L") ||
+	       !t->s[strspn(t->s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")] ||
 	       (i > 1 && output_word_is(&c->words[i - 1], "-u"));
 }
 
