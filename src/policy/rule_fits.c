@@ -52,6 +52,16 @@ static struct rule_part rule_fits_part_of(const struct rule *r, const struct she
 
 /* ---- patterns ---- */
 
+/* The alternative of @all behind *@at, which is the first if that is NULL. False: there is none. */
+static bool rule_fits_alternative(const char *all, const char **at, size_t *len)
+{
+	if (*at && !(*at)[*len])
+		return false;
+	*at = *at ? *at + *len + 1 : all;
+	*len = strcspn(*at, "|");
+	return true;
+}
+
 /* The places of a pattern of @len bytes that a text has reached: reached[i] is before byte i. */
 struct rule_reach {
 	bool reached[RULE_ONE_MAX + 1];
@@ -223,18 +233,16 @@ static bool rule_fits_part_is_short_off(const struct rule_part *p, const char *p
 /* Does it switch one of the alternatives @text off, which stood before it? */
 static bool rule_fits_part_revokes(const struct rule_part *p, const char *text)
 {
-	for (const char *end; ; text = end + 1) {
-		size_t len = strcspn(text, "|");
+	const char *one = NULL;
+	size_t len;
 
-		end = text + len;
-		if (rule_fits_part_is_negation(p, text, len) ||
-		    rule_fits_part_is_short_off(p, text, len) ||
-		    (rule_fits_part_has_value(p, text, len) &&
+	while (rule_fits_alternative(text, &one, &len))
+		if (rule_fits_part_is_negation(p, one, len) ||
+		    rule_fits_part_is_short_off(p, one, len) ||
+		    (rule_fits_part_has_value(p, one, len) &&
 		     rule_fits_part_is_off(p, len + 1, p->guess)))
 			return true;
-		if (!*end)
-			return false;
-	}
+	return false;
 }
 
 /* ---- words ---- */
@@ -243,27 +251,22 @@ static bool rule_fits_part_revokes(const struct rule_part *p, const char *text)
 static bool rule_fits_word(const struct rule_part *p, const char *text, bool sure, uint64_t *steps)
 {
 	bool known = rule_fits_part_known(p);
+	const char *one = NULL;
+	size_t len;
 
-	for (const char *end; ; text = end + 1) {
-		size_t len = strcspn(text, "|");
-
-		end = text + len;
-		if (p->operand && *text == '-') {
-			if (!*end)
-				return false;
+	while (rule_fits_alternative(text, &one, &len)) {
+		if (p->operand && *one == '-')
 			continue;
-		}
-		if ((known || !sure) && rule_fits_pattern(p, text, len, steps))
+		if ((known || !sure) && rule_fits_pattern(p, one, len, steps))
 			return true;
-		if (rule_fits_is_short_option(text, len) && rule_fits_part_is_cluster(p) &&
-		    rule_fits_cluster_has(p, text[1], sure) &&
-		    !(p->if_on && rule_fits_part_is_short_off(p, text, len)))
+		if (rule_fits_is_short_option(one, len) && rule_fits_part_is_cluster(p) &&
+		    rule_fits_cluster_has(p, one[1], sure) &&
+		    !(p->if_on && rule_fits_part_is_short_off(p, one, len)))
 			return true;
-		if ((known || !sure) && rule_fits_part_is_option(p, text, len))
+		if ((known || !sure) && rule_fits_part_is_option(p, one, len))
 			return true;
-		if (!*end)
-			return false;
 	}
+	return false;
 }
 
 /* May the word become several words? */
@@ -317,20 +320,16 @@ static size_t rule_fits_value_option(const char *text, size_t len)
 /* Does @r ignore the word @p by itself? */
 static bool rule_fits_part_is_ignored(const struct rule *r, struct rule_part p, uint64_t *steps)
 {
+	size_t len;
+
 	if (r->guesses && rule_fits_part_is_fields(&p))
 		return false;
 	p.guess = false;
 	for (size_t i = 0; r->ignore && r->ignore[i]; i++)
-		for (const char *text = r->ignore[i]; ; text++) {
-			size_t len = strcspn(text, "|");
-
-			if (!rule_fits_value_option(text, len) &&
-			    rule_fits_pattern(&p, text, len, steps))
+		for (const char *one = NULL; rule_fits_alternative(r->ignore[i], &one, &len); )
+			if (!rule_fits_value_option(one, len) &&
+			    rule_fits_pattern(&p, one, len, steps))
 				return true;
-			text += len;
-			if (!*text)
-				break;
-		}
 	return false;
 }
 
@@ -340,25 +339,23 @@ static bool rule_fits_part_wants(const struct rule *r, const struct rule_part *p
 {
 	bool cluster = rule_fits_part_is_cluster(p);
 	const char *first = NULL;
+	size_t len;
 
 	if (!rule_fits_part_known(p))
 		return false;
 	for (size_t i = 0; r->ignore && r->ignore[i]; i++)
-		for (const char *text = r->ignore[i]; ; text++) {
-			size_t len = strcspn(text, "|"), name = rule_fits_value_option(text, len);
+		for (const char *one = NULL; rule_fits_alternative(r->ignore[i], &one, &len); ) {
+			size_t name = rule_fits_value_option(one, len);
 
 			*steps += WORK_WORD;
-			if (name && name == p->len && !memcmp(p->s, text, name))
+			if (name && name == p->len && !memcmp(p->s, one, name))
 				return true;
-			if (cluster && rule_fits_is_short_option(text, name)) {
+			if (cluster && rule_fits_is_short_option(one, name)) {
 				size_t before = first ? (size_t)(first - p->s) : p->len;
-				const char *at = memchr(p->s + 1, text[1], before - 1);
+				const char *at = memchr(p->s + 1, one[1], before - 1);
 
 				first = at ? at : first;
 			}
-			text += len;
-			if (!*text)
-				break;
 		}
 	return first && first == p->s + p->len - 1;
 }
@@ -603,15 +600,13 @@ static bool rule_fits_run_says(const struct rule *r, const struct blocklist_run 
 static bool rule_fits_says(const struct rule *r, const struct blocklist_run *run, const char *text,
 			   uint64_t *steps)
 {
-	for (const char *end; ; text = end + 1) {
-		size_t len = strcspn(text, "|");
+	const char *one = NULL;
+	size_t len;
 
-		end = text + len;
-		if (rule_fits_run_says(r, run, text, len, steps))
+	while (rule_fits_alternative(text, &one, &len))
+		if (rule_fits_run_says(r, run, one, len, steps))
 			return true;
-		if (!*end)
-			return false;
-	}
+	return false;
 }
 
 static bool rule_fits_text_occurs(const struct rule *r, const struct blocklist_run *run,
@@ -630,29 +625,25 @@ static bool rule_fits_text_occurs(const struct rule *r, const struct blocklist_r
 
 static bool rule_fits_names_letter(const struct rule *r, char letter)
 {
-	for (size_t i = 0; r->words[i]; i++)
-		for (const char *text = r->words[i]; ; text++) {
-			size_t len = strcspn(text, "|");
+	size_t len;
 
-			if (rule_fits_is_short_option(text, len) && text[1] == letter)
+	for (size_t i = 0; r->words[i]; i++)
+		for (const char *one = NULL; rule_fits_alternative(r->words[i], &one, &len); )
+			if (rule_fits_is_short_option(one, len) && one[1] == letter)
 				return true;
-			text += len;
-			if (!*text)
-				break;
-		}
 	return false;
 }
 
 /* Is one of the alternatives @text all of the cluster? */
 static bool rule_fits_cluster(const struct rule_part *p, const char *text, uint64_t *steps)
 {
-	for (size_t len; ; text += len + 1) {
-		len = strcspn(text, "|");
-		if (rule_fits_pattern(p, text, len, steps))
+	const char *one = NULL;
+	size_t len;
+
+	while (rule_fits_alternative(text, &one, &len))
+		if (rule_fits_pattern(p, one, len, steps))
 			return true;
-		if (!text[len])
-			return false;
-	}
+	return false;
 }
 
 /* Does the rule name the word, which is known, or every letter of the cluster? */
