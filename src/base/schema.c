@@ -211,7 +211,7 @@ static int schema_bad_string(const struct place *p, const struct schema_field *f
 	char message[256], hint[160];
 
 	snprintf(message, sizeof(message), "%s %s", p->label, problem);
-	snprintf(hint, sizeof(hint), nothing ? "Leave %.100s out, or give it a text."
+	snprintf(hint, sizeof(hint), nothing ? "Leave %.100s out, or give it a value."
 					     : "Correct %.100s and call again.", p->given);
 	return schema_bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given,
 				message, hint);

@@ -15,7 +15,7 @@ const struct rule_member rule_members[] = {
 	{ "program", RULE_STRINGS, false,
 	  "The program, by its name without the folder or by its absolute path; without it any." },
 	{ "subcommand", RULE_STRINGS, false,
-	  "The first operand of the command, such as push of git; words are then looked for "
+	  "The first operand of the command, such as push of git; words and without then look "
 	  "behind it." },
 	{ "words", RULE_STRINGS, false,
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
