@@ -41,7 +41,7 @@ struct typed_end {
 	size_t text, keys;
 	bool paste;  /* it is within one */
 	bool edited; /* the line that follows is not known */
-	bool unknown; /* so the one that it ends */
+	bool unknown; /* the line that it ends is not known */
 	enum {
 		TYPED_LINE,
 		TYPED_FILE,      /* ^D on an empty line */

@@ -466,8 +466,9 @@ static bool rule_fits_not(struct rule_miss *miss, const char *member, const char
 	return false;
 }
 
-/* The place of the first operand, if the rule names it, or 0 if it names none; else the count. What
- * is not known may be it if we guess, and words behind it, too; and else it is options. */
+/* The place of the first operand if it is a subcommand of the rule; 0: the rule has none; the count
+ * of words: it is another. If the rule guesses, a word that is not known may be the subcommand and,
+ * if it may become several words, those behind it, too; else it counts as options. */
 static size_t rule_fits_subcommand(const struct rule *r, const struct blocklist_run *run, bool sure,
 				   uint64_t *steps)
 {

@@ -443,8 +443,8 @@ static bool run_files_has_operand(const struct blocklist_run *run)
 
 /* ---- one command ---- */
 
-/* Is word @i of the shell @run an operand, and no value of an option? Behind the script, the first
- * of these, are its arguments. */
+/* Is word @i of the interpreter @run an operand, and surely no value of an option? The first of
+ * these is the script; its arguments follow. */
 static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
 {
 	return !strchr("-+", run->words[i].text.s[0]) &&
@@ -497,8 +497,8 @@ static bool run_files_reads_home(const struct run_files *f, const struct blockli
 	       (f->has_tty && !run_files_has_operand(run));
 }
 
-/* Does the interpreter @run run a file of a directory, as python and node do? Behind options of
- * others a directory is one to search. */
+/* Does the interpreter @run run a file of a directory, as python and node do? Behind an option of
+ * others than python a directory may be one to search, and a script follows. */
 static bool run_files_runs_directory(struct run_files *f, const struct blocklist_run *run)
 {
 	bool python = run_files_is_python(run), named = false;

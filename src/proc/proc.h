@@ -337,8 +337,8 @@ bool proc_stdin_refused(const struct proc *p);
 /* Current usage: read from /proc while processes live, final afterwards. */
 const struct usage *proc_usage(struct proc *p);
 
-/* How many milliseconds until neither stream of @p, which has not settled, has had a byte for
- * @wanted_ms; 0: it is so. More while bytes of it wait to be read. */
+/* How many milliseconds are left until both streams of @p, which has not settled, have been silent
+ * for @wanted_ms; 0: none. Some are left while bytes wait in its pipes. */
 int64_t proc_silence_left(const struct proc *p, int64_t wanted_ms);
 
 /* How many new processes and threads its control group has refused; read now while it lives. */
