@@ -329,7 +329,8 @@ class Session:
               "data: %s" % sorted(data))
         check(isinstance(data.get("retryable"), bool), "%s: retryable is no boolean" % name)
         check(isinstance(data.get("hint"), str) and data["hint"], "%s: no hint" % name)
-        check(not data["hint"][0].islower(), "%s: the hint begins small: %s" % (name, data["hint"]))
+        check(data["hint"][0].isupper() or data["hint"][0].isdigit(),
+              "%s: the hint begins with no capital: %s" % (name, data["hint"]))
         self._actions(data)
         self.schemas.seen_errors.add(name)
 
