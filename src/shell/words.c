@@ -35,7 +35,7 @@ struct words_reader {
 	struct lex_state state;
 	struct lex_reader lex;
 	struct buf word;  /* the last one, without its quotes */
-	bool quoted;      /* a part of it was quoted */
+	bool assigned;    /* it begins with NAME= */
 	const char *what; /* why reading stopped, or NULL */
 	size_t at;
 };
@@ -99,8 +99,34 @@ static const struct ast_word *words_read(struct words_reader *r)
 	return r->what ? NULL : w;
 }
 
+/* The braces of one word that are open, without quotes. */
+struct words_braces {
+	unsigned level;
+	bool several; /* a comma or .. stands in them */
+	size_t at;    /* of the first one */
+};
+
+/* Does the character @i of the unquoted @p close a {a,b} or {1..3}? */
+static bool words_close_brace(struct words_braces *b, const struct ast_part *p, uint32_t i)
+{
+	const char *s = p->text.s + i;
+
+	if (*s == '{' && !b->level++)
+		b->at = p->text.pos + i;
+	if (!b->level)
+		return false;
+	b->several |= *s == ',' || (i + 1 < p->text.len && s[0] == '.' && s[1] == '.');
+	if (*s != '}')
+		return false;
+	if (b->several)
+		return true;
+	b->level--;
+	return false;
+}
+
 /* What a shell would do with the character @i of the unquoted @p, or NULL if it is plain. */
-static const char *words_special(const struct ast_word *w, const struct ast_part *p, uint32_t i)
+static const char *words_special(const struct words_reader *r, const struct ast_word *w,
+				 const struct ast_part *p, uint32_t i)
 {
 	bool first = p == w->parts && i == 0;
 
@@ -112,8 +138,9 @@ static const char *words_special(const struct ast_word *w, const struct ast_part
 	case '[':
 		/* Alone it is the name of a program. */
 		return first && !p->next && p->text.len == 1 ? NULL : "a file name pattern";
-	case '~':
-		return first ? "a home directory" : NULL;
+	case '~': /* bash reads it in every argument that looks like an assignment */
+		return first || (r->assigned && i && strchr("=:", p->text.s[i - 1]))
+			       ? "a home directory" : NULL;
 	default:
 		return NULL;
 	}
@@ -122,14 +149,18 @@ static const char *words_special(const struct ast_word *w, const struct ast_part
 /* Copy @w to r->word. False: it has an expansion or a glob. */
 static bool words_take(struct words_reader *r, const struct ast_word *w)
 {
+	struct words_braces braces = { 0 };
+
 	buf_clear(&r->word);
-	r->quoted = w->quoted;
 	for (const struct ast_part *p = w->parts; p; p = p->next) {
 		if (p->type != PART_TEXT)
 			return words_stop(r, "an expansion", p->text.pos);
-		for (uint32_t i = 0; i < p->text.len && !p->quoted; i++)
-			if (words_special(w, p, i))
-				return words_stop(r, words_special(w, p, i), p->text.pos + i);
+		for (uint32_t i = 0; i < p->text.len && !p->quoted; i++) {
+			if (words_special(r, w, p, i))
+				return words_stop(r, words_special(r, w, p, i), p->text.pos + i);
+			if (words_close_brace(&braces, p, i))
+				return words_stop(r, "an expansion", braces.at);
+		}
 		buf_add(&r->word, p->text.s, p->text.len);
 	}
 	return true;
@@ -172,7 +203,8 @@ static bool words_next(struct words_reader *r, bool first)
 
 	if (!words_more(r))
 		return false;
-	if (first && grammar_assigned_name(&r->lex))
+	r->assigned = grammar_assigned_name(&r->lex);
+	if (first && r->assigned)
 		return words_stop(r, "an assignment", r->lex.pos);
 	if (first && words_at_reserved(r))
 		return words_stop(r, "a reserved word", r->lex.pos);
@@ -242,12 +274,7 @@ bool shell_words_is_builtin(const char *name)
 /* Is r->word the name of a program to every shell? */
 static bool words_is_program(const struct words_reader *r)
 {
-	if (r->word.len == 0)
-		return false;
-	if (strchr(r->word.data, '/'))
-		return true;
-	return (r->quoted || !strchr(r->word.data, '{')) &&
-	       !shell_words_is_builtin(r->word.data);
+	return r->word.len && (strchr(r->word.data, '/') || !shell_words_is_builtin(r->word.data));
 }
 
 char *shell_words_program(const char *text)

@@ -3,7 +3,7 @@
  *
  * For `shell: false` without args, and to recognise a shell string that is one simple
  * command. Source: POSIX.1-2017 XCU 2.2 (quoting), 2.3 (tokens), 2.6 (expansions).
- * Refuses all that a shell would do besides splitting and unquoting: operators,
+ * Refuses all that a shell, dash or bash, would do besides splitting and unquoting: operators,
  * expansions, globs, comments, assignments, reserved words.
  */
 #ifndef PROCPEN_SHELL_WORDS_H
