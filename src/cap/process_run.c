@@ -148,6 +148,7 @@ static struct run_task *process_run_task_new(struct req *r)
 	t->follow = json_get_bool(params, "follow", false);
 	t->confine.explain = t->explain && confine_seccomp_can_notify();
 	t->confine.network_off = !json_get_bool(params, "network", true);
+	t->confine.confined = json_object_get(params, "profile");
 	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
 	run_result_options_read(&t->result_options, r);
 	r->task = t;

@@ -20,7 +20,7 @@ static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
 	{ "environment", "{}" }, { "limits", "{}" }, { "network", "true" },
-	{ "profile", "\"default\"" }, { "working_directory", "\".\"" },
+	{ "working_directory", "\".\"" },
 };
 
 static void run_key_drop_default(json_t *params, const char *name, const char *json)
@@ -50,6 +50,7 @@ static void run_key_drop_defaults(json_t *params, const struct config *config, c
 	int64_t lines = config_int(config, CONFIG_PROCESS_STDOUT_LINES);
 	int64_t seconds = config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS);
 	int64_t longest = config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS);
+	const char *profile = config_choice(config, CONFIG_SANDBOX_PROFILE);
 
 	run_key_drop_number(params, "timeout", longest < seconds ? longest : seconds);
 	run_key_drop_number(params, "max_output_bytes", bytes < most ? bytes : most);
@@ -63,8 +64,10 @@ static void run_key_drop_defaults(json_t *params, const struct config *config, c
 		json_object_del(params, "stdin_mode");
 	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
 		json_object_del(params, "network");
-	if (!strcmp(config_choice(config, CONFIG_SANDBOX_PROFILE), "strict"))
+	if (!strcmp(profile, "strict"))
 		json_object_del(params, "profile");
+	else if (!strcmp(profile, "default"))
+		run_key_drop_default(params, "profile", "\"default\"");
 	run_limits_drop_usual(config, params);
 	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
 		run_key_drop_default(params, run_key_defaults[i].name, run_key_defaults[i].json);

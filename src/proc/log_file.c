@@ -333,8 +333,8 @@ static void log_file_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 static struct confine_request log_file_confine(const struct confine_request *run)
 {
 	return (struct confine_request){
-		.strict = run->strict, .network_off = run->network_off, .as_user = run->as_user,
-		.uid = run->uid, .gid = run->gid,
+		.confined = run->confined, .strict = run->strict, .network_off = run->network_off,
+		.as_user = run->as_user, .uid = run->uid, .gid = run->gid,
 	};
 }
 

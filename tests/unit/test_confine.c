@@ -347,7 +347,8 @@ static void test_confine_request_only_tightens(void **state)
 	struct confine_request request = { 0 };
 
 	for (size_t i = 0; i < 3; i++)
-		for (int asks = 0; asks < 8; asks++) {
+		for (int asks = 0; asks < 16; asks++) {
+			enum confine_profile want = profiles[i];
 			uint32_t least;
 
 			f->options.profile = profiles[i];
@@ -358,10 +359,14 @@ static void test_confine_request_only_tightens(void **state)
 			least = f->run.applied.layers & ~BIT(CONFINE_CGROUP);
 			request.strict = asks & 2;
 			request.network_off = asks & 4;
+			request.confined = asks & 8;
+			if (request.strict)
+				want = CONFINE_STRICT;
+			else if (request.confined && want == CONFINE_NONE)
+				want = CONFINE_DEFAULT;
 			enter_well(f, &request);
 			assert_int_equal(least & ~f->run.applied.layers, 0);
-			assert_int_equal(f->run.applied.profile,
-					 request.strict ? CONFINE_STRICT : profiles[i]);
+			assert_int_equal(f->run.applied.profile, want);
 			assert_int_equal(has(f, CONFINE_NETWORK_OFF),
 					 !f->options.network || request.network_off || request.strict ||
 						 profiles[i] == CONFINE_STRICT);

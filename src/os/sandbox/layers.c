@@ -275,13 +275,23 @@ const char *layers_name(enum confine_layer layer)
 
 /* ---- one run ---- */
 
+static enum confine_profile layers_profile(const struct confine *c,
+					   const struct confine_request *request)
+{
+	if (request->strict)
+		return CONFINE_STRICT;
+	if (request->confined && c->options.profile == CONFINE_NONE)
+		return CONFINE_DEFAULT;
+	return c->options.profile;
+}
+
 void layers_choose(const struct confine *c, const struct confine_request *request,
 		   struct confine_applied *applied)
 {
 	bool network_off = !c->options.network || request->network_off;
 	uint32_t layers = ALWAYS_LAYERS;
 
-	applied->profile = request->strict ? CONFINE_STRICT : c->options.profile;
+	applied->profile = layers_profile(c, request);
 	network_off |= applied->profile == CONFINE_STRICT;
 	if (applied->profile != CONFINE_NONE)
 		layers |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_CAPABILITIES) |

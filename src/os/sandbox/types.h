@@ -69,6 +69,7 @@ struct confine_options {
 
 /* What one run asks for in addition; it can only tighten. All zero: nothing. */
 struct confine_request {
+	bool confined;        /* a sandbox: the default profile at least */
 	bool strict;          /* the strict profile */
 	bool network_off;
 	bool explain;         /* name denied system calls (a listener) */
