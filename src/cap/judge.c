@@ -13,15 +13,23 @@
 
 /* ---- the request ---- */
 
-/* Prepares the sandbox, because which layers work decides what a run can write. */
-static bool judge_can_write(void *cap, const char *path)
+/* Can a run with a sandbox? Prepares it, because which layers work decides that. */
+static bool judge_can_write_confined(const struct cap *c, const char *path)
 {
-	const struct cap *c = cap;
 	struct err ignored = ERR_INIT;
 	bool prepared = !confine_prepare(c->confine, &ignored);
 
 	err_release(&ignored);
 	return !prepared || confine_can_write(c->confine, path);
+}
+
+/* Can any run? */
+static bool judge_can_write(void *cap, const char *path)
+{
+	const struct cap *c = cap;
+
+	return !strcmp(config_choice(c->config, CONFIG_SANDBOX_PROFILE), "none") ||
+	       judge_can_write_confined(c, path);
 }
 
 /* Does the request leave a way for text into the command, now or later? */
@@ -159,12 +167,12 @@ static void judge_write_ports(struct jsonw *w, char *const *ports)
 }
 
 /* Its own temporary directory aside. */
-static void judge_write_writable(struct jsonw *w, struct cap *c)
+static void judge_write_writable(struct jsonw *w, struct cap *c, bool confined)
 {
 	char *const *more = config_names(c->config, CONFIG_SANDBOX_WRITABLE);
 
 	jsonw_array(w, "may_write");
-	if (judge_can_write(c, "/")) {
+	if (confined ? judge_can_write_confined(c, "/") : judge_can_write(c, "/")) {
 		jsonw_str(w, NULL, "/");
 	} else {
 		for (const char *const *one = scope_directories(c->scope); *one; one++)
@@ -187,7 +195,7 @@ void judge_write_reach(struct jsonw *w, struct cap *c, const json_t *params, con
 		user = "root";
 	if (user)
 		jsonw_str(w, "user", user);
-	judge_write_writable(w, c);
+	judge_write_writable(w, c, json_object_get(params, "profile"));
 	jsonw_bool(w, "network", network);
 	if (network)
 		judge_write_ports(w, config_names(c->config, CONFIG_SANDBOX_NETWORK));

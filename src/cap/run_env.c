@@ -69,7 +69,9 @@ void run_env_enter(const struct run_env *run, char ***envp)
 		return;
 	run_env_add_default(envp, "TMPDIR", temporary, "");
 	run_env_add_default(envp, "TMUX_TMPDIR", temporary, ""); /* tmux ignores TMPDIR */
-	if (home && *home && confine_can_write(run->confine, home))
+	if (home && *home &&
+	    (confine_profile(run->confine, run->request) == CONFINE_NONE ||
+	     confine_can_write(run->confine, home)))
 		return;
 	run_env_add_default(envp, "XDG_CACHE_HOME", temporary, "/cache");
 	run_env_add_default(envp, "npm_config_cache", temporary, "/cache/npm");

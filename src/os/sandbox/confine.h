@@ -57,7 +57,11 @@ void confine_each_applied(const struct confine *c, const struct confine_applied 
  * confine_enter(). */
 char *confine_temporary(const struct confine *c, const struct confine_request *request);
 
-/* Can a run write below @path, so that caches may stay there? True while that is not known. */
+/* The profile of a run with @request. */
+enum confine_profile confine_profile(const struct confine *c,
+				     const struct confine_request *request);
+
+/* Can a run with a sandbox write below @path? True while that is not known. */
 bool confine_can_write(const struct confine *c, const char *path);
 
 /* Does the canonical @path lie in one that sandbox.readonly keeps from commands? */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/seccomp.h"
 #include "os/sandbox/state.h"
@@ -275,8 +276,8 @@ const char *layers_name(enum confine_layer layer)
 
 /* ---- one run ---- */
 
-static enum confine_profile layers_profile(const struct confine *c,
-					   const struct confine_request *request)
+enum confine_profile confine_profile(const struct confine *c,
+				     const struct confine_request *request)
 {
 	if (request->strict)
 		return CONFINE_STRICT;
@@ -291,7 +292,7 @@ void layers_choose(const struct confine *c, const struct confine_request *reques
 	bool network_off = !c->options.network || request->network_off;
 	uint32_t layers = ALWAYS_LAYERS;
 
-	applied->profile = layers_profile(c, request);
+	applied->profile = confine_profile(c, request);
 	network_off |= applied->profile == CONFINE_STRICT;
 	if (applied->profile != CONFINE_NONE)
 		layers |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_CAPABILITIES) |

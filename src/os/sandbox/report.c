@@ -81,16 +81,14 @@ char *confine_temporary(const struct confine *c, const struct confine_request *r
 
 bool confine_is_readonly(const struct confine *c, const char *path)
 {
-	return c->usable & BIT(CONFINE_MOUNT_NS) && c->options.profile != CONFINE_NONE &&
-	       confine_mounts_is_readonly(&c->mounts[0], path);
+	return c->usable & BIT(CONFINE_MOUNT_NS) && confine_mounts_is_readonly(&c->mounts[0], path);
 }
 
 bool confine_can_write(const struct confine *c, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
 
-	if (!c->prepared || c->failure.type || !(c->usable & FILE_LAYERS) ||
-	    c->options.profile == CONFINE_NONE)
+	if (!c->prepared || c->failure.type || !(c->usable & FILE_LAYERS))
 		return true;
 	if (real && confine_is_readonly(c, real))
 		return false;
@@ -273,7 +271,7 @@ static void report_terminal_gap(const struct confine *c, const struct confine_ap
 
 	if (mounts && !c->no_pts)
 		return; /* the run has its own on /dev/pts */
-	if (confine_can_write(c, "/dev/pts")) {
+	if (applied->profile == CONFINE_NONE || confine_can_write(c, "/dev/pts")) {
 		fn(ctx, "terminals: other terminals of the user can be read and written");
 		return;
 	}
