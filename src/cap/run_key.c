@@ -20,8 +20,17 @@ static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
 	{ "environment", "{}" }, { "limits", "{}" }, { "network", "true" },
-	{ "working_directory", "\".\"" },
 };
+
+/* The workspace, by its path or relative to it. */
+static void run_key_drop_workspace(json_t *params, const struct scope *scope)
+{
+	const char *directory = json_get_str(params, "working_directory", ".");
+	const char *workspace = scope_workspace(scope);
+
+	if (!strcmp(directory, ".") || (workspace && !strcmp(directory, workspace)))
+		json_object_del(params, "working_directory");
+}
 
 static void run_key_drop_default(json_t *params, const char *name, const char *json)
 {
@@ -68,6 +77,7 @@ static void run_key_drop_defaults(json_t *params, const struct config *config, c
 		json_object_del(params, "profile");
 	else if (!strcmp(profile, "default"))
 		run_key_drop_default(params, "profile", "\"default\"");
+	run_key_drop_workspace(params, r->call->c->scope);
 	run_limits_drop_usual(config, params);
 	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
 		run_key_drop_default(params, run_key_defaults[i].name, run_key_defaults[i].json);
