@@ -44,13 +44,18 @@ static const struct {
 #endif
 };
 
-static bool reading_is_file(pid_t pid, int fd, const struct reading_file *file)
+/* @how, if the descriptor is the file. Of a process that has hidden since its files in /proc were
+ * opened, these still tell the call, but nothing tells what any of its descriptors is. */
+static enum reading reading_descriptor(pid_t pid, int fd, const struct reading_file *file,
+				       enum reading how)
 {
 	char path[64];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
-	return !stat(path, &st) && st.st_dev == file->device && st.st_ino == file->inode;
+	if (stat(path, &st))
+		return errno == EACCES || errno == EPERM ? READING_UNKNOWN : READING_NO;
+	return st.st_dev == file->device && st.st_ino == file->inode ? how : READING_NO;
 }
 
 /* Read @size bytes at @address of @pid. */
@@ -65,39 +70,39 @@ static enum reading reading_poll(pid_t pid, uint64_t set, uint64_t count,
 				 const struct reading_file *file)
 {
 	struct pollfd fds[READING_SET];
+	enum reading one = READING_NO;
 
 	count = count < READING_SET ? count : READING_SET;
 	if (!reading_copy(pid, set, fds, count * sizeof(*fds)))
 		return READING_UNKNOWN;
-	for (uint64_t i = 0; i < count; i++)
-		if (fds[i].fd >= 0 && fds[i].events & POLLIN &&
-		    reading_is_file(pid, fds[i].fd, file))
-			return READING_POLLS;
-	return READING_NO;
+	for (uint64_t i = 0; i < count && one == READING_NO; i++)
+		if (fds[i].fd >= 0 && fds[i].events & POLLIN)
+			one = reading_descriptor(pid, fds[i].fd, file, READING_POLLS);
+	return one;
 }
 
 static enum reading reading_select(pid_t pid, uint64_t count, uint64_t set,
 				   const struct reading_file *file)
 {
 	unsigned long words[READING_SET / WORD_BITS] = { 0 };
+	enum reading one = READING_NO;
 
 	count = count < READING_SET ? count : READING_SET;
 	if (!set)
 		return READING_NO;
 	if (!reading_copy(pid, set, words, (count + WORD_BITS - 1) / WORD_BITS * sizeof(*words)))
 		return READING_UNKNOWN;
-	for (uint64_t fd = 0; fd < count; fd++)
-		if (words[fd / WORD_BITS] >> fd % WORD_BITS & 1 &&
-		    reading_is_file(pid, (int)fd, file))
-			return READING_POLLS;
-	return READING_NO;
+	for (uint64_t fd = 0; fd < count && one == READING_NO; fd++)
+		if (words[fd / WORD_BITS] >> fd % WORD_BITS & 1)
+			one = reading_descriptor(pid, (int)fd, file, READING_POLLS);
+	return one;
 }
 
 /* Lines such as "tfd: 0 events: 19 data: 0 pos:0 ino:1f2e sdev:d" (proc(5)). */
 static enum reading reading_epoll(pid_t pid, int set, const struct reading_file *file)
 {
 	char path[64], line[256];
-	bool found = false;
+	enum reading one = READING_NO;
 	unsigned events;
 	FILE *f;
 	int fd;
@@ -106,11 +111,11 @@ static enum reading reading_epoll(pid_t pid, int set, const struct reading_file 
 	f = fopen(path, "re");
 	if (!f)
 		return READING_UNKNOWN;
-	for (int i = 0; !found && i < READING_SET && fgets(line, sizeof(line), f); i++)
-		found = sscanf(line, "tfd: %d events: %x", &fd, &events) == 2 && events & POLLIN &&
-			reading_is_file(pid, fd, file);
+	for (int i = 0; one == READING_NO && i < READING_SET && fgets(line, sizeof(line), f); i++)
+		if (sscanf(line, "tfd: %d events: %x", &fd, &events) == 2 && events & POLLIN)
+			one = reading_descriptor(pid, fd, file, READING_POLLS);
 	fclose(f);
-	return found ? READING_POLLS : READING_NO;
+	return one;
 }
 
 static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
@@ -121,8 +126,7 @@ static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
 			continue;
 		switch (calls[i].form) {
 		case READ:
-			return reading_is_file(pid, (int)args[0], file) ? READING_BLOCKS
-									: READING_NO;
+			return reading_descriptor(pid, (int)args[0], file, READING_BLOCKS);
 		case POLL:
 			return reading_poll(pid, args[0], args[1], file);
 		case SELECT:

@@ -320,6 +320,12 @@ def test_silence_of_a_stopped_server():
 WAITING = ["cat", "bash -c 'read x'", "exec python3 -i", "cat | sort",
            "printf 'continue? [Y/n] '; read -r a"]
 POLLING = ["exec python3 -c 'import select, sys; select.select([sys.stdin], [], [])'"]
+# Reads twice; before the second time it forbids to look at it.
+HIDING = """exec %s -u -c 'import ctypes, sys
+input()
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+print("hidden")
+sys.stdin.read()'""" % PYTHON
 NOT_WAITING = ["exec sleep 600", "sleep 600 | cat", "while :; do :; done", "sleep 600 & wait"]
 
 
@@ -359,6 +365,21 @@ def test_waits_for_input_of_a_user():
 @suite.test()
 def test_waits_for_input_without_namespaces():
     judge_all(Server("--set", "sandbox.namespaces=false"))
+
+
+@suite.test()
+def test_waits_for_input_of_the_undumpable():
+    """Nothing is known of a process that hides, also when it was seen before."""
+    for server in (as_user(), as_user("--set", "sandbox.namespaces=false")):
+        process_id = start(server, HIDING, stdin_mode="pipe")
+
+        def waits():
+            return server.call("process.monitor", {"process_id": process_id})["waits_for_input"]
+
+        eventually(lambda: waits() is True, WAIT, "the first read")
+        server.call("process.input", {"process_id": process_id, "data": "\n"})
+        check(monitor(server, process_id, "pattern", pattern="^hidden$")["matched"], "it hides")
+        eventually(lambda: waits() is None, WAIT, "the second read")
 
 
 @suite.test()
