@@ -1,6 +1,7 @@
 #include "proc/names.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,15 @@ const char *names_signal(int signal)
 	return text;
 }
 
+/* kill -l counts the upper half of the real-time signals from their end. */
+static bool names_counts_back(int signal, const char *text)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "RTMAX-%d", SIGRTMAX - signal);
+	return signal > SIGRTMIN && !strcasecmp(name, text);
+}
+
 int names_signal_number(const char *text)
 {
 	char *end;
@@ -85,7 +95,7 @@ int names_signal_number(const char *text)
 	if (!strncasecmp(text, "SIG", 3))
 		text += 3;
 	for (int signal = 1; signal <= SIGRTMAX; signal++)
-		if (!strcasecmp(names_signal(signal) + 3, text))
+		if (!strcasecmp(names_signal(signal) + 3, text) || names_counts_back(signal, text))
 			return signal;
 	for (size_t i = 0; i < COUNT_OF(aliases); i++)
 		if (!strcasecmp(aliases[i].name, text))

@@ -65,13 +65,15 @@ static void test_names_signal_aliases(void **state)
 	assert_int_equal(names_signal_number("SIGIOT"), SIGABRT);
 	assert_int_equal(names_signal_number("SIGCLD"), SIGCHLD);
 	assert_int_equal(names_signal_number("SIGRTMAX"), SIGRTMAX);
+	assert_int_equal(names_signal_number("SIGRTMAX-1"), SIGRTMAX - 1);
+	assert_int_equal(names_signal_number("rtmax-14"), SIGRTMAX - 14);
 }
 
 static void test_names_no_signals(void **state)
 {
 	static const char *const bad[] = {
 		"", "0", "-1", "-9", "65", "4294967305", "99999999999999999999", "9x", "SIG", "SIGSIGTERM",
-		"TERM ", "SIGNOPE", "9.0", "KIL", "RTMIN+31",
+		"TERM ", "SIGNOPE", "9.0", "KIL", "RTMIN+31", "RTMAX-31", "RTMAX--1",
 	};
 
 	(void)state;
