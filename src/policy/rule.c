@@ -15,8 +15,8 @@ const struct rule_member rule_members[] = {
 	{ "program", RULE_STRINGS, false,
 	  "The program, by its name without the folder or by its absolute path; without it any." },
 	{ "subcommand", RULE_STRINGS, false,
-	  "The first operand of the command, such as push of git; words and without then look "
-	  "behind it." },
+	  "The first operand of the command, such as push of git, or the first ones, such as "
+	  "volume rm of docker; words and without then look behind it." },
 	{ "words", RULE_STRINGS, false,
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
 	  "stands for any text." },
@@ -283,6 +283,17 @@ static int rule_check_alternatives(const struct rule *r, const char *name, const
 	return 0;
 }
 
+/* A subcommand of several operands has one blank between them. */
+static int rule_check_subcommand(const struct rule *r, struct err *e)
+{
+	for (const char **one = r->subcommand; one && *one; one++)
+		for (const char *s = *one; *s; s++)
+			if (*s == ' ' && (s == *one || strchr(" |", s[-1]) || strchr("|", s[1])))
+				return rule_fail(r, e, "subcommand",
+						 "has an operand that is empty");
+	return rule_check_alternatives(r, "subcommand", r->subcommand, e);
+}
+
 static int rule_check_phrases(const struct rule *r, const char *name, const char **list,
 			      struct err *e)
 {
@@ -302,7 +313,7 @@ static int rule_check_phrases(const struct rule *r, const char *name, const char
 static int rule_check_words(const struct rule *r, struct err *e)
 {
 	return rule_check_alternatives(r, "program", r->programs, e) ||
-			       rule_check_alternatives(r, "subcommand", r->subcommand, e) ||
+			       rule_check_subcommand(r, e) ||
 			       rule_check_alternatives(r, "words", r->words, e) ||
 			       rule_check_alternatives(r, "without", r->without, e) ||
 			       rule_check_alternatives(r, "ignore", r->ignore, e) ||

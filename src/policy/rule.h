@@ -32,7 +32,7 @@ struct rule {
 	const char *id;
 	const char **programs;    /* NULL: any */
 	const char **names;       /* of these, without their folders; parts of them */
-	const char **subcommand;  /* the first operand; words occur behind it */
+	const char **subcommand;  /* the first operands; words occur behind them */
 	const char **words;       /* each must occur; alternatives with | between them */
 	const char **without;     /* none may occur */
 	const char **ignore;      /* of these no word counts for words; "-i *": behind -i */

@@ -408,10 +408,9 @@ static bool rule_fits_ignores(const struct rule_search *s, struct rule_walk *wal
 
 	if (rule_fits_part_is_ignored(s->r, p, s->steps))
 		return true;
-	if (!walk->count)
-		walk->pattern = rule_fits_has_pattern(s);
 	while (walk->count < i && walk->count + 1 < s->run->count) {
-		walk->count++;
+		if (walk->count++ == s->first)
+			walk->pattern = rule_fits_has_pattern(s);
 		rule_fits_follow(s, walk);
 	}
 	return walk->count == i && walk->aside;
@@ -466,27 +465,62 @@ static bool rule_fits_not(struct rule_miss *miss, const char *member, const char
 	return false;
 }
 
-/* The place of the first operand if it is a subcommand of the rule; 0: the rule has none; the count
- * of words: it is another. If the rule guesses, a word that is not known may be the subcommand and,
- * if it may become several words, those behind it, too; else it counts as options. */
+/* Follow @walk to the next operand, or to what may be it if we guess; else that is options. */
+static bool rule_fits_next_operand(const struct rule_search *s, struct rule_walk *walk)
+{
+	while (++walk->count < s->run->count) {
+		struct rule_part p = rule_fits_part_of(s->r, &s->run->words[walk->count]);
+
+		rule_fits_follow(s, walk);
+		if (walk->operand && (s->r->guesses || rule_fits_part_known(&p)))
+			return true;
+	}
+	return false;
+}
+
+/* The place of the last word of the subcommand @text, such as "volume rm", up to a |, if the operand
+ * at @walk and those behind it are its words; else the count. What may be several words may be all
+ * that is left of it, and words behind it, too. */
+static size_t rule_fits_operands(const struct rule_search *s, struct rule_walk walk,
+				 const char *text)
+{
+	do {
+		struct rule_part p = rule_fits_part_of(s->r, &s->run->words[walk.count]);
+		size_t len = strcspn(text, " |");
+
+		if ((s->sure && !rule_fits_part_known(&p)) ||
+		    !rule_fits_pattern(&p, text, len, s->steps))
+			return s->run->count;
+		if (rule_fits_part_is_fields(&p))
+			return walk.count - 1;
+		text += len;
+		if (*text != ' ')
+			return walk.count;
+		text++;
+	} while (rule_fits_next_operand(s, &walk));
+	return s->run->count;
+}
+
+/* The place of the last word of the subcommand if it is one of the rule; 0: the rule has none; the
+ * count of words: it is another. */
 static size_t rule_fits_subcommand(const struct rule *r, const struct blocklist_run *run, bool sure,
 				   uint64_t *steps)
 {
-	const struct rule_search s = { .r = r, .run = run, .steps = steps };
+	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = sure };
 	struct rule_walk walk = { .count = 0 };
-	struct rule_part p;
+	size_t len;
 
 	if (!r->subcommand)
 		return 0;
-	while (++walk.count < run->count) {
-		p = rule_fits_part_of(r, &run->words[walk.count]);
-		rule_fits_follow(&s, &walk);
-		if (walk.operand && (r->guesses || rule_fits_part_known(&p)))
-			break;
-	}
-	for (size_t i = 0; walk.count < run->count && r->subcommand[i]; i++)
-		if (rule_fits_word(&p, r->subcommand[i], sure, steps))
-			return walk.count - rule_fits_part_is_fields(&p);
+	if (!rule_fits_next_operand(&s, &walk))
+		return run->count;
+	for (size_t i = 0; r->subcommand[i]; i++)
+		for (const char *one = NULL; rule_fits_alternative(r->subcommand[i], &one, &len); ) {
+			size_t place = rule_fits_operands(&s, walk, one);
+
+			if (place < run->count)
+				return place;
+		}
 	return run->count;
 }
 
@@ -669,15 +703,20 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run,
 			     struct rule_miss *miss, uint64_t *steps)
 {
+	const struct rule_search s = { .r = r, .run = run, .steps = steps };
 	size_t first = rule_fits_subcommand(r, run, true, steps);
+	struct rule_walk walk = { .count = 0 };
 
-	for (size_t i = 1; i < run->count; i++) {
-		struct rule_part p = rule_fits_part_of(r, &run->words[i]);
+	while (++walk.count < run->count) {
+		struct rule_part p = rule_fits_part_of(r, &run->words[walk.count]);
+		bool before = walk.count <= first;
 
+		rule_fits_follow(&s, &walk);
 		*steps += p.len;
 		if (!rule_fits_part_known(&p) ||
-		    (i != first && (r->words ? !rule_fits_names_word(r, &p, steps) : i < first))) {
-			miss->word = &run->words[i];
+		    (!(before && walk.operand) &&
+		     (r->words ? !rule_fits_names_word(r, &p, steps) : before))) {
+			miss->word = &run->words[walk.count];
 			return false;
 		}
 	}

@@ -143,10 +143,10 @@ static bool rulebook_is_blocked(const char *command, const char *const *args)
 	return v.blocked;
 }
 
-/* Append the first alternative of @text, without a * at its end, to the @count words. */
-static void rulebook_add_simplest(char **words, size_t *count, const char *text)
+/* Append @text up to one of @ends, without a * at its end, to the @count words. */
+static void rulebook_add_simplest(char **words, size_t *count, const char *text, const char *ends)
 {
-	size_t len = strcspn(text, "|");
+	size_t len = strcspn(text, ends);
 
 	len -= len && text[len - 1] == '*';
 	if (len)
@@ -156,13 +156,16 @@ static void rulebook_add_simplest(char **words, size_t *count, const char *text)
 /* The simplest words that the rule @r matches. mem_list_free() it. */
 static char **rulebook_simplest_words(const struct rule *r)
 {
-	char **words = mem_zalloc((RULE_LIST_MAX + 2) * sizeof(*words));
+	char **words = mem_zalloc((RULE_LIST_MAX + RULE_ONE_MAX + 1) * sizeof(*words));
+	const char *operand = r->subcommand ? r->subcommand[0] : "";
 	size_t count = 0;
 
-	if (r->subcommand)
-		rulebook_add_simplest(words, &count, r->subcommand[0]);
+	for (; *operand && *operand != '|'; operand += *operand == ' ') {
+		rulebook_add_simplest(words, &count, operand, " |");
+		operand += strcspn(operand, " |");
+	}
 	for (const char **one = r->words; one && *one; one++)
-		rulebook_add_simplest(words, &count, *one);
+		rulebook_add_simplest(words, &count, *one, "|");
 	return words;
 }
 

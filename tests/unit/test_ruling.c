@@ -243,7 +243,7 @@ static void test_ruling_ignores_words(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* The subcommand is the first operand, and words stand behind it. */
+/* The subcommand is the first operand, or several of them, and words stand behind it. */
 static void test_ruling_finds_the_subcommand(void **state)
 {
 	static const struct row rows[] = {
@@ -265,8 +265,31 @@ static void test_ruling_finds_the_subcommand(void **state)
 		{ "vcs commit drop", "notify", NULL },
 		{ "vcs drop", "deny", "drop" },
 	};
+	static const struct row paths[] = {
+		{ "vcs set drop -f x", "deny", "set" },
+		{ "vcs -C dir set -C dir -q drop x -f", "deny", "set" },
+		{ "vcs set -f drop", "notify", NULL }, /* behind the subcommand */
+		{ "vcs set keep drop -f", "notify", NULL },
+		{ "vcs drop set -f", "notify", NULL },
+		{ "vcs set", "notify", NULL },
+		{ "vcs $X -f", "deny", "set" },
+		{ "vcs \"$X\" drop -f", "deny", "set" },
+		{ "vcs \"$X\" keep -f", "deny", "set" }, /* get */
+		{ "vcs \"$X\" keep", "deny", "undo" },
+		{ "vcs set $X", "deny", "set" },
+		{ "vcs undo", "deny", "undo" },
+		{ "vcs any undo", "deny", "undo" },
+		{ "vcs find -x a b", "notify", NULL }, /* the pattern stands behind the subcommand */
+		{ "vcs find a b", "notify", NULL },
+		{ "vcs find b a", "deny", "find" },
+		{ "vcs find -e b a", "deny", "find" },
+	};
 	static const struct row exceptions[] = {
 		{ "ls see", "allow", "b" },
+		{ "ls do it", "allow", "d" },
+		{ "ls do it now", "allow", "d" },
+		{ "ls -x do it", "notify", NULL },
+		{ "ls do -x it", "notify", NULL },
 		{ "ls see x", "allow", "a" },
 		{ "ls run y", "allow", "c" },
 		{ "ls -x run y", "notify", NULL },
@@ -283,10 +306,18 @@ static void test_ruling_finds_the_subcommand(void **state)
 	     "{\"id\":\"drop\",\"program\":\"vcs\",\"subcommand\":\"drop|undo\",\"decision\":\"deny\"}]",
 	     "");
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+	load("[{\"id\":\"set\",\"program\":\"vcs\",\"subcommand\":\"get|set drop\",\"words\":\"-f\","
+	     "\"ignore\":\"-C *\",\"decision\":\"deny\"},"
+	     "{\"id\":\"undo\",\"program\":\"vcs\",\"subcommand\":[\"undo\",\"* undo\"],"
+	     "\"decision\":\"deny\"},"
+	     "{\"id\":\"find\",\"program\":\"vcs\",\"subcommand\":\"find\",\"words\":\"a\","
+	     "\"pattern_unless\":\"-e\",\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, paths, sizeof(paths) / sizeof(paths[0]));
 	load("[{\"id\":\"a\",\"program\":\"ls\",\"subcommand\":\"see\",\"words\":\"x\","
 	     "\"decision\":\"allow\"},{\"id\":\"b\",\"program\":\"ls\",\"subcommand\":\"see\","
 	     "\"without\":\"*\",\"decision\":\"allow\"},{\"id\":\"c\",\"program\":\"ls\",\"ignore\":\"-C *\","
-	     "\"subcommand\":\"run\",\"decision\":\"allow\"}]", "");
+	     "\"subcommand\":\"run\",\"decision\":\"allow\"},{\"id\":\"d\",\"program\":\"ls\","
+	     "\"subcommand\":\"do it\",\"decision\":\"allow\"}]", "");
 	expect_rows(TIER_NOTIFY, exceptions, sizeof(exceptions) / sizeof(exceptions[0]));
 }
 
@@ -1006,6 +1037,8 @@ static void test_ruling_refuses_bad_rules(void **state)
 		  "words is missing" },
 		{ "{\"id\":\"a\",\"words\":\"x\",\"ignore\":\"y|\",\"decision\":\"deny\"}",
 		  "ignore has an alternative" },
+		{ "{\"id\":\"a\",\"subcommand\":\"set |get\",\"decision\":\"deny\"}",
+		  "subcommand has an operand that is empty" },
 		{ "{\"id\":\"a\",\"words\":\"x||y\",\"decision\":\"deny\"}", "is empty, or longer" },
 		{ "{\"id\":\"a\",\"words\":\"x|\",\"decision\":\"deny\"}", "is empty, or longer" },
 		{ "{\"id\":\"a\",\"text\":[\"x\",\"y|*\"],\"decision\":\"deny\"}", "every text" },
