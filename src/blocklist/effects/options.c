@@ -102,7 +102,6 @@ static const struct hiding {
 	{ " git ", "ext::", false, "" },
 	{ " git ", "-x", true, "" },
 	{ " git ", "foreach", true, "" },
-	{ " git ", "--recursive", true, "" },
 	{ " git ", "run", true, "" },
 	{ " git ", "--tree-filter", true, "" },
 	{ " git ", "--index-filter", true, "" },
@@ -269,10 +268,33 @@ static void options_add_rest(const struct command *cmd, size_t i, struct action_
 	}
 }
 
+/* The word behind the option or subcommand @i, and behind options of the subcommand:
+ * git submodule foreach -q TEXT. */
+static size_t options_behind(const struct command *cmd, size_t i)
+{
+	bool option = cmd->words[i++].text.s[0] == '-';
+
+	while (!option && i < cmd->count && cmd->words[i].text.s[0] == '-' &&
+	       !word_is(&cmd->words[i], "--"))
+		i++;
+	return i;
+}
+
+static void options_search_next(const struct command *cmd, const struct hiding *rule, size_t i,
+				struct action_list *out)
+{
+	size_t at = options_behind(cmd, i);
+
+	if (at >= cmd->count || !word_begins(&cmd->words[at], rule->mark))
+		return;
+	options_add(&cmd->words[at], strlen(rule->mark), out);
+	if (!*rule->mark && at + 1 < cmd->count)
+		options_add_rest(cmd, at, out);
+}
+
 static void options_search(const struct command *cmd, const struct hiding *rule,
 			   struct action_list *out)
 {
-	size_t mark = strlen(rule->mark);
 	char first = rule->prefix[0];
 
 	for (size_t i = 1; i < cmd->count && !shell_arena_spent(out->arena); i++) {
@@ -282,12 +304,8 @@ static void options_search(const struct command *cmd, const struct hiding *rule,
 			continue;
 		if (!rule->next && word_begins(w, rule->prefix))
 			options_add(w, strlen(rule->prefix), out);
-		if (rule->next && i + 1 < cmd->count && word_is(w, rule->prefix) &&
-		    word_begins(w + 1, rule->mark)) {
-			options_add(w + 1, mark, out);
-			if (!mark && i + 2 < cmd->count)
-				options_add_rest(cmd, i + 1, out);
-		}
+		if (rule->next && word_is(w, rule->prefix))
+			options_search_next(cmd, rule, i, out);
 	}
 }
 
@@ -347,18 +365,30 @@ static void options_fill_groups(void)
 	}
 }
 
-/* tsh ssh HOST COMMAND, podman machine ssh VM COMMAND: the words from ssh on are one of ssh. */
-static void options_run_ssh(const struct command *cmd, struct action_list *out)
+/*
+ * tsh ssh HOST COMMAND, k3s kubectl get pods: the words from @program on are one of it, without a
+ * -- behind it, as in minikube kubectl -- get pods.
+ */
+static void options_run_from(const struct command *cmd, const char *program,
+			     struct action_list *out)
 {
-	size_t i = 1;
+	const struct shell_word *words = cmd->words + 1;
+	size_t count = cmd->count - 1;
+	struct shell_word *list;
 
-	while (i < cmd->count && !word_is(&cmd->words[i], "ssh"))
-		i++;
-	if (i < cmd->count)
-		action_words(out, cmd->words + i, cmd->count - i, 0);
+	for (; count && !word_is(words, program); count--)
+		words++;
+	if (count > 1 && word_is(&words[1], "--")) {
+		list = shell_alloc(out->arena, --count * sizeof(*list));
+		list[0] = words[0];
+		memcpy(list + 1, words + 2, (count - 1) * sizeof(*list));
+		words = list;
+	}
+	if (count)
+		action_words(out, words, count, 0);
 }
 
-/* kubectl exec POD -- COMMAND */
+/* kubectl exec POD -- COMMAND, minikube kubectl -- exec POD -- COMMAND */
 static void options_run_elsewhere(struct action_list *out)
 {
 	for (size_t i = 0; i < out->count; i++)
@@ -381,8 +411,12 @@ void read_options(const struct command *cmd, struct action_list *out)
 	if (strcmp(cmd->name->name, "git") == 0)
 		options_search_alias(cmd, out);
 	if (command_in(cmd, " tailscale tsh docker-machine podman "))
-		options_run_ssh(cmd, out);
-	if (command_in(cmd, " kubectl oc "))
+		options_run_from(cmd, "ssh", out);
+	if (command_in(cmd, " k3s k0s microk8s minikube "))
+		options_run_from(cmd, "kubectl", out);
+	if (command_in(cmd, " colima "))
+		options_run_from(cmd, "nerdctl", out);
+	if (command_in(cmd, " kubectl oc minikube "))
 		options_run_elsewhere(out);
 }
 
