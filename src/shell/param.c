@@ -328,10 +328,14 @@ static struct value *param_change_case(struct expander *e, const struct value *v
 	return chars_known(v->v, v->len) ? r : NULL;
 }
 
-/* Is the value known, or a list of file names like /proc/[0-9]*? */
-static bool param_names_files(const struct value *v)
+/* Is the value known, or a list of file names like /proc/[0-9]*? The first part of ~/x is known in
+ * so far as the shortest ${x%/?*} ends behind it. */
+static bool param_names_files(const struct value *v, const struct ast_param *p)
 {
-	for (uint32_t i = 0; i < v->len; i++)
+	uint32_t i = p->op == PARAM_SUFFIX && !p->longest && v->len > 1 &&
+		     v->v[0].kind == CHAR_TILDE && v->v[1].c == '/';
+
+	for (; i < v->len; i++)
 		if (v->v[i].kind != CHAR_GLOB && !chars_known(&v->v[i], 1))
 			return false;
 	return true;
@@ -378,7 +382,7 @@ static struct value *param_compute(struct expander *e, const struct value *v,
 		if (!chars_known(pattern.v, pattern.len))
 			r = NULL;
 		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)
-			r = param_names_files(v) ? param_trim(e, v, p, &pattern) : NULL;
+			r = param_names_files(v, p) ? param_trim(e, v, p, &pattern) : NULL;
 		else if (chars_known(v->v, v->len))
 			r = param_replace(e, v, p, &pattern, &by);
 		chars_release(&pattern);
@@ -760,12 +764,13 @@ const char *param_nameref(struct expander *e, const char *name)
 	return name;
 }
 
-/* ${HOME%/} */
-static bool param_trims_slash(const struct ast_param *p)
+/* Is it ${x%TEXT}? */
+static bool param_trims(const struct ast_param *p, const char *text)
 {
 	const struct ast_part *t = p->op == PARAM_SUFFIX && p->arg ? p->arg->parts : NULL;
 
-	return t && !t->next && t->type == PART_TEXT && t->text.len == 1 && t->text.s[0] == '/';
+	return t && !t->next && t->type == PART_TEXT && t->text.len == strlen(text) &&
+	       !memcmp(t->text.s, text, t->text.len);
 }
 
 /* @v without the slash at its end, if it has one. */
@@ -775,6 +780,12 @@ static struct value *param_without_slash(struct expander *e, struct value *v)
 
 	return last && last->c == '/' && last->kind == CHAR_QUOTED ? value_make(e, v->v, v->len - 1)
 								   : v;
+}
+
+/* Is the value that of HOME, which the text does not know? */
+static bool param_is_home(const char *name, const struct value *v)
+{
+	return v ? v->len == 1 && v->v[0].kind == CHAR_TILDE : !strcmp(name, "HOME");
 }
 
 static void param_single(struct expander *e, const struct ast_param *p, const char *name,
@@ -789,12 +800,14 @@ static void param_single(struct expander *e, const struct ast_param *p, const ch
 	}
 	struct value *made = p->op == PARAM_PLAIN ? v : param_operator(e, p, name, v, at);
 
-	if (!made && param_trims_slash(p))
+	if (!made && param_trims(p, "/"))
 		made = param_without_slash(e, v);
+	else if (!made && param_trims(p, "/*") && !p->longest && param_is_home(name, v))
+		made = value_text(e, "/home", at); /* as of dirname */
 	if (made)
 		param_append(e, out, made, quoted);
 	else
-		param_unknown(e, out, p->op == PARAM_PLAIN || param_trims_slash(p) ? name : "${}",
+		param_unknown(e, out, p->op == PARAM_PLAIN || param_trims(p, "/") ? name : "${}",
 			      quoted, at);
 }
 
