@@ -127,16 +127,23 @@ static void script_args_reverse_last(struct script_reader *r, struct script_args
 
 /* ---- variables ---- */
 
+static const struct script_variable *script_args_named(const struct script_reader *r,
+						       const char *name, size_t len)
+{
+	for (size_t k = r->variable_count; k-- > 0;)
+		if (r->variables[k].len == len &&
+		    memcmp(r->t.text->text.s + r->variables[k].start, name, len) == 0)
+			return &r->variables[k];
+	return NULL;
+}
+
 static const struct script_variable *script_args_find(const struct script_reader *r, size_t i)
 {
 	const struct script_token *t = &r->t.tokens[i];
 
-	for (size_t k = i < r->t.count ? r->variable_count : 0; k-- > 0;)
-		if (r->variables[k].len == t->end - t->start &&
-		    memcmp(r->t.text->text.s + r->variables[k].start, r->t.text->text.s + t->start,
-			   t->end - t->start) == 0)
-			return &r->variables[k];
-	return NULL;
+	return i < r->t.count ? script_args_named(r, r->t.text->text.s + t->start,
+						  t->end - t->start)
+			      : NULL;
 }
 
 const struct shell_word *script_variable_at(const struct script_reader *r, size_t i)
@@ -155,37 +162,83 @@ const struct script_variable *script_variable_of(const struct script_reader *r,
 	return NULL;
 }
 
-/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}" */
-struct shell_word script_with_variables(struct script_reader *r, const struct shell_word *word)
+/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}": *@word with @value for the variable @v. */
+static void script_args_replace(struct script_reader *r, const struct script_variable *v,
+				const struct shell_word *value, struct shell_word *word)
 {
 	static const char *const forms[][2] = {
 		{ "$", "" }, { "#{", "}" }, { "${", "}" }, { "{", "}" }
 	};
+	const char *name = r->t.text->text.s + v->start;
+	char *old = shell_alloc(r->t.arena, v->len + 4);
+
+	sprintf(old, "%.*s", (int)v->len, name);
+	if (!strstr(word->text.s, old))
+		return;
+	for (size_t k = 0; k < COUNT_OF(forms) &&
+			   script_step(r, 1 + word->text.len / SCRIPT_STEP_BYTES); k++) {
+		sprintf(old, "%s%.*s%s", forms[k][0], (int)v->len, name, forms[k][1]);
+		if (strstr(word->text.s, old))
+			*word = word_replace(word, old, strlen(old), value, r->out->budget,
+					     r->t.arena);
+	}
+}
+
+struct shell_word script_with_variables(struct script_reader *r, const struct shell_word *word)
+{
 	struct shell_word out = *word;
 
 	for (size_t v = 0; v < r->variable_count; v++) {
-		const char *name = r->t.text->text.s + r->variables[v].start;
-		char *old;
-
 		if (r->variables[v].may_be_empty)
 			continue;
-		old = shell_alloc(r->t.arena, r->variables[v].len + 4);
 		if (!script_step(r, 1 + out.text.len / SCRIPT_STEP_BYTES))
 			break;
-		sprintf(old, "%.*s", (int)r->variables[v].len, name);
-		if (!strstr(out.text.s, old))
-			continue;
-		for (size_t k = 0; k < COUNT_OF(forms) &&
-				   script_step(r, 1 + out.text.len / SCRIPT_STEP_BYTES); k++) {
-			sprintf(old, "%s%.*s%s", forms[k][0], (int)r->variables[v].len, name,
-				forms[k][1]);
-			if (strstr(out.text.s, old))
-				out = word_replace(&out, old, strlen(old),
-							 &r->variables[v].value, r->out->budget,
-							 r->t.arena);
-		}
+		script_args_replace(r, &r->variables[v], &r->variables[v].value, &out);
 	}
 	return out;
+}
+
+/* @word for each item of the list @v; *@values is NULL if it does not speak of it. */
+static size_t script_args_each_item(struct script_reader *r, const struct script_variable *v,
+				    const struct shell_word *word, struct shell_word **values)
+{
+	struct shell_word *items, one = *word;
+	size_t n;
+
+	*values = NULL;
+	script_args_replace(r, v, &v->value, &one);
+	if (one.text.s == word->text.s)
+		return 0;
+	n = word_items(&v->value, false, r->out->budget, r->t.arena, &items);
+	for (size_t i = 0; i < n; i++) {
+		one = *word;
+		script_args_replace(r, v, &items[i], &one);
+		items[i] = script_with_variables(r, &one);
+	}
+	*values = items;
+	return n;
+}
+
+size_t script_values(struct script_reader *r, const struct shell_word *word,
+		     struct shell_word **values)
+{
+	size_t n = 0;
+
+	*values = NULL;
+	if (!strpbrk(word->text.s, "{$")) {
+		*values = shell_alloc(r->t.arena, sizeof(**values));
+		**values = *word;
+		return 1;
+	}
+	for (size_t v = 0; v < r->variable_count && !*values; v++)
+		if (r->variables[v].is_list &&
+		    script_step(r, 1 + word->text.len / SCRIPT_STEP_BYTES))
+			n = script_args_each_item(r, &r->variables[v], word, values);
+	if (*values)
+		return n;
+	*values = shell_alloc(r->t.arena, sizeof(**values));
+	**values = script_with_variables(r, word);
+	return 1;
 }
 
 /*
@@ -556,7 +609,18 @@ static void script_args_settle_base(struct script_reader *r, struct script_args 
 	script_args_append(r, a, &base, true);
 }
 
-/* A name among the arguments: a variable with a constant, a home, or unknown. */
+/* {x} for the name x at token @i, as in f"{x}". */
+static struct shell_word script_args_hole(struct script_reader *r, size_t i)
+{
+	const struct script_token *t = &r->t.tokens[i];
+	char *text = shell_alloc(r->t.arena, t->end - t->start + 3);
+
+	sprintf(text, "{%.*s}", (int)(t->end - t->start), r->t.text->text.s + t->start);
+	return word_fixed(text, SHELL_LITERAL, r->t.text, r->t.arena);
+}
+
+/* A name among the arguments: a variable with a constant, a home, or unknown. One of a list stays a
+ * name, for script_values(). */
 static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
 				  bool join)
 {
@@ -566,7 +630,10 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 	if (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING &&
 	    r->t.tokens[i + 1].start == r->t.tokens[i].end) /* f"..." */
 		return;
-	if (value) {
+	if (value && join && a->count && script_variable_of(r, value)->is_list) {
+		piece = script_args_hole(r, i);
+		script_args_append(r, a, &piece, true);
+	} else if (value) {
 		if (join)
 			script_args_settle_base(r, a, i, value);
 		script_args_append(r, a, value, join);
@@ -630,6 +697,28 @@ static bool script_args_names_home(const struct shell_word *w, size_t from, size
 	return list_has(homes, s + start, to - start);
 }
 
+/* What stands in ${...} of the template at token @i, from byte @from to @end. One of a list stays a
+ * name, for script_values(). */
+static void script_args_take_hole(struct script_reader *r, struct script_args *a, size_t i,
+				  size_t from, size_t end, bool join)
+{
+	const struct shell_word *w = &r->t.tokens[i].string;
+	const struct script_variable *v = script_args_named(r, w->text.s + from + 2,
+							    end - from - 2);
+	struct shell_word name;
+
+	if (v && v->is_list) {
+		name = word_slice(w, from + 1, end + 1, r->t.arena);
+		script_args_append(r, a, &name, join);
+	} else if (v && !v->may_be_empty) {
+		script_args_append(r, a, &v->value, join);
+	} else if (script_args_names_home(w, from + 2, end)) {
+		script_args_append_home(r, a, i, join);
+	} else {
+		script_args_append_unknown(r, a, i, join);
+	}
+}
+
 /* `${os.homedir()}/x` of JavaScript */
 static void script_args_take_template(struct script_reader *r, struct script_args *a, size_t i,
 				      bool join)
@@ -650,10 +739,7 @@ static void script_args_take_template(struct script_reader *r, struct script_arg
 			script_args_append(r, a, &text, join);
 		join |= text.text.len > 0;
 		at = (size_t)(end - s) + 1;
-		if (script_args_names_home(w, from + 2, at - 1))
-			script_args_append_home(r, a, i, join);
-		else
-			script_args_append_unknown(r, a, i, join);
+		script_args_take_hole(r, a, i, from, at - 1, join);
 		join = true;
 	}
 	if (at && at < w->text.len) {

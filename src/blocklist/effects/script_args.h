@@ -63,6 +63,9 @@ bool script_step(struct script_reader *r, size_t steps);
 void script_read_args(struct script_reader *r, size_t i, struct script_args *a);
 /* @word with each variable of script_note_variable() replaced: "rm -rf $x". */
 struct shell_word script_with_variables(struct script_reader *r, const struct shell_word *word);
+/* The same in the arena, a word for each item of a list that it speaks of. Returns how many. */
+size_t script_values(struct script_reader *r, const struct shell_word *word,
+		     struct shell_word **values);
 /* The value of the variable at token @i; NULL: none is known. */
 const struct shell_word *script_variable_at(const struct script_reader *r, size_t i);
 /* The variable whose whole value @word is; NULL: none. */

@@ -39,6 +39,34 @@ static void script_files_run_by_sign(struct script_reader *r, const struct shell
 	action_text(r->out, &text, ACTION_LENIENT);
 }
 
+/* A call like glob() expands *, ? and [ of @w, but no [ that has no ] behind it. */
+static void script_files_mark_globs(struct script_reader *r, struct shell_word *w)
+{
+	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
+	const char *close = strrchr(w->text.s, ']');
+	size_t sets = close ? (size_t)(close - w->text.s) : 0;
+
+	memcpy(kind, w->kind, w->text.len);
+	for (size_t i = 0; i < w->text.len; i++)
+		if (strchr(i < sets ? "*?[]" : "*?]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
+			kind[i] = SHELL_GLOB;
+	w->kind = kind;
+}
+
+/* @effect is done to @word, whose globs a call may expand. */
+static void script_files_touch(struct script_reader *r, const char *effect, bool globs,
+			       const struct shell_word *word)
+{
+	struct shell_word *values;
+	size_t n = script_values(r, word, &values);
+
+	for (size_t i = 0; i < n; i++) {
+		if (globs)
+			script_files_mark_globs(r, &values[i]);
+		action_touch(r->out, effect, &values[i]);
+	}
+}
+
 static void script_files_read_write(struct script_reader *r, size_t i)
 {
 	struct script_args a;
@@ -56,7 +84,7 @@ static void script_files_read_write(struct script_reader *r, size_t i)
 			script_files_run_by_sign(r, &a.words[k]);
 		}
 		if (mode)
-			action_touch(r->out, "write", &a.words[k]);
+			script_files_touch(r, "write", false, &a.words[k]);
 	}
 }
 
@@ -99,20 +127,6 @@ static void script_files_touch_home(struct script_reader *r, size_t i, const cha
 		return;
 	home = word_fixed("~", SHELL_TILDE, r->t.text, r->t.arena);
 	action_touch(r->out, effect, &home);
-}
-
-/* A call like glob() expands *, ? and [ of @w, but no [ that has no ] behind it. */
-static void script_files_mark_globs(struct script_reader *r, struct shell_word *w)
-{
-	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
-	const char *close = strrchr(w->text.s, ']');
-	size_t sets = close ? (size_t)(close - w->text.s) : 0;
-
-	memcpy(kind, w->kind, w->text.len);
-	for (size_t i = 0; i < w->text.len; i++)
-		if (strchr(i < sets ? "*?[]" : "*?]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
-			kind[i] = SHELL_GLOB;
-	w->kind = kind;
 }
 
 /* root.iterdir() and root.rglob("*"), where root is Path("/"). */
@@ -236,10 +250,8 @@ void script_read_remove(struct script_reader *r, size_t i, const char *effect)
 	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* vim */
 		effect = "remove_tree";
 	script_files_settle_loops(r, &a, effect);
-	for (size_t k = 0; k < a.count; k++) {
-		script_files_mark_globs(r, &a.words[k]);
-		action_touch(r->out, effect, &a.words[k]);
-	}
+	for (size_t k = 0; k < a.count; k++)
+		script_files_touch(r, effect, true, &a.words[k]);
 	script_files_read_method(r, i, effect);
 	if (!a.count && !r->listed[removes_it]) {
 		script_files_touch_listed(r, removes_it ? "remove_tree" : effect);
