@@ -278,7 +278,23 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 	return true;
 }
 
-/* The start of a path: Path("/etc"), Path.home(), or a variable before a slash. *@i: behind it. */
+/* The call .expanduser() at token *@i, if it is there, of the path @out. *@i: behind it. */
+static void script_args_expand_user(struct script_reader *r, size_t *i, struct shell_word *out)
+{
+	struct shell_word home, rest;
+
+	if (!script_is_char(&r->t, *i, '.') || !script_token_in(&r->t, *i + 1, " expanduser ") ||
+	    !script_is_char(&r->t, *i + 2, '(') || !script_is_char(&r->t, *i + 3, ')') ||
+	    out->text.s[0] != '~')
+		return;
+	home = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[*i].start);
+	rest = word_slice(out, 1, out->text.len, r->t.arena);
+	*out = word_concat(&home, &rest, r->t.arena);
+	*i += 4;
+}
+
+/* The start of a path: Path("/etc"), Path.home(), Path("~").expanduser(), or a variable before a
+ * slash. *@i: behind it. */
 static bool script_args_path_start(struct script_reader *r, size_t *i, struct shell_word *out)
 {
 	size_t k = *i + (script_token_in(&r->t, *i, " pathlib ") ? 2 : 0);
@@ -295,6 +311,7 @@ static bool script_args_path_start(struct script_reader *r, size_t *i, struct sh
 		*out = home ? script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[k].start)
 			    : r->t.tokens[open + 1].string;
 		*i = close + 1;
+		script_args_expand_user(r, i, out);
 		return true;
 	}
 	value = k < r->t.count ? script_variable_at(r, k) : NULL;

@@ -108,25 +108,21 @@ static void script_files_touch_each(struct script_reader *r, const char *effect)
 		action_touch(r->out, effect, &items[i]);
 }
 
-/* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string precedes the call. */
+/* Path("/etc/passwd").write_text(...), Path("/x").unlink(), path.unlink() of a variable: what the
+ * path is precedes the call. */
 static void script_files_read_method(struct script_reader *r, size_t i, const char *effect)
 {
-	if (i >= 3 && script_is_char(&r->t, i - 1, '.') && script_is_char(&r->t, i - 2, ')') &&
-	    r->t.tokens[i - 3].kind == TOKEN_STRING)
-		action_touch(r->out, effect, &r->t.tokens[i - 3].string);
-}
+	const struct shell_word *value;
 
-/* for p in Path.home().iterdir(): all of it, if the loop has no condition. */
-static void script_files_touch_home(struct script_reader *r, size_t i, const char *effect)
-{
-	struct shell_word home;
-
-	if (i < 5 || !script_token_in(&r->t, i, " iterdir ") ||
-	    !script_is_char(&r->t, i - 2, ')') || !script_is_char(&r->t, i - 3, '(') ||
-	    !script_token_in(&r->t, i - 4, " home ") || r->picks)
+	if (i < 2 || !script_is_char(&r->t, i - 1, '.'))
 		return;
-	home = word_fixed("~", SHELL_TILDE, r->t.text, r->t.arena);
-	action_touch(r->out, effect, &home);
+	/* names.remove("x") is of a list or a set. */
+	value = script_token_in(&r->t, i, " remove ") ? NULL : script_variable_at(r, i - 2);
+	if (value && !script_variable_of(r, value)->is_list)
+		action_touch(r->out, effect, value);
+	else if (i >= 3 && script_is_char(&r->t, i - 2, ')') &&
+		 r->t.tokens[i - 3].kind == TOKEN_STRING)
+		action_touch(r->out, effect, &r->t.tokens[i - 3].string);
 }
 
 /* root.iterdir() and root.rglob("*"), where root is Path("/"). */
@@ -210,7 +206,6 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		    script_is_char(&r->t, i - 1, '.') && !script_files_picks(r, i))
 			script_files_touch_variable(r, i - 2, effect);
 		script_files_touch_picked(r, i, effect);
-		script_files_touch_home(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
 			if (globs)
 				script_files_mark_globs(r, &a.words[k]);
@@ -219,7 +214,8 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 	}
 }
 
-/* rmtree(d) of a loop over a list: each of it. What a loop lists is no argument that says more. */
+/* rmtree(d) of a loop over a list or a directory: each of it. The names alone that listdir() gives are
+ * no argument that says more. */
 static void script_files_settle_loops(struct script_reader *r, struct script_args *a,
 				      const char *effect)
 {
@@ -234,6 +230,8 @@ static void script_files_settle_loops(struct script_reader *r, struct script_arg
 			n = word_items(&v->value, false, r->out->budget, r->t.arena, &items);
 		for (size_t m = 0; m < n; m++)
 			action_touch(r->out, effect, &items[m]);
+		if (v && v->is_listing && v->value.text.len > 1)
+			script_files_touch(r, effect, true, &v->value);
 		if (!v || !v->is_listing)
 			a->words[kept++] = a->words[k];
 	}
@@ -287,16 +285,15 @@ static void script_files_read_writes(struct script_reader *r, size_t i)
 {
 	static const char writes[] =
 		" open fopen writeFileSync writeFile appendFileSync appendFile "
-		"file_put_contents write_text write_bytes truncate truncateSync File IO "
+		"file_put_contents truncate truncateSync File IO "
 		"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
 		"writeTextFile copyfileobj writelines ";
 	bool of_file = i >= 2 && script_token_in(&r->t, i, " write binwrite ") &&
 		       script_token_in(&r->t, i - 2, " File IO ");
 
-	if (!of_file && !script_token_in(&r->t, i, writes))
-		return;
-	script_files_read_write(r, i);
-	if (script_token_in(&r->t, i, " write_text write_bytes truncate write "))
+	if (of_file || script_token_in(&r->t, i, writes))
+		script_files_read_write(r, i);
+	if (script_token_in(&r->t, i, " write_text write_bytes truncate "))
 		script_files_read_method(r, i, "write");
 }
 
