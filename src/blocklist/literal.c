@@ -55,7 +55,7 @@ static const struct rule rules[] = {
 	{ "literal.rm_root_glob", "rm -rf /*", "rm -rf /*", EDGE_WORD_BEFORE,
 	  "Name one path in the workspace, for example: rm -rf ./build/*", NULL },
 	{ "literal.mkfs", "mkfs.<type>", "mkfs.", EDGE_WORD_BEFORE | EDGE_WORD_NEXT,
-	  "Make one in an image file: truncate -s 64M ./fs.img && mke2fs -F ./fs.img", NULL },
+	  "Make one in an image file: truncate -s 64M ./fs.img && mkfs -t ext4 -F ./fs.img", NULL },
 	{ "literal.dd_disk", "dd if=... of=/dev/sd...", NULL, EDGE_NONE,
 	  "Write to an image file in the workspace, for example: "
 	  "dd if=/dev/zero of=./disk.img bs=1M count=64", literal_find_dd },
