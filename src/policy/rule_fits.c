@@ -62,19 +62,22 @@ static bool rule_fits_alternative(const char *all, const char **at, size_t *len)
 	return true;
 }
 
-/* The places of a pattern of @len bytes that a text has reached: reached[i] is before byte i. */
+/* The places of a pattern of @len bytes that a text has reached: reached[i] is before byte i. None
+ * is before @from or behind @to. */
 struct rule_reach {
 	bool reached[RULE_ONE_MAX + 1];
 	const char *pattern;
-	size_t len;
+	size_t len, from, to;
 };
 
 /* A * may stand for no text. */
 static void rule_fits_reach_stars(struct rule_reach *r)
 {
-	for (size_t i = 0; i < r->len; i++)
-		if (r->reached[i] && r->pattern[i] == '*')
+	for (size_t i = r->from; i <= r->to && i < r->len; i++)
+		if (r->reached[i] && r->pattern[i] == '*') {
 			r->reached[i + 1] = true;
+			r->to = i == r->to ? i + 1 : r->to;
+		}
 }
 
 /* Any byte that a * stands for. */
@@ -85,21 +88,27 @@ static bool rule_fits_reach_any(struct rule_reach *r)
 {
 	bool any = false;
 
-	for (size_t i = 0; i <= r->len; i++)
+	r->to = r->len;
+	for (size_t i = r->from; i <= r->to; i++)
 		any = r->reached[i] |= any;
 	return any;
 }
 
 static bool rule_fits_reach_byte(struct rule_reach *r, char c)
 {
+	size_t end = r->to < r->len ? r->to + 1 : r->len;
 	bool any = false, before = false;
 
-	for (size_t i = 0; i <= r->len; i++) {
+	for (size_t i = r->from; i <= end; i++) {
 		bool here = r->reached[i];
 
 		r->reached[i] = (here && i < r->len && r->pattern[i] == '*') ||
 				(before && r->pattern[i - 1] == c && c != '*');
-		any |= r->reached[i];
+		if (r->reached[i]) {
+			r->from = any ? r->from : i;
+			r->to = i;
+			any = true;
+		}
 		before = here;
 	}
 	rule_fits_reach_stars(r);
@@ -112,6 +121,15 @@ static bool rule_fits_letter(const struct rule_part *p, const char *name)
 	return !p->len || *name == '*' || *name == *p->s || !rule_fits_part_known_at(p, 0);
 }
 
+/* And most of those that a * begins end otherwise. */
+static bool rule_fits_last_letter(const struct rule_part *p, const char *pattern, size_t len)
+{
+	char last = pattern[len - 1];
+
+	return !p->len || last == '*' || last == p->s[p->len - 1] ||
+	       !rule_fits_part_known_at(p, p->len - 1);
+}
+
 /* Can @p be a text that fits the first @len bytes of @pattern? */
 static bool rule_fits_pattern(const struct rule_part *p, const char *pattern, size_t len,
 			      uint64_t *steps)
@@ -120,12 +138,12 @@ static bool rule_fits_pattern(const struct rule_part *p, const char *pattern, si
 	bool any = true;
 
 	*steps += WORK_WORD;
-	if (len && !rule_fits_letter(p, pattern))
+	if (len && !(rule_fits_letter(p, pattern) && rule_fits_last_letter(p, pattern, len)))
 		return false;
 	r = (struct rule_reach){ .reached = { true }, .pattern = pattern, .len = len };
 	rule_fits_reach_stars(&r);
 	for (size_t i = 0; i < p->len && any; i++) {
-		*steps += len / 4 + 1;
+		*steps += (r.to - r.from) / 4 + 2;
 		if (rule_fits_part_known_at(p, i))
 			any = rule_fits_reach_byte(&r, p->s[i]);
 		else
@@ -478,9 +496,9 @@ static bool rule_fits_next_operand(const struct rule_search *s, struct rule_walk
 	return false;
 }
 
-/* The place of the last word of the subcommand @text, such as "volume rm", up to a |, if the operand
- * at @walk and those behind it are its words; else the count. What may be several words may be all
- * that is left of it, and words behind it, too. */
+/* The place of the last word of the subcommand @text, such as "volume rm", up to a |, if the
+ * operand at @walk and those behind it are its words; else the count. What may be several words
+ * may be all that is left of it, and words behind it, too. */
 static size_t rule_fits_operands(const struct rule_search *s, struct rule_walk walk,
 				 const char *text)
 {
@@ -602,7 +620,7 @@ static bool rule_fits_part_says(const struct rule_part *p, const char *phrase, s
 	for (; len && *phrase == '*'; len--)
 		phrase++;
 	first = len ? rule_fits_lower(*phrase) : '\0';
-	r = (struct rule_reach){ .pattern = phrase, .len = len };
+	r = (struct rule_reach){ .pattern = phrase, .len = len, .to = len };
 	*steps += WORK_WORD + end / 16;
 	for (size_t at = 0; at < end && !r.reached[len]; at++) {
 		if (!any && rule_fits_lower(p->s[at]) != first &&
