@@ -88,13 +88,14 @@ static void script_read_library_calls(struct script_reader *r)
 
 /*
  * Does token @i begin a condition by which a loop may leave out files? Not if __name__ == "__main__",
- * nor one that asks only if they are there, or what they are: if p.is_dir().
+ * nor one that asks only if they are there, or what they are: if p.is_dir(), and if p.isdigit() of
+ * names in /proc.
  */
 static bool script_picks(struct script_reader *r, size_t i)
 {
 	const struct script_text *t = &r->t;
 	static const char kinds[] = " __name__ is_dir is_file isdir isfile exists existsSync "
-				    "isDirectory isFile directory file ";
+				    "isDirectory isFile directory file isdigit ";
 	bool asks = false;
 
 	if (!script_token_in(t, i, " if unless "))
@@ -127,8 +128,10 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 	for (size_t i = 0; i < r.t.count && !r.picks; i++)
 		r.picks = script_picks(&r, i);
 	for (size_t i = 1; i < r.t.count; i++) /* f(x) for x in ["a"]: used before assigned */
-		if (script_token_in(&r.t, i, " in of "))
+		if (script_token_in(&r.t, i, " in of ")) {
 			script_note_variable(&r, i - 1);
+			script_note_processes(&r, i - 1);
+		}
 	for (size_t i = 0; i < r.t.count && script_step(&r, 1); i++) {
 		script_read_token(&r, i);
 		script_note_variable(&r, i);

@@ -241,9 +241,18 @@ size_t script_values(struct script_reader *r, const struct shell_word *word,
 	return 1;
 }
 
+/* qw(a b) of Perl, %w[a b] of Ruby */
+static bool script_args_is_words(const struct script_reader *r, size_t i)
+{
+	const char *s = r->t.text->text.s + r->t.tokens[i].start;
+
+	return r->t.tokens[i].kind == TOKEN_STRING && (*s == 'q' || *s == '%') &&
+	       (s[1] == 'w' || s[1] == 'W');
+}
+
 /*
- * "a", "a" + "b", "a"."b", ["a", "b"] from token @i on, as one text; *@is_list: it is the last,
- * and each of its words is one of the list.
+ * "a", "a" + "b", "a"."b", ["a", "b"], qw(a b) from token @i on, as one text; *@is_list: it is one of
+ * the last two, and each of its words is one of the list.
  */
 static bool script_args_constant(struct script_reader *r, size_t i, struct shell_word *out,
 				 bool *is_list)
@@ -256,7 +265,7 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 		return false;
 	a = shell_alloc(r->t.arena, sizeof(*a));
 	a->words[a->count++] = r->t.tokens[i].string;
-	*is_list = list && !strchr(a->words[0].text.s, ' ');
+	*is_list = script_args_is_words(r, i) || (list && !strchr(a->words[0].text.s, ' '));
 	for (size_t n = 0; n < CONSTANT_PIECES_MAX && i + 2 < r->t.count; n++, i += 2) {
 		bool comma = list && script_is_char(&r->t, i + 1, ',');
 		struct shell_word two[2] = { a->words[0], r->t.tokens[i + 2].string };
@@ -268,7 +277,7 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 		if (comma &&
 		    !script_step(r, (two[0].text.len + two[1].text.len) / SCRIPT_STEP_BYTES))
 			break;
-		*is_list &= !strchr(two[1].text.s, ' ');
+		*is_list &= script_args_is_words(r, i + 2) || !strchr(two[1].text.s, ' ');
 		if (comma)
 			a->words[0] = word_join(two, 2, r->t.arena);
 		else
@@ -378,39 +387,53 @@ static bool script_args_listing(struct script_reader *r, size_t i, struct shell_
 	return globs || argument->text.s[0] == '/' || word_is(argument, "~");
 }
 
-/* Dir["/ *"].each { |NAME|: the glob. */
-static bool script_args_each(const struct script_reader *r, size_t i, struct shell_word *out)
+/* Dir["/ *"].each { |NAME|, Dir.children("/").each { |NAME|, foreach (scandir("/") as $NAME): as a
+ * glob. */
+static bool script_args_each(struct script_reader *r, size_t i, struct shell_word *out)
 {
-	size_t dir = i - 8;
+	bool php = i > 5 && script_is_char(&r->t, i - 1, '$') && script_token_in(&r->t, i - 2, " as ");
+	size_t list = php ? i - 6 : i - 8;
+	bool globs;
 
-	if (i < 8 || !script_is_char(&r->t, i - 1, '|') || !script_is_char(&r->t, i + 1, '|') ||
-	    !(script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")) ||
-	    !script_token_in(&r->t, i - 3, " each ") || !script_is_char(&r->t, i - 4, '.') ||
-	    r->t.tokens[dir + 2].kind != TOKEN_STRING || !script_token_in(&r->t, dir, " Dir glob "))
+	if (!php && (i < 8 || !script_is_char(&r->t, i - 1, '|') || !script_is_char(&r->t, i + 1, '|') ||
+		     !(script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")) ||
+		     !script_token_in(&r->t, i - 3, " each ") || !script_is_char(&r->t, i - 4, '.')))
 		return false;
-	*out = r->t.tokens[dir + 2].string;
-	return true;
+	globs = script_token_in(&r->t, list, " Dir glob ");
+	if (r->t.tokens[list + 2].kind != TOKEN_STRING ||
+	    !(globs || script_token_in(&r->t, list, " children entries scandir ")))
+		return false;
+	*out = globs ? r->t.tokens[list + 2].string
+		     : script_args_one_char(r, '*', SHELL_LITERAL, r->t.tokens[list].start);
+	return globs || r->t.tokens[list + 2].string.text.s[0] == '/';
 }
 
 /*
- * ["a", "b"].forEach(NAME =>, list.map((NAME) => and list.each { |NAME| with NAME at token @i: the
- * token that begins the list; r->t.count: it is none.
+ * ["a", "b"].forEach(NAME =>, list.map((NAME) =>, list.each { |NAME|, foreach (["a"] as $NAME) and
+ * foreach my $NAME ("a") with NAME at token @i: the token that begins the list; r->t.count: it is
+ * none.
  */
 static size_t script_args_receiver(const struct script_reader *r, size_t i)
 {
 	size_t least = i > EXPRESSION_MAX ? i - EXPRESSION_MAX : 0;
+	bool perl = i > 1 && script_is_char(&r->t, i - 1, '$');
 
+	if (perl && script_token_in(&r->t, i - 2, " my foreach ") && script_is_char(&r->t, i + 1, '('))
+		return i + 1;
 	if (i > 5 && script_is_char(&r->t, i - 1, '|') &&
 	    (script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")))
 		i -= 2;
 	else if (i > 5 && script_is_char(&r->t, i - 1, '('))
 		i -= 1 + script_is_char(&r->t, i - 2, '(');
-	else
+	else if (!(i > 5 && perl && script_token_in(&r->t, i - 2, " as ")))
 		return r->t.count;
-	if (!script_token_in(&r->t, i - 1, " forEach map each ") ||
-	    !script_is_char(&r->t, i - 2, '.'))
+	if (!script_token_in(&r->t, i - 2, " as ") &&
+	    !(script_token_in(&r->t, i - 1, " forEach map each ") &&
+	      script_is_char(&r->t, i - 2, '.')))
 		return r->t.count;
 	i -= 3;
+	if (script_args_is_words(r, i))
+		return i;
 	while (i > least && !script_is_char(&r->t, i, '[') && r->t.tokens[i].kind != TOKEN_NAME)
 		i--;
 	return i;
@@ -426,7 +449,7 @@ static bool script_args_items(struct script_reader *r, size_t i, bool loop,
 
 	if (is_list)
 		*out = list->value;
-	else if (!loop && script_is_char(&r->t, at, '['))
+	else if (!loop && at < r->t.count)
 		return script_args_constant(r, at, out, &is_list) && is_list;
 	return is_list;
 }

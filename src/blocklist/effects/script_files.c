@@ -302,7 +302,8 @@ void script_read_files(struct script_reader *r, size_t i)
 	static const char moves[] = " rename renameSync move mv copyout ";
 
 	script_files_read_rimraf(r, i);
-	if (script_token_in(&r->t, i, script_removes_tree))
+	if (script_token_in(&r->t, i, script_removes_tree) ||
+	    (r->trees && script_token_in(&r->t, i, " rmdir ")))
 		script_read_remove(r, i, "remove_tree");
 	if (script_token_in(&r->t, i, script_removes))
 		script_read_remove(r, i, script_removed);

@@ -1,15 +1,73 @@
 #include "blocklist/effects/script_processes.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "blocklist/command/word.h"
+
+/* Numbers of processes up to this are most of them. */
+#define PROCESSES_MANY 30000
+/* Tokens of a call that are looked at. */
+#define CALL_MAX 10
+
+/* range(1, 65536) from token @i on */
+static bool script_processes_range(const struct script_text *t, size_t i)
+{
+	if (!script_token_in(t, i, " range xrange "))
+		return false;
+	for (size_t k = i + 2; k < i + CALL_MAX && k < t->count && !script_is_char(t, k, ')'); k++)
+		if (strtol(t->text->text.s + t->tokens[k].start, NULL, 10) >= PROCESSES_MANY)
+			return true;
+	return false;
+}
+
+void script_note_processes(struct script_reader *r, size_t i)
+{
+	const struct script_text *t = &r->t;
+	size_t k = i + 2;
+
+	if (r->picks)
+		return;
+	if (script_token_in(t, k, " psutil os ") && script_is_char(t, k + 1, '.'))
+		k += 2;
+	if (script_processes_range(t, k) || script_token_in(t, k, " process_iter pids ") ||
+	    (script_token_in(t, k, " listdir ") && k + 2 < t->count &&
+	     t->tokens[k + 2].kind == TOKEN_STRING && word_is(&t->tokens[k + 2].string, "/proc")))
+		r->process = i;
+}
+
+/* Is token @i, kill or the like, done to each process: kill(pid, 9), p.kill()? kill(pid, 0) only asks
+ * if it is there. */
+static bool script_processes_kills_each(const struct script_reader *r, size_t i)
+{
+	const char *text = r->t.text->text.s;
+	bool each = false;
+
+	if (!r->process || !script_token_in(&r->t, i, " kill terminate "))
+		return false;
+	if (i >= 2 && script_is_char(&r->t, i - 1, '.') &&
+	    script_same_text(&r->t, i - 2, r->process))
+		return true;
+	for (size_t k = i + 1; k < r->t.count && k < i + CALL_MAX && !script_is_char(&r->t, k, ';') &&
+			       !script_new_line(&r->t, k); k++) {
+		if (r->t.tokens[k].end - r->t.tokens[k].start == 1 &&
+		    text[r->t.tokens[k].start] == '0')
+			return false;
+		each |= script_same_text(&r->t, k, r->process);
+	}
+	return each;
+}
 
 /* os.kill(-1, 9), kill 9, -1, process.kill(1) */
 void script_read_kill(struct script_reader *r, size_t i)
 {
 	const char *s = r->t.text->text.s, *effect = NULL;
 
-	if (!script_token_in(&r->t, i, " kill killpg posix_kill "))
+	if (script_processes_kills_each(r, i))
+		effect = "kill_all";
+	else if (!script_token_in(&r->t, i, " kill killpg posix_kill "))
 		return;
-	for (size_t k = i + 1; k < r->t.count && k < i + 10 && !script_is_char(&r->t, k, ')') &&
+	for (size_t k = i + 1; k < r->t.count && k < i + CALL_MAX && !script_is_char(&r->t, k, ')') &&
 			       !script_is_char(&r->t, k, ';'); k++) {
 		bool minus = script_is_char(&r->t, k - 1, '-');
 

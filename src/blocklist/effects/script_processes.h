@@ -10,6 +10,9 @@
 
 #include "blocklist/effects/script_args.h"
 
+/* Remember the name at token @i if a loop gives it each process: for NAME in range(1, 65536). */
+void script_note_processes(struct script_reader *r, size_t i);
+
 /* Add what kill() at token @i does to process 1 or to all, if it is one. */
 void script_read_kill(struct script_reader *r, size_t i);
 
