@@ -87,9 +87,9 @@ static void script_read_library_calls(struct script_reader *r)
 }
 
 /*
- * Does token @i begin a condition by which a loop may leave out files? Not if __name__ == "__main__",
- * nor one that asks only if they are there, or what they are: if p.is_dir(), and if p.isdigit() of
- * names in /proc.
+ * Does token @i begin a condition by which a loop may leave out files? Not if __name__ ==
+ * "__main__", nor one that asks only if they are there, or what they are: if p.is_dir(), and if
+ * p.isdigit() of names in /proc.
  */
 static bool script_picks(struct script_reader *r, size_t i)
 {

@@ -15,6 +15,8 @@
 #define CONSTANT_PIECES_MAX 64
 /* Steps of the budget for each step here. */
 #define WORK_STEP 15u
+/* Steps to search a word for a name, besides those for its bytes. */
+#define WORK_SEARCH 6u
 
 /* Tokens of an expression, behind a = or before a +, that are looked at. */
 #define EXPRESSION_MAX 32
@@ -162,7 +164,8 @@ const struct script_variable *script_variable_of(const struct script_reader *r,
 	return NULL;
 }
 
-/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}": *@word with @value for the variable @v. */
+/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}": *@word with @value for the variable @v. Most words
+ * do not speak of it, so it is searched for its name first. */
 static void script_args_replace(struct script_reader *r, const struct script_variable *v,
 				const struct shell_word *value, struct shell_word *word)
 {
@@ -170,14 +173,18 @@ static void script_args_replace(struct script_reader *r, const struct script_var
 		{ "$", "" }, { "#{", "}" }, { "${", "}" }, { "{", "}" }
 	};
 	const char *name = r->t.text->text.s + v->start;
-	char *old = shell_alloc(r->t.arena, v->len + 4);
+	char *old;
 
-	sprintf(old, "%.*s", (int)v->len, name);
-	if (!strstr(word->text.s, old))
+	if (!action_charge(r->out, WORK_SEARCH + word->text.len / 4) ||
+	    !memmem(word->text.s, word->text.len, name, v->len))
 		return;
+	old = shell_alloc(r->t.arena, v->len + 4);
 	for (size_t k = 0; k < COUNT_OF(forms) &&
 			   script_step(r, 1 + word->text.len / SCRIPT_STEP_BYTES); k++) {
-		sprintf(old, "%s%.*s%s", forms[k][0], (int)v->len, name, forms[k][1]);
+		char *end = stpcpy(old, forms[k][0]);
+
+		memcpy(end, name, v->len);
+		strcpy(end + v->len, forms[k][1]);
 		if (strstr(word->text.s, old))
 			*word = word_replace(word, old, strlen(old), value, r->out->budget,
 					     r->t.arena);
@@ -188,13 +195,9 @@ struct shell_word script_with_variables(struct script_reader *r, const struct sh
 {
 	struct shell_word out = *word;
 
-	for (size_t v = 0; v < r->variable_count; v++) {
-		if (r->variables[v].may_be_empty)
-			continue;
-		if (!script_step(r, 1 + out.text.len / SCRIPT_STEP_BYTES))
-			break;
-		script_args_replace(r, &r->variables[v], &r->variables[v].value, &out);
-	}
+	for (size_t v = 0; v < r->variable_count; v++)
+		if (!r->variables[v].may_be_empty)
+			script_args_replace(r, &r->variables[v], &r->variables[v].value, &out);
 	return out;
 }
 
@@ -231,8 +234,7 @@ size_t script_values(struct script_reader *r, const struct shell_word *word,
 		return 1;
 	}
 	for (size_t v = 0; v < r->variable_count && !*values; v++)
-		if (r->variables[v].is_list &&
-		    script_step(r, 1 + word->text.len / SCRIPT_STEP_BYTES))
+		if (r->variables[v].is_list)
 			n = script_args_each_item(r, &r->variables[v], word, values);
 	if (*values)
 		return n;
@@ -251,8 +253,8 @@ static bool script_args_is_words(const struct script_reader *r, size_t i)
 }
 
 /*
- * "a", "a" + "b", "a"."b", ["a", "b"], qw(a b) from token @i on, as one text; *@is_list: it is one of
- * the last two, and each of its words is one of the list.
+ * "a", "a" + "b", "a"."b", ["a", "b"], qw(a b) from token @i on, as one text; *@is_list: it is one
+ * of the last two, and each of its words is one of the list.
  */
 static bool script_args_constant(struct script_reader *r, size_t i, struct shell_word *out,
 				 bool *is_list)
@@ -387,17 +389,30 @@ static bool script_args_listing(struct script_reader *r, size_t i, struct shell_
 	return globs || argument->text.s[0] == '/' || word_is(argument, "~");
 }
 
+/* Is token @i the NAME of a block of Ruby, { |NAME|? */
+static bool script_args_is_block(const struct script_reader *r, size_t i)
+{
+	return i > 5 && script_is_char(&r->t, i - 1, '|') &&
+	       (script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do "));
+}
+
+/* Is token @i the NAME of foreach (LIST as $NAME)? */
+static bool script_args_is_foreach(const struct script_reader *r, size_t i)
+{
+	return i > 5 && script_is_char(&r->t, i - 1, '$') && script_token_in(&r->t, i - 2, " as ");
+}
+
 /* Dir["/ *"].each { |NAME|, Dir.children("/").each { |NAME|, foreach (scandir("/") as $NAME): as a
  * glob. */
 static bool script_args_each(struct script_reader *r, size_t i, struct shell_word *out)
 {
-	bool php = i > 5 && script_is_char(&r->t, i - 1, '$') && script_token_in(&r->t, i - 2, " as ");
-	size_t list = php ? i - 6 : i - 8;
+	bool foreach = script_args_is_foreach(r, i);
+	size_t list = foreach ? i - 6 : i - 8;
 	bool globs;
 
-	if (!php && (i < 8 || !script_is_char(&r->t, i - 1, '|') || !script_is_char(&r->t, i + 1, '|') ||
-		     !(script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")) ||
-		     !script_token_in(&r->t, i - 3, " each ") || !script_is_char(&r->t, i - 4, '.')))
+	if (!foreach &&
+	    !(i > 7 && script_args_is_block(r, i) && script_is_char(&r->t, i + 1, '|') &&
+	      script_token_in(&r->t, i - 3, " each ") && script_is_char(&r->t, i - 4, '.')))
 		return false;
 	globs = script_token_in(&r->t, list, " Dir glob ");
 	if (r->t.tokens[list + 2].kind != TOKEN_STRING ||
@@ -416,18 +431,18 @@ static bool script_args_each(struct script_reader *r, size_t i, struct shell_wor
 static size_t script_args_receiver(const struct script_reader *r, size_t i)
 {
 	size_t least = i > EXPRESSION_MAX ? i - EXPRESSION_MAX : 0;
-	bool perl = i > 1 && script_is_char(&r->t, i - 1, '$');
+	bool foreach = script_args_is_foreach(r, i);
 
-	if (perl && script_token_in(&r->t, i - 2, " my foreach ") && script_is_char(&r->t, i + 1, '('))
+	if (i > 1 && script_is_char(&r->t, i - 1, '$') && script_is_char(&r->t, i + 1, '(') &&
+	    script_token_in(&r->t, i - 2, " my foreach "))
 		return i + 1;
-	if (i > 5 && script_is_char(&r->t, i - 1, '|') &&
-	    (script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do ")))
+	if (script_args_is_block(r, i))
 		i -= 2;
 	else if (i > 5 && script_is_char(&r->t, i - 1, '('))
 		i -= 1 + script_is_char(&r->t, i - 2, '(');
-	else if (!(i > 5 && perl && script_token_in(&r->t, i - 2, " as ")))
+	else if (!foreach)
 		return r->t.count;
-	if (!script_token_in(&r->t, i - 2, " as ") &&
+	if (!foreach &&
 	    !(script_token_in(&r->t, i - 1, " forEach map each ") &&
 	      script_is_char(&r->t, i - 2, '.')))
 		return r->t.count;

@@ -214,8 +214,8 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 	}
 }
 
-/* rmtree(d) of a loop over a list or a directory: each of it. The names alone that listdir() gives are
- * no argument that says more. */
+/* rmtree(d) of a loop over a list or a directory: each of it. The names alone that listdir() gives
+ * are no argument that says more. */
 static void script_files_settle_loops(struct script_reader *r, struct script_args *a,
 				      const char *effect)
 {

@@ -36,8 +36,8 @@ void script_note_processes(struct script_reader *r, size_t i)
 		r->process = i;
 }
 
-/* Is token @i, kill or the like, done to each process: kill(pid, 9), p.kill()? kill(pid, 0) only asks
- * if it is there. */
+/* Is token @i, kill or the like, done to each process: kill(pid, 9), p.kill()? kill(pid, 0) only
+ * asks if it is there. */
 static bool script_processes_kills_each(const struct script_reader *r, size_t i)
 {
 	const char *text = r->t.text->text.s;
@@ -48,8 +48,8 @@ static bool script_processes_kills_each(const struct script_reader *r, size_t i)
 	if (i >= 2 && script_is_char(&r->t, i - 1, '.') &&
 	    script_same_text(&r->t, i - 2, r->process))
 		return true;
-	for (size_t k = i + 1; k < r->t.count && k < i + CALL_MAX && !script_is_char(&r->t, k, ';') &&
-			       !script_new_line(&r->t, k); k++) {
+	for (size_t k = i + 1; k < i + CALL_MAX && k < r->t.count &&
+			       !script_is_char(&r->t, k, ';') && !script_new_line(&r->t, k); k++) {
 		if (r->t.tokens[k].end - r->t.tokens[k].start == 1 &&
 		    text[r->t.tokens[k].start] == '0')
 			return false;
@@ -67,8 +67,9 @@ void script_read_kill(struct script_reader *r, size_t i)
 		effect = "kill_all";
 	else if (!script_token_in(&r->t, i, " kill killpg posix_kill "))
 		return;
-	for (size_t k = i + 1; k < r->t.count && k < i + CALL_MAX && !script_is_char(&r->t, k, ')') &&
-			       !script_is_char(&r->t, k, ';'); k++) {
+	for (size_t k = i + 1; k < i + CALL_MAX && k < r->t.count &&
+			       !script_is_char(&r->t, k, ')') && !script_is_char(&r->t, k, ';');
+	     k++) {
 		bool minus = script_is_char(&r->t, k - 1, '-');
 
 		if (r->t.tokens[k].kind != TOKEN_NAME ||
