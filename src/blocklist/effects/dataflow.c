@@ -531,23 +531,49 @@ static size_t dataflow_names_of_find(const struct shell_command *c, bool is_fd,
 	return n;
 }
 
+/* ls / | awk '{print "/"$1}': of the @n names below directories those that are whole by @filter. */
+static size_t dataflow_names_whole(const struct shell_command *filter, size_t n,
+				   struct shell_word names[DATAFLOW_NAMES_MAX])
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct shell_text *name = &names[i].text;
+		size_t len = name->len ? name->len - 1 : 0;
+
+		while (len > 1 && name->s[len - 1] == '/' && name->s[len - 2] == '/') /* of ls / */
+			len--;
+		if (len && listing_puts_before(filter, name->s, len))
+			names[kept++] = names[i];
+	}
+	return kept;
+}
+
 size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_budget *budget,
 		      struct shell_arena *arena, struct shell_word names[DATAFLOW_NAMES_MAX])
 {
+	const struct shell_command *filter = NULL; /* it may put a directory before names */
+
 	for (int stage = 0; stage < STAGES_MAX && index < f->script->command_count; stage++) {
 		const struct shell_command *c = &f->script->commands[index];
 		const struct blocklist_name *name = c->word_count ? name_of(&c->words[0])
 								  : NULL;
 		unsigned kind = name ? name->flow : 0;
 
+		if (kind & FLOW_KIND_LIST) {
+			size_t n = dataflow_names_of_ls(c, arena, names);
+
+			return filter ? dataflow_names_whole(filter, n, names) : n;
+		}
 		if (kind & (FLOW_KIND_FIND | FLOW_KIND_FD))
-			return dataflow_names_of_find(c, kind & FLOW_KIND_FD, budget, arena,
-						      names);
-		if (kind & FLOW_KIND_LIST)
-			return dataflow_names_of_ls(c, arena, names);
+			return filter ? 0 : dataflow_names_of_find(c, kind & FLOW_KIND_FD, budget,
+								   arena, names);
 		if (!(kind & FLOW_KIND_KEEP) &&
-		    !((kind & FLOW_KIND_PICK) && dataflow_has_word(c, " -v ")))
-			return 0;
+		    !((kind & FLOW_KIND_PICK) && dataflow_has_word(c, " -v "))) {
+			if (filter || !(kind & FLOW_KIND_PICK))
+				return 0;
+			filter = c;
+		}
 		index = c->piped_from;
 	}
 	return 0;

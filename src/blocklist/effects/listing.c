@@ -152,6 +152,50 @@ bool listing_picks(const struct shell_command *c)
 	return !listing_has(&w, keeps);
 }
 
+/* awk '{print "X"$1}' */
+static bool listing_awk_puts(const char *s, const char *text, size_t len)
+{
+	s += strspn(s, "{ \t");
+	if (strncmp(s, "print", 5))
+		return false;
+	s += 5 + strspn(s + 5, " \t");
+	if (*s++ != '"' || strncmp(s, text, len) || s[len] != '"')
+		return false;
+	s += len + 1 + strspn(s + len + 1, " \t");
+	if (*s++ != '$')
+		return false;
+	s += strspn(s, "0123456789NF");
+	return !s[strspn(s, " \t;}")];
+}
+
+/* sed 's|^|X|' */
+static bool listing_sed_puts(const char *s, const char *text, size_t len)
+{
+	char mark = s[0] == 's' ? s[1] : '\0';
+
+	if (!mark || s[2] != '^' || s[3] != mark)
+		return false;
+	s += 4;
+	for (size_t i = 0; i < len; i++, s++) {
+		s += *s == '\\';
+		if (*s != text[i])
+			return false;
+	}
+	return *s == mark && !s[1];
+}
+
+bool listing_puts_before(const struct shell_command *c, const char *text, size_t len)
+{
+	struct words w = listing_words_of(c->words, c->word_count);
+
+	if (w.count != 2)
+		return false;
+	if (listing_program_in(&w, " awk gawk mawk nawk "))
+		return listing_awk_puts(w.list[1].text.s, text, len);
+	return listing_program_in(&w, " sed gsed ") &&
+	       listing_sed_puts(w.list[1].text.s, text, len);
+}
+
 /* ---- commands that end what a list names ---- */
 
 /* Programs @names end each item of a list of @flow; with @words, only if one of these is there. */

@@ -19,6 +19,9 @@ unsigned listing_of(const struct shell_command *c);
 /* Does the filter @c drop lines, so that its output no longer lists everything? */
 bool listing_picks(const struct shell_command *c);
 
+/* Does the filter @c put @text before each line: awk '{print "/"$1}', sed 's|^|/|'? */
+bool listing_puts_before(const struct shell_command *c, const char *text, size_t len);
+
 /* The effect that @words have on the items of a list in @flow (FLOW_LISTS), or NULL. */
 const char *listing_taken(const struct shell_word *words, size_t count, unsigned flow);
 
