@@ -49,6 +49,13 @@ static inline const struct shell_command *place_command(const struct place *p)
 	return p->script && p->index != SHELL_NONE ? &p->script->commands[p->index] : NULL;
 }
 
+/* So many makefiles and crontabs that run each other are read; most are one and the same. One that
+ * goes on beside its copy may be a fork bomb. */
+static inline bool place_is_repeated(const struct place *p)
+{
+	return p->recipes >= 2 && !p->beside;
+}
+
 /* A program with its words, behind every wrapper. */
 struct command {
 	const struct shell_word *words; /* words[0] is its name */

@@ -65,10 +65,10 @@ const struct written_file *files_find(const struct written_files *files,
 {
 	char room[KEY_MAX];
 	size_t len;
-	const char *s = files->count ? files_key_of(name, room, &len) : NULL;
-	size_t i = s ? files_index(files, s, len) : files->count;
+	const char *s = files && files->count ? files_key_of(name, room, &len) : NULL;
+	size_t i = s ? files_index(files, s, len) : 0;
 
-	return i < files->count ? &files->list[i] : NULL;
+	return s && i < files->count ? &files->list[i] : NULL;
 }
 
 const struct written_file *files_redirected(const struct written_files *files,

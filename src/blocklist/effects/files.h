@@ -35,7 +35,7 @@ struct written_files {
 void files_note(struct written_files *files, const struct place *at, struct shell_budget *budget,
 		struct shell_arena *arena);
 
-/* The file remembered as @name, or NULL. */
+/* The file remembered as @name, or NULL. @files may be NULL. */
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name);
 

@@ -35,7 +35,7 @@ void read_bind(const struct command *cmd, struct action_list *out);
 void read_eval(const struct command *cmd, struct action_list *out);
 void read_startup_file(const struct command *cmd, struct action_list *out);
 
-/* ---- jobs: at, crontab, make, and programs that read lines of arguments ---- */
+/* ---- jobs: at, crontab, and programs that read lines of arguments ---- */
 
 void read_at(const struct command *cmd, struct action_list *out);
 void read_crontab(const struct command *cmd, struct action_list *out);
@@ -43,6 +43,9 @@ void read_chpasswd(const struct command *cmd, struct action_list *out);
 void read_iptables_restore(const struct command *cmd, struct action_list *out);
 void read_nft(const struct command *cmd, struct action_list *out);
 void read_parted(const struct command *cmd, struct action_list *out);
+
+/* ---- makefile: make ---- */
+
 void read_make(const struct command *cmd, struct action_list *out);
 
 /* ---- editors: text that editors and databases run, files that they write ---- */

@@ -123,11 +123,9 @@ static bool wrapper_run_options(struct wrapping *w, const struct shell_word *par
 static const struct shell_word *wrapper_file(const struct wrapping *w,
 					     const struct shell_word *file)
 {
-	const struct written_files *files = w->cmd->at->files;
-
-	if (file->content)
-		return file->content;
-	return files ? files_content(files_find(files, file), w->out->budget, w->out->arena) : NULL;
+	return file->content ? file->content
+			     : files_content(files_find(w->cmd->at->files, file),
+					     w->out->budget, w->out->arena);
 }
 
 /* What xargs gets: known items, names of files, or one unknown word. */

@@ -1,0 +1,360 @@
+/*
+ * make: the recipes of a makefile whose text is known.
+ *
+ * All of them count, but for a rule that make cannot come to: not the first of the file, of just
+ * one target with a plain name that neither the command nor another line names. Where the makefile
+ * may make names that it does not spell out, each rule counts.
+ */
+#include "blocklist/effects/readers.h"
+
+#include "blocklist/command/word.h"
+#include "blocklist/effects/files.h"
+
+/* Of more rules it is not asked who names them: that searches the text for each. */
+#define RULES_MAX 256u
+/* More variables are not looked at. */
+#define VARIABLES_MAX 32
+/* Steps to look at a place that names a target. */
+#define WORK_FOUND 16u
+
+/* ---- the makefile ---- */
+
+/* The file of make's -f, --file or --makefile at word *@i, or NULL. */
+static const struct shell_word *makefile_option(const struct command *cmd, size_t *i,
+						struct action_list *out)
+{
+	static const char *const forms[] = { "--file=", "--makefile=", "-f" };
+	const struct shell_word *w = &cmd->words[*i];
+	struct shell_word *file;
+
+	if (word_in(w, " -f --file --makefile "))
+		return *i + 1 < cmd->count ? &cmd->words[++*i] : NULL;
+	for (size_t k = 0; k < 3; k++) {
+		if (!word_begins(w, forms[k]))
+			continue;
+		file = shell_alloc(out->arena, sizeof(*file));
+		*file = word_slice(w, strlen(forms[k]), w->text.len, out->arena);
+		return file;
+	}
+	return NULL;
+}
+
+/* What is known of @file, if the text wrote it. */
+static const struct shell_word *makefile_written(const struct command *cmd,
+						 const struct shell_word *file,
+						 struct action_list *out)
+{
+	return files_content(files_find(cmd->at->files, file), out->budget, out->arena);
+}
+
+/* The one that make takes without -f, if earlier commands wrote it; or NULL. */
+static const struct shell_word *makefile_default(const struct command *cmd,
+						 struct action_list *out)
+{
+	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
+	static const uint8_t kind[16];
+	const struct shell_word *text = NULL;
+
+	for (size_t i = 0; i < 3 && !text; i++) {
+		struct shell_word name = { .text = { .s = names[i], .len = strlen(names[i]) },
+					   .kind = kind };
+
+		text = makefile_written(cmd, &name, out);
+	}
+	return text;
+}
+
+/* The known text of -f NAME, -f - or -f <(...), or of the default makefile; or NULL. */
+static const struct shell_word *makefile_text(const struct command *cmd, struct action_list *out)
+{
+	const struct shell_word *file, *text;
+	bool named = false;
+
+	for (size_t i = 1; i < cmd->count; i++) {
+		file = makefile_option(cmd, &i, out);
+		if (!file)
+			continue;
+		named = true;
+		if (word_in(file, " - /dev/stdin /dev/fd/0 ")) {
+			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
+			return cmd->at->input;
+		}
+		text = file->content ? file->content : makefile_written(cmd, file, out);
+		if (text)
+			return text;
+	}
+	return named || place_is_repeated(cmd->at) ? NULL : makefile_default(cmd, out);
+}
+
+/* ---- variables ---- */
+
+static bool makefile_is_name_char(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* NAME = VALUE, also with := ::= ?= */
+struct makefile_variable {
+	char *references[2]; /* $(NAME) and ${NAME} */
+	struct shell_word value;
+};
+
+/* The reference to the name of @len characters at @name in @brackets. */
+static char *makefile_reference(const char *name, size_t len, const char *brackets,
+				struct shell_arena *arena)
+{
+	char *s = shell_alloc(arena, len + 4);
+
+	s[0] = '$';
+	s[1] = brackets[0];
+	memcpy(s + 2, name, len);
+	s[len + 2] = brackets[1];
+	return s;
+}
+
+/* False: @line sets none. */
+static bool makefile_read_variable(const struct shell_word *line, struct shell_arena *arena,
+				   struct makefile_variable *v)
+{
+	const char *s = line->text.s;
+	size_t len = 0, from, to = line->text.len;
+
+	while (makefile_is_name_char(s[len]))
+		len++;
+	from = len + strspn(s + len, " \t");
+	from += strspn(s + from, ":?");
+	if (!len || s[from] != '=')
+		return false;
+	from++;
+	from += strspn(s + from, " \t");
+	while (to > from && strchr(" \t", s[to - 1]))
+		to--;
+	v->references[0] = makefile_reference(s, len, "()", arena);
+	v->references[1] = makefile_reference(s, len, "{}", arena);
+	v->value = word_slice(line, from, to, arena);
+	return true;
+}
+
+static size_t makefile_read_variables(const struct shell_word *lines, size_t n,
+				      struct shell_arena *arena, struct makefile_variable *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n && count < VARIABLES_MAX; i++)
+		count += makefile_read_variable(&lines[i], arena, &list[count]);
+	return count;
+}
+
+/* The later variable first: it may have taken the place of an earlier one, or be made of it. */
+static struct shell_word makefile_expand(const struct shell_word *line,
+					 const struct makefile_variable *list, size_t count,
+					 struct action_list *out)
+{
+	struct shell_word text = *line;
+
+	for (size_t i = count; i-- > 0 && strchr(text.text.s, '$');)
+		for (size_t k = 0; k < 2 && action_charge(out, text.text.len); k++) {
+			const char *reference = list[i].references[k];
+
+			if (strstr(text.text.s, reference))
+				text = word_replace(&text, reference, strlen(reference),
+						    &list[i].value, out->budget, out->arena);
+		}
+	return text;
+}
+
+/* ---- who names a target ---- */
+
+static bool makefile_is_target_char(char c)
+{
+	return makefile_is_name_char(c) || c == '-';
+}
+
+/* The length of the plain name in @line, NAME: ...; 0: it is no rule of just that target. */
+static size_t makefile_plain_target(const struct shell_word *line)
+{
+	const char *s = line->text.s;
+	size_t len = 0, colons;
+
+	while (makefile_is_target_char(s[len]))
+		len++;
+	colons = strspn(s + len, ":");
+	return colons && s[len + colons] != '=' ? len : 0;
+}
+
+/* The next place from @s on where the name of @len characters at @name is a whole word; or NULL. */
+static const char *makefile_find_name(const struct shell_word *text, const char *s,
+				      const char *name, size_t len)
+{
+	const char *start = text->text.s, *end = start + text->text.len;
+
+	while ((s = memmem(s, (size_t)(end - s), name, len)) != NULL) {
+		if ((s == start || !makefile_is_name_char(s[-1])) &&
+		    !makefile_is_name_char(s[len]))
+			break;
+		s += len;
+	}
+	return s;
+}
+
+/* Does a line of @text name the target @name, besides its own rules and .PHONY? */
+static bool makefile_names(const struct shell_word *text, const char *name, size_t len,
+			   struct action_list *out)
+{
+	const char *s = text->text.s, *line;
+
+	while ((s = makefile_find_name(text, s, name, len)) != NULL &&
+	       action_charge(out, WORK_FOUND)) {
+		for (line = s; line > text->text.s && line[-1] != '\n';)
+			line--;
+		if (strncmp(line, ".PHONY", 6) != 0 && !(line == s && s[len] == ':'))
+			return true;
+		s += strcspn(s, "\n");
+	}
+	return false;
+}
+
+/* Does @cmd name the target? A word that is not known may. */
+static bool makefile_is_goal(const struct command *cmd, const char *name, size_t len)
+{
+	for (size_t i = 1; i < cmd->count; i++)
+		if (word_has_unknown(&cmd->words[i]) ||
+		    makefile_find_name(&cmd->words[i], cmd->words[i].text.s, name, len))
+			return true;
+	return false;
+}
+
+/* May @cmd make the target @name, which is not the first of @text? */
+static bool makefile_is_made(const struct command *cmd, const struct shell_word *text,
+			     const char *name, size_t len, struct action_list *out)
+{
+	return !action_charge(out, 1 + text->text.len / 8) || makefile_is_goal(cmd, name, len) ||
+	       makefile_names(text, name, len, out);
+}
+
+/* ---- names that are not spelt out ---- */
+
+/* Of other files, computed, or of a first rule that depends on a condition. */
+static bool makefile_has_directive(const struct shell_word *text)
+{
+	static const char *const words[] = {
+		"include", "sinclude", "ifeq", "ifneq", "ifdef", "ifndef", "define", "eval",
+		"call", "foreach", "addprefix", "addsuffix", "join", "subst",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (makefile_find_name(text, text->text.s, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+/* Has a rule or variable a pattern that plain names match? %.o: %.c matches none. */
+static bool makefile_has_pattern(const struct shell_word *lines, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *s = lines[i].text.s;
+
+		if (*s == '\t')
+			continue;
+		for (; (s = strchr(s, '%')) != NULL; s++)
+			if (s[1] != '.')
+				return true;
+	}
+	return false;
+}
+
+/* Behind the reference $X, $(NAME) or ${NAME} at @s; NULL: it is $@ or the like, or has no end. */
+static const char *makefile_reference_end(const char *s)
+{
+	const char *close;
+
+	if (s[1] != '(' && s[1] != '{')
+		return makefile_is_name_char(s[1]) ? s + 2 : NULL;
+	close = strchr(s, s[1] == '(' ? ')' : '}');
+	return close ? close + 1 : NULL;
+}
+
+/* Behind the characters of a target and the references at @s. */
+static const char *makefile_name_end(const char *s)
+{
+	const char *end;
+
+	for (;; s = end) {
+		end = *s == '$' ? makefile_reference_end(s) : NULL;
+		if (!end && makefile_is_target_char(*s))
+			end = s + 1;
+		if (!end)
+			return s;
+	}
+}
+
+/* Is a plain name made with a reference, as in $(X)name, name$(X) and $(X)$(Y), but not in -I$(X)
+ * and $(X)/name? */
+static bool makefile_computes_names(const struct shell_word *text)
+{
+	const char *s = text->text.s, *start, *reference, *end;
+
+	for (; (s = strchr(s, '$')) != NULL; s = end) {
+		reference = makefile_reference_end(s);
+		if (!reference && (s[1] == '(' || s[1] == '{'))
+			return true; /* it has no end */
+		end = reference ? makefile_name_end(reference) : s + 1 + (s[1] == '$');
+		for (start = s; start > text->text.s && makefile_is_target_char(start[-1]);)
+			start--;
+		if (reference && *start != '-' && (start < s || end > reference) &&
+		    !strchr("./=%", *end) &&
+		    !(start > text->text.s && strchr("./=%", start[-1])))
+			return true;
+	}
+	return false;
+}
+
+/* May make run a rule that nothing names? */
+static bool makefile_hides_names(const struct shell_word *text, const struct shell_word *lines,
+				 size_t n, struct action_list *out)
+{
+	return word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8) ||
+	       makefile_has_directive(text) || makefile_has_pattern(lines, n) ||
+	       makefile_computes_names(text);
+}
+
+/* ---- recipes ---- */
+
+/* Lines of recipes, and the text after ; in a rule. */
+static void makefile_recipes(const struct command *cmd, const struct shell_word *text,
+			     struct action_list *out)
+{
+	struct makefile_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
+	struct shell_word *lines = NULL, line;
+	size_t n = word_items(text, true, out->budget, out->arena, &lines), count;
+	bool all = makefile_hides_names(text, lines, n, out), made = true;
+	size_t rules = 0, target;
+
+	count = makefile_read_variables(lines, n, out->arena, list);
+	for (size_t i = 0; i < n; i++) {
+		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
+
+		target = makefile_plain_target(&lines[i]);
+		rules += target > 0;
+		if (target)
+			made = all || rules == 1 || rules > RULES_MAX ||
+			       makefile_is_made(cmd, text, s, target, out);
+		else if (!strchr("\t#", s[0]))
+			made = true;
+		if (!recipe || !made)
+			continue;
+		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
+		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
+		line = makefile_expand(&line, list, count, out);
+		action_text(out, &line, ACTION_LENIENT | ACTION_NO_INPUT | ACTION_RECIPE);
+	}
+}
+
+void read_make(const struct command *cmd, struct action_list *out)
+{
+	const struct shell_word *text = makefile_text(cmd, out);
+
+	if (text)
+		makefile_recipes(cmd, text, out);
+}
