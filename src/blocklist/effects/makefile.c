@@ -289,6 +289,12 @@ static const char *makefile_name_end(const char *s)
 	}
 }
 
+/* Does @c make a name beside it that of a file, of a pattern or of a variable? */
+static bool makefile_is_beside_name(char c)
+{
+	return c && strchr("./=%", c);
+}
+
 /* Is a plain name made with a reference, as in $(X)name, name$(X) and $(X)$(Y), but not in -I$(X)
  * and $(X)/name? */
 static bool makefile_computes_names(const struct shell_word *text)
@@ -303,8 +309,8 @@ static bool makefile_computes_names(const struct shell_word *text)
 		for (start = s; start > text->text.s && makefile_is_target_char(start[-1]);)
 			start--;
 		if (reference && *start != '-' && (start < s || end > reference) &&
-		    !strchr("./=%", *end) &&
-		    !(start > text->text.s && strchr("./=%", start[-1])))
+		    !makefile_is_beside_name(*end) &&
+		    !(start > text->text.s && makefile_is_beside_name(start[-1])))
 			return true;
 	}
 	return false;
