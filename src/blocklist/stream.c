@@ -38,10 +38,6 @@ const struct blocklist_verdict stream_open_command = {
 	.suggestion = "Complete that command before the key, or leave it out.",
 };
 
-/* The readings of what is typed beside the one that the commands are kept in. */
-static const enum typed_reading stream_others[] = { TYPED_WITH_STRAY_MARKS, TYPED_WITH_MARKS };
-#define OTHERS COUNT_OF(stream_others)
-
 struct stream {
 	struct blocklist_input in; /* borrows from the four below */
 	char *command, *directory;
@@ -51,9 +47,8 @@ struct stream {
 	size_t written; /* bytes at its start */
 	uint64_t parts;
 	bool terminal;  /* the parts are keys; then what waits is in `keys`, not in `text` */
-	struct typed typed; /* the line that is open, at the end of the text */
-	struct typed others[OTHERS]; /* the same in the other readings of the marks of pastes */
-	enum typed_reading reading; /* of the text */
+	struct typed lines[TYPED_READINGS]; /* the line that is open, in each reading */
+	enum typed_reading reading; /* of the text, at whose end that line stands */
 	bool doubted;   /* a line that is not known may stand in the command that was begun */
 	struct buf keys;
 };
@@ -401,15 +396,10 @@ static void stream_join(struct stream_part *part, struct stream_part *next, size
 
 /* ---- terminals ---- */
 
-static void stream_set_typed(struct typed *to, const struct typed *line)
+/* The line that is open, at the end of the text. */
+static const struct typed *stream_open_line(const struct stream *s)
 {
-	buf_truncate(&to->line, 0);
-	if (line->line.len)
-		buf_add(&to->line, line->line.data, line->line.len);
-	to->edited = line->edited;
-	to->paste = line->paste;
-	memcpy(to->mark, line->mark, sizeof(to->mark));
-	to->mark_len = line->mark_len;
+	return &s->lines[s->reading];
 }
 
 /* Where the line begins that @to lies in. */
@@ -420,38 +410,28 @@ static size_t stream_line_start(const struct buf *text, size_t to)
 	return to;
 }
 
-/* The end of what was typed at the start is the open line. */
-static void stream_open_line(struct stream *s)
-{
-	size_t from = stream_line_start(&s->text, s->text.len);
-
-	if (from < s->text.len)
-		buf_add(&s->typed.line, s->text.data + from, s->text.len - from);
-	for (size_t i = 0; i < OTHERS; i++)
-		stream_set_typed(&s->others[i], &s->typed);
-}
-
 /* Of @text, @passed bytes were taken; returns of how many keys they are, and brings the open line
  * up to there. */
-static size_t stream_pass_typed(struct stream *s, const struct typed_text *text, size_t passed,
+static size_t stream_pass_typed(struct stream *s, struct typed_text *text, size_t passed,
 				bool blocked)
 {
-	struct typed fresh = { .edited = false };
-	size_t keys = 0, back = s->typed.line.len - text->kept;
+	struct typed *line = &s->lines[s->reading], fresh;
+	size_t keys = 0, back = line->line.len - text->kept;
 
 	if (!blocked && passed == text->text.len) {
-		stream_set_typed(&s->typed, &text->rest);
+		typed_move(line, &text->rest);
 		return s->keys.len;
 	}
+	typed_init(&fresh, s->reading);
 	for (size_t i = 0; i < text->end_count && text->ends[i].text <= passed; i++) {
 		keys = text->ends[i].keys;
 		fresh.paste = text->ends[i].paste;
 		fresh.edited = text->ends[i].edited;
 	}
 	if (keys) {
-		stream_set_typed(&s->typed, &fresh);
+		typed_move(line, &fresh);
 	} else { /* the keys that erase were not taken either */
-		buf_add(&s->text, s->typed.line.data + text->kept, back);
+		buf_add(&s->text, line->line.data + text->kept, back);
 		s->written += back;
 	}
 	return keys;
@@ -471,10 +451,10 @@ static void stream_read_keys(struct stream *s, bool escape, bool end, struct str
 	struct typed_text text;
 	size_t taken;
 
-	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, &text);
+	typed_read(stream_open_line(s), s->keys.data, s->keys.len, &text);
 	if (escape)
 		typed_give_up_mark(&text);
-	stream_erase(s, s->typed.line.len - text.kept);
+	stream_erase(s, stream_open_line(s)->line.len - text.kept);
 	stream_judge_part(s, text.text.data, text.text.len, end, part);
 	buf_truncate(&s->text, s->written);
 	taken = stream_pass_typed(s, &text, part->len, part->verdict.blocked);
@@ -504,8 +484,8 @@ static void stream_type(const struct stream *s, struct buf *text, size_t *from,
 {
 	size_t erased;
 
-	typed_read(&s->typed, s->reading, s->keys.data, s->keys.len, typed);
-	erased = s->typed.line.len - typed->kept;
+	typed_read(stream_open_line(s), s->keys.data, s->keys.len, typed);
+	erased = stream_open_line(s)->line.len - typed->kept;
 	*from = s->written > erased ? s->written - erased : 0;
 	buf_add(text, s->text.data, *from);
 	buf_add(text, typed->text.data, typed->text.len);
@@ -747,22 +727,24 @@ static void stream_refuse_keys(struct stream *s, size_t keep, const struct strea
 
 static bool stream_may_have_marks(const struct stream *s)
 {
-	bool differ = typed_may_have_marks(s->keys.data, s->keys.len) || s->typed.mark_len;
+	const struct typed *line = stream_open_line(s);
+	bool differ = typed_may_have_marks(s->keys.data, s->keys.len) || line->mark_len;
 
-	for (size_t i = 0; i < OTHERS; i++)
-		differ |= s->others[i].line.len != s->typed.line.len;
+	for (size_t i = 0; i < TYPED_READINGS; i++)
+		differ |= s->lines[i].line.len != line->line.len;
 	return s->reader != BLOCKLIST_READS_DATA && differ;
 }
 
-/* Does the other reading @i of the keys that @part has passed make the same of them? */
-static bool stream_reads_alike(const struct stream *before, size_t i,
+/* Does @reading make the same as that of the text of the keys that @part has passed? */
+static bool stream_reads_alike(const struct stream *before, enum typed_reading reading,
 			       const struct stream_part *part)
 {
+	const struct typed *line = stream_open_line(before), *other_line = &before->lines[reading];
 	struct typed_text text, other;
-	bool alike = before->others[i].line.len == before->typed.line.len;
+	bool alike = other_line->line.len == line->line.len;
 
-	typed_read(&before->typed, before->reading, part->bytes, part->len, &text);
-	typed_read(&before->others[i], stream_others[i], part->bytes, part->len, &other);
+	typed_read(line, part->bytes, part->len, &text);
+	typed_read(other_line, part->bytes, part->len, &other);
 	alike = alike && text.text.len == other.text.len && text.kept == other.kept &&
 		(!text.text.len || !memcmp(text.text.data, other.text.data, text.text.len));
 	typed_text_release(&text);
@@ -770,21 +752,20 @@ static bool stream_reads_alike(const struct stream *before, size_t i,
 	return alike;
 }
 
-/* Of the keys that @part has passed, is a line blocked in the other reading @i? It is judged behind
+/* Of the keys that @part has passed, is a line blocked in another @reading? It is judged behind
  * the kept commands, whose variables it needs where a mark hides an assignment. What is no shell
  * text so is left to the reading of those: a comment that is pasted may have an apostrophe. */
-static bool stream_blocks_other(const struct stream *s, size_t i, const struct stream_part *part,
-				bool end, struct stream_part *other)
+static bool stream_blocks_other(const struct stream *s, enum typed_reading reading,
+				const struct stream_part *part, bool end, struct stream_part *other)
 {
-	const struct typed *line = &s->others[i];
 	struct stream *copy = stream_copy(s);
+	const struct buf *line = &copy->lines[reading].line;
 
-	stream_erase(copy, copy->typed.line.len);
-	if (line->line.len)
-		buf_add(&copy->text, line->line.data, line->line.len);
+	stream_erase(copy, stream_open_line(copy)->line.len);
+	if (line->len)
+		buf_add(&copy->text, line->data, line->len);
 	copy->written = copy->text.len;
-	stream_set_typed(&copy->typed, line);
-	copy->reading = stream_others[i];
+	copy->reading = reading;
 	buf_truncate(&copy->keys, 0);
 	buf_add(&copy->keys, part->bytes, part->len);
 	stream_take_keys(copy, end, other);
@@ -798,10 +779,10 @@ static void stream_judge_marks(struct stream *s, bool end, struct stream_part *p
 	struct stream_part other;
 
 	stream_take_keys(s, end, part);
-	for (size_t i = 0; i < OTHERS; i++) {
-		if (stream_reads_alike(before, i, part))
+	for (enum typed_reading r = 0; r < TYPED_READINGS; r++) {
+		if (r == s->reading || stream_reads_alike(before, r, part))
 			continue;
-		if (stream_blocks_other(s, i, part, end, &other)) {
+		if (stream_blocks_other(s, r, part, end, &other)) {
 			again = stream_copy(before);
 			stream_become(s, again);
 			stream_part_release(part);
@@ -845,7 +826,7 @@ static void stream_drop_command(struct stream *s, size_t at)
 {
 	buf_truncate(&s->text, at);
 	s->written = at;
-	buf_truncate(&s->typed.line, 0);
+	buf_truncate(&s->lines[s->reading].line, 0);
 }
 
 /* What is dropped of the keys that wait. */
@@ -892,7 +873,7 @@ static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped
 	struct stream_drop d = { *waited, waited, dropped };
 	const struct typed_end *end;
 	size_t at, begin, keep = SIZE_MAX;
-	bool paste = s->typed.paste;
+	bool paste = stream_open_line(s)->paste;
 
 	*dropped = 0;
 	if (s->reader != BLOCKLIST_READS_SHELL || !typed_may_end(s->keys.data, s->keys.len))
@@ -933,9 +914,11 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 	part->earlier = part->len < waited ? part->len : waited;
 	part->dropped = dropped;
 	part->skipped = dropped - (before - waited);
-	for (size_t i = 0; i < OTHERS; i++) {
-		typed_read(&s->others[i], stream_others[i], part->bytes, part->len, &text);
-		stream_set_typed(&s->others[i], &text.rest);
+	for (enum typed_reading r = 0; r < TYPED_READINGS; r++) {
+		if (r == s->reading)
+			continue;
+		typed_read(&s->lines[r], part->bytes, part->len, &text);
+		typed_move(&s->lines[r], &text.rest);
 		typed_text_release(&text);
 	}
 }
@@ -958,35 +941,26 @@ struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 	stream_forget(s, stream_kept_max(s));
 	s->terminal = terminal;
 	buf_init(&s->keys, TEXT_MAX);
-	buf_init(&s->typed.line, TEXT_MAX);
-	for (size_t i = 0; i < OTHERS; i++)
-		buf_init(&s->others[i].line, TEXT_MAX);
-	if (terminal)
-		stream_open_line(s);
+	for (enum typed_reading r = 0; r < TYPED_READINGS; r++)
+		typed_init(&s->lines[r], r);
 	return s;
 }
 
 /* An open line that is not known counts as empty: what follows on it is judged. */
-static bool stream_begin_line(struct typed *line, enum typed_reading reading, const char *keys,
-			      size_t len)
-{
-	const struct typed nothing = { .edited = false };
-	struct typed_text text;
-	bool edited;
-
-	typed_read(&nothing, reading, keys, len, &text);
-	edited = text.edited;
-	text.rest.edited = false;
-	stream_set_typed(line, &text.rest);
-	typed_text_release(&text);
-	return edited;
-}
-
 void stream_begin_typed(struct stream *s, const char *keys, size_t len)
 {
-	for (size_t i = 0; i < OTHERS; i++)
-		stream_begin_line(&s->others[i], stream_others[i], keys, len);
-	s->doubted = stream_begin_line(&s->typed, s->reading, keys, len) && stream_is_open(s);
+	struct typed_text text;
+
+	for (enum typed_reading r = 0; r < TYPED_READINGS; r++) {
+		const struct typed nothing = { .reading = r };
+
+		typed_read(&nothing, keys, len, &text);
+		text.rest.edited = false;
+		typed_move(&s->lines[r], &text.rest);
+		if (r == s->reading)
+			s->doubted = text.edited && stream_is_open(s);
+		typed_text_release(&text);
+	}
 }
 
 size_t stream_held(const struct blocklist_input *in)
@@ -1022,9 +996,8 @@ struct stream *stream_copy(const struct stream *s)
 	stream_copy_input(copy, &s->in);
 	stream_copy_buf(&copy->text, &s->text);
 	stream_copy_buf(&copy->keys, &s->keys);
-	stream_copy_buf(&copy->typed.line, &s->typed.line);
-	for (size_t i = 0; i < OTHERS; i++)
-		stream_copy_buf(&copy->others[i].line, &s->others[i].line);
+	for (size_t i = 0; i < TYPED_READINGS; i++)
+		typed_copy(&copy->lines[i], &s->lines[i]);
 	return copy;
 }
 
@@ -1038,9 +1011,8 @@ void stream_free(struct stream *s)
 	stream_free_list(s->environment);
 	buf_release(&s->text);
 	buf_release(&s->keys);
-	buf_release(&s->typed.line);
-	for (size_t i = 0; i < OTHERS; i++)
-		buf_release(&s->others[i].line);
+	for (size_t i = 0; i < TYPED_READINGS; i++)
+		typed_release(&s->lines[i]);
 	free(s);
 }
 
@@ -1101,13 +1073,14 @@ void stream_preview(const struct stream *s, const void *bytes, size_t len, struc
 
 size_t stream_begun(const struct stream *s, const char **text)
 {
+	const struct typed *line = stream_open_line(s);
 	size_t from;
 
-	if (s->reader == BLOCKLIST_READS_DATA || s->typed.edited)
+	if (s->reader == BLOCKLIST_READS_DATA || line->edited)
 		return 0;
 	if (s->terminal) {
-		*text = s->typed.line.data;
-		return s->typed.line.len;
+		*text = line->line.data;
+		return line->line.len;
 	}
 	from = stream_line_start(&s->text, s->written);
 	*text = s->text.data ? s->text.data + from : "";
@@ -1116,7 +1089,7 @@ size_t stream_begun(const struct stream *s, const char **text)
 
 bool stream_in_paste(const struct stream *s)
 {
-	return s->reader != BLOCKLIST_READS_DATA && s->typed.paste;
+	return s->reader != BLOCKLIST_READS_DATA && stream_open_line(s)->paste;
 }
 
 size_t stream_waiting(const struct stream *s)

@@ -13,6 +13,32 @@
 #define PASTE_ENDS "\x1b[201~"
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds the keys */
 
+void typed_init(struct typed *t, enum typed_reading reading)
+{
+	*t = (struct typed){ .reading = reading };
+	buf_init(&t->line, TEXT_MAX);
+}
+
+void typed_release(struct typed *t)
+{
+	buf_release(&t->line);
+}
+
+void typed_copy(struct typed *to, const struct typed *t)
+{
+	*to = *t;
+	buf_init(&to->line, TEXT_MAX);
+	if (t->line.len)
+		buf_add(&to->line, t->line.data, t->line.len);
+}
+
+void typed_move(struct typed *to, struct typed *t)
+{
+	typed_release(to);
+	*to = *t;
+	typed_init(t, t->reading);
+}
+
 static void typed_cut(struct typed_text *out, size_t len)
 {
 	buf_truncate(&out->rest.line, len);
@@ -91,8 +117,7 @@ static const char *typed_mark_text(enum typed_reading reading, bool begins, bool
 
 /* Take the mark of a paste at the start of @keys, or its start if they end there. Returns its
  * length, 0: there is none. */
-static size_t typed_take_mark(struct typed_text *out, enum typed_reading reading, const char *keys,
-			      size_t len)
+static size_t typed_take_mark(struct typed_text *out, const char *keys, size_t len)
 {
 	size_t n = len < TYPED_MARK_LEN ? len : TYPED_MARK_LEN;
 	bool begins = !memcmp(keys, PASTE_BEGINS, n);
@@ -105,15 +130,16 @@ static size_t typed_take_mark(struct typed_text *out, enum typed_reading reading
 		return n;
 	}
 	if (!out->rest.edited)
-		buf_adds(&out->rest.line, typed_mark_text(reading, begins, out->rest.paste));
+		buf_adds(&out->rest.line,
+			 typed_mark_text(out->rest.reading, begins, out->rest.paste));
 	out->rest.paste = begins;
 	return n;
 }
 
 /* Returns how many of @keys belong to the mark whose start came last. If it is none, those were
  * other editing keys. */
-static size_t typed_complete_mark(struct typed_text *out, enum typed_reading reading,
-				  const struct typed *t, const char *keys, size_t len)
+static size_t typed_complete_mark(struct typed_text *out, const struct typed *t, const char *keys,
+				  size_t len)
 {
 	char mark[TYPED_MARK_LEN];
 	size_t more = TYPED_MARK_LEN - t->mark_len, taken;
@@ -124,7 +150,7 @@ static size_t typed_complete_mark(struct typed_text *out, enum typed_reading rea
 	memcpy(mark, t->mark, t->mark_len);
 	if (more)
 		memcpy(mark + t->mark_len, keys, more);
-	taken = typed_take_mark(out, reading, mark, t->mark_len + more);
+	taken = typed_take_mark(out, mark, t->mark_len + more);
 	if (!taken)
 		typed_edit(out);
 	return taken ? more : 0;
@@ -228,21 +254,16 @@ static void typed_take_key(struct typed_text *out, size_t end, char key)
 		typed_add_signal(out, end, key);
 }
 
-void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
-		struct typed_text *out)
+void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out)
 {
 	*out = (struct typed_text){ .kept = t->line.len, .edited = t->edited };
-	out->rest.edited = t->edited;
-	out->rest.paste = t->paste;
 	buf_init(&out->text, TEXT_MAX);
-	buf_init(&out->rest.line, TEXT_MAX);
-	if (t->line.len)
-		buf_add(&out->rest.line, t->line.data, t->line.len);
-	for (size_t i = typed_complete_mark(out, reading, t, keys, len), taken; i < len;
-	     i += taken) {
+	typed_copy(&out->rest, t);
+	out->rest.mark_len = 0;
+	for (size_t i = typed_complete_mark(out, t, keys, len), taken; i < len; i += taken) {
 		taken = typed_take_text(out, keys + i, len - i);
 		if (!taken)
-			taken = typed_take_mark(out, reading, keys + i, len - i);
+			taken = typed_take_mark(out, keys + i, len - i);
 		if (!taken) {
 			taken = 1;
 			typed_take_key(out, i + 1, keys[i]);
@@ -263,6 +284,6 @@ void typed_give_up_mark(struct typed_text *out)
 void typed_text_release(struct typed_text *text)
 {
 	buf_release(&text->text);
-	buf_release(&text->rest.line);
+	typed_release(&text->rest);
 	free(text->ends);
 }

@@ -20,20 +20,22 @@
 
 #define TYPED_MARK_LEN 6 /* of a mark of a paste */
 
-/* The line that is open. */
-struct typed {
-	struct buf line;
-	bool edited; /* it is not known */
-	bool paste;  /* a paste has begun and not ended */
-	char mark[TYPED_MARK_LEN]; /* what came last: the start of a mark, ... */
-	size_t mark_len;           /* ... of so many bytes */
-};
-
 enum typed_reading {
 	TYPED_WITHOUT_MARKS,    /* of an editor of lines */
 	TYPED_WITH_STRAY_MARKS, /* of one like bash and zsh: those are text that do not begin and
 				 * end a paste */
 	TYPED_WITH_MARKS,       /* of any other reader */
+	TYPED_READINGS,
+};
+
+/* The line that is open, in one reading. typed_release() frees it. */
+struct typed {
+	enum typed_reading reading;
+	struct buf line;
+	bool edited; /* it is not known */
+	bool paste;  /* a paste has begun and not ended */
+	char mark[TYPED_MARK_LEN]; /* what came last: the start of a mark, ... */
+	size_t mark_len;           /* ... of so many bytes */
 };
 
 /* Where a line ends: in the text that was made, and behind its last key. */
@@ -60,6 +62,16 @@ struct typed_text {
 	bool edited;       /* a line is not known */
 };
 
+/* Start with an empty line, outside a paste. */
+void typed_init(struct typed *t, enum typed_reading reading);
+void typed_release(struct typed *t);
+
+/* A copy of @t, without what @to was. */
+void typed_copy(struct typed *to, const struct typed *t);
+
+/* @to is as @t, which is empty then. */
+void typed_move(struct typed *to, struct typed *t);
+
 /* May there be other ends than of lines? */
 bool typed_may_end(const char *keys, size_t len);
 
@@ -70,8 +82,7 @@ bool typed_may_have_marks(const char *keys, size_t len);
 size_t typed_find_paste_end(const char *keys, size_t len);
 
 /* Read @len @keys behind the open line @t, which stays as it is. */
-void typed_read(const struct typed *t, enum typed_reading reading, const char *keys, size_t len,
-		struct typed_text *out);
+void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out);
 
 /* The keys of @out end in the start of a mark: take it for an editing key. If the rest of the mark
  * follows, only the line is not known. */

@@ -276,10 +276,10 @@ static int process_run_read_terminal(const struct cap_call *call, struct run_tas
 static void process_run_read_typed(struct run_task *t, enum typed_reading reading,
 				   struct blocklist_input *judge)
 {
-	const struct typed nothing = { .edited = false };
+	const struct typed nothing = { .reading = reading };
 
 	typed_text_release(&t->typed);
-	typed_read(&nothing, reading, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
+	typed_read(&nothing, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
 	judge->stdin_bytes = t->typed.text.len ? t->typed.text.data : "";
 	judge->stdin_len = t->typed.text.len;
 }
@@ -322,8 +322,8 @@ static bool process_run_blocks_marks(struct run_task *t, struct blocklist_input 
 
 	if (!typed_may_have_marks(t->command.stdin_bytes, t->command.stdin_len))
 		return false;
-	for (int reading = TYPED_WITHOUT_MARKS + 1; reading <= TYPED_WITH_MARKS; reading++) {
-		process_run_read_typed(t, (enum typed_reading)reading, judge);
+	for (enum typed_reading r = TYPED_WITHOUT_MARKS + 1; r < TYPED_READINGS; r++) {
+		process_run_read_typed(t, r, judge);
 		blocklist_judge(judge, &v);
 		if (v.blocked && !v.unparsable)
 			return true;
