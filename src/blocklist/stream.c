@@ -98,21 +98,29 @@ static void stream_copy_input(struct stream *s, const struct blocklist_input *in
 
 /* ---- one verdict ---- */
 
-static void stream_on_change(void *ctx, size_t at)
+/* The first line that ends behind @at; the count of them: there is none. */
+static size_t stream_line_at(const struct shell_lines *lines, size_t at)
 {
-	struct stream_lines *lines = ctx;
-	size_t low = 0, high = lines->at.count;
+	size_t low = 0, high = lines->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (lines->at.ends[middle] <= at)
+		if (lines->ends[middle] <= at)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < lines->at.count)
-		lines->changes[low] = true;
+	return low;
+}
+
+static void stream_on_change(void *ctx, size_t at)
+{
+	struct stream_lines *lines = ctx;
+	size_t line = stream_line_at(&lines->at, at);
+
+	if (line < lines->at.count)
+		lines->changes[line] = true;
 }
 
 static void stream_judge_prefix(const struct stream *s, size_t len, struct stream_lines *lines,
@@ -235,13 +243,9 @@ static size_t stream_find_blocked(const struct stream *s, struct stream_lines *l
 				  struct blocklist_verdict *v)
 {
 	const uint32_t *ends = lines->at.ends;
-	size_t first = 0, low, high;
+	size_t first = stream_line_at(&lines->at, s->written);
+	size_t low = first, high = stream_line_at(&lines->at, *end - 1);
 
-	while (first < lines->at.count && ends[first] <= s->written)
-		first++;
-	low = high = first;
-	while (high < lines->at.count && ends[high] < *end)
-		high++;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		struct blocklist_verdict here;
@@ -314,15 +318,29 @@ static void stream_accept(struct stream *s, size_t to, size_t waited,
 		stream_tidy(s, lines, part->verdict.work);
 }
 
-static size_t stream_complete_end(const struct shell_lines *at)
+/* Where the last command that is complete ends. */
+static size_t stream_lines_end(const struct shell_lines *lines)
 {
-	return at->count ? at->ends[at->count - 1] : 0;
+	return lines->count ? lines->ends[lines->count - 1] : 0;
+}
+
+/* The same of @text; *@open: does what follows wait for more? */
+static size_t stream_complete_end(const char *text, size_t len, bool *open)
+{
+	struct shell_lines lines;
+	size_t end;
+
+	shell_lines_read(text, len, &lines);
+	end = stream_lines_end(&lines);
+	*open = lines.open;
+	shell_lines_free(&lines);
+	return end;
 }
 
 /* How much of a text is to be judged now, of which @written bytes came before; the rest waits. */
 static size_t stream_judged_end(const struct shell_lines *at, size_t written, size_t len, bool end)
 {
-	size_t last = stream_complete_end(at);
+	size_t last = stream_lines_end(at);
 
 	if (!at->open || end || len - written > WAITING_MAX)
 		return len;
@@ -469,36 +487,40 @@ static void stream_read_keys(struct stream *s, bool escape, bool end, struct str
 
 /* ---- what keys come to ---- */
 
-struct stream_keys {
-	struct typed_text typed; /* what those come to that wait, ... */
+/* The keys that wait. stream_pending_release() frees it. */
+struct stream_pending {
+	struct typed_text typed; /* what they come to, ... */
 	struct buf text;         /* ... behind what was judged, ... */
 	size_t from;             /* ... which is so long */
-	size_t start;            /* no command is open here */
-	size_t next;             /* of the ends */
 };
 
-/* What was judged and, from *@from on, what the keys come to that wait. The caller releases
- * *@typed. */
-static void stream_type(const struct stream *s, struct buf *text, size_t *from,
-			struct typed_text *typed)
+static void stream_read_pending(const struct stream *s, struct stream_pending *p)
 {
 	size_t erased;
 
-	typed_read(stream_open_line(s), s->keys.data, s->keys.len, typed);
-	erased = stream_open_line(s)->line.len - typed->kept;
-	*from = s->written > erased ? s->written - erased : 0;
-	buf_add(text, s->text.data, *from);
-	buf_add(text, typed->text.data, typed->text.len);
+	typed_read(stream_open_line(s), s->keys.data, s->keys.len, &p->typed);
+	erased = stream_open_line(s)->line.len - p->typed.kept;
+	p->from = s->written > erased ? s->written - erased : 0;
+	buf_init(&p->text, TEXT_MAX);
+	buf_add(&p->text, s->text.data, p->from);
+	buf_add(&p->text, p->typed.text.data, p->typed.text.len);
 }
 
-/* Behind how many keys do the lines end that are complete at @to? *@paste: is that in a paste? */
-static size_t stream_complete_keys(const struct stream_keys *k, size_t to, bool *paste)
+static void stream_pending_release(struct stream_pending *p)
+{
+	typed_text_release(&p->typed);
+	buf_release(&p->text);
+}
+
+/* How many keys make the lines that end up to @to? *@paste: is a paste open behind them? It stays
+ * as it is if there is none. */
+static size_t stream_keys_to(const struct stream_pending *p, size_t to, bool *paste)
 {
 	size_t keys = 0;
 
-	for (size_t i = 0; i < k->next && k->from + k->typed.ends[i].text <= to; i++) {
-		keys = k->typed.ends[i].keys;
-		*paste = k->typed.ends[i].paste;
+	for (size_t i = 0; i < p->typed.end_count && p->from + p->typed.ends[i].text <= to; i++) {
+		keys = p->typed.ends[i].keys;
+		*paste = p->typed.ends[i].paste;
 	}
 	return keys;
 }
@@ -516,14 +538,12 @@ struct stream_doubt {
 static void stream_add_doubtful_lines(struct stream_doubt *d, const char *text, size_t len)
 {
 	const char *end = text + len, *next;
-	struct shell_lines lines;
+	bool open;
 
 	for (const char *at = text; at < end; at = next) {
 		next = memchr(at, '\n', (size_t)(end - at));
 		next = next ? next + 1 : end;
-		shell_lines_read(at, (size_t)(next - at), &lines);
-		buf_add(&d->text, at, stream_complete_end(&lines));
-		shell_lines_free(&lines);
+		buf_add(&d->text, at, stream_complete_end(at, (size_t)(next - at), &open));
 	}
 }
 
@@ -545,64 +565,58 @@ static void stream_add_doubt(struct stream_doubt *d, const char *text, size_t le
 	shell_lines_free(&lines);
 }
 
-/* Where the next line that is not known ends; SIZE_MAX: there is none. */
-static size_t stream_next_unknown(struct stream_keys *k)
+/* Where the first of the lines from *@i on ends that is not known; SIZE_MAX: there is none. */
+static size_t stream_next_unknown(const struct stream_pending *p, size_t *i)
 {
-	while (k->next < k->typed.end_count) {
-		const struct typed_end *end = &k->typed.ends[k->next++];
+	while (*i < p->typed.end_count) {
+		const struct typed_end *end = &p->typed.ends[(*i)++];
 
 		if (end->unknown)
-			return k->from + end->text;
+			return p->from + end->text;
 	}
 	return SIZE_MAX;
 }
 
-/* @k, behind which a newline is added, is judged up to @judged, and read as @lines. */
-static void stream_add_doubts(const struct stream *s, struct stream_keys *k, size_t judged,
+/* @p, behind which a newline is added, is judged up to @judged, and read as @lines. */
+static void stream_add_doubts(const struct stream *s, const struct stream_pending *p, size_t judged,
 			      const struct shell_lines *lines, struct stream_doubt *d)
 {
-	size_t at = s->doubted ? stream_line_start(&k->text, k->from) : stream_next_unknown(k);
-	size_t start = 0, line = 0, next, to;
+	size_t i = 0, line, start, next, to;
+	size_t at = s->doubted ? stream_line_start(&p->text, p->from) : stream_next_unknown(p, &i);
 	bool paste;
 
 	for (; at != SIZE_MAX; at = next) {
-		next = stream_next_unknown(k);
-		for (; line < lines->count && lines->ends[line] <= at; line++)
-			start = lines->ends[line];
-		if (start == at)
-			continue;
+		next = stream_next_unknown(p, &i);
+		line = stream_line_at(lines, at);
+		start = line ? lines->ends[line - 1] : 0;
 		to = line < lines->count ? lines->ends[line] : judged;
 		to = to < next ? to : next;
-		if (to <= at) /* it waits */
+		if (start == at || to <= at) /* it is in no command, or waits */
 			continue;
 		if (!d->text.len)
-			d->keys = stream_complete_keys(k, start, &paste);
-		stream_add_doubt(d, k->text.data + at, to - at);
+			d->keys = stream_keys_to(p, start, &paste);
+		stream_add_doubt(d, p->text.data + at, to - at);
 	}
 }
 
-/* What is in doubt of the text that is to be judged now. The caller releases its text. */
-static void stream_find_doubt(const struct stream *s, bool end, struct stream_doubt *d)
+/* What is in doubt of @p, which is to be judged now. The caller releases its text. */
+static void stream_find_doubt(const struct stream *s, struct stream_pending *p, bool end,
+			      struct stream_doubt *d)
 {
-	struct stream_keys k = { .start = 0 };
 	struct shell_lines lines;
-	size_t judged;
+	size_t len = p->text.len, judged;
 
-	*d = (struct stream_doubt){ .keys = 0 };
+	*d = (struct stream_doubt){ .unknown = s->reader == BLOCKLIST_READS_SHELL &&
+					       (p->typed.edited || s->doubted) };
 	buf_init(&d->text, TEXT_MAX);
-	buf_init(&k.text, TEXT_MAX);
-	stream_type(s, &k.text, &k.from, &k.typed);
-	d->unknown = s->reader == BLOCKLIST_READS_SHELL && (k.typed.edited || s->doubted);
-	if (d->unknown) {
-		shell_lines_read(k.text.data, k.text.len, &lines);
-		judged = stream_judged_end(&lines, k.from, k.text.len, end);
-		judged += judged == k.text.len;
-		buf_add(&k.text, "\n", 1);
-		stream_add_doubts(s, &k, judged, &lines, d);
-		shell_lines_free(&lines);
-	}
-	typed_text_release(&k.typed);
-	buf_release(&k.text);
+	if (!d->unknown)
+		return;
+	shell_lines_read(p->text.data, len, &lines);
+	judged = stream_judged_end(&lines, p->from, len, end);
+	buf_add(&p->text, "\n", 1); /* ends the line that is open */
+	stream_add_doubts(s, p, judged + (judged == len), &lines, d);
+	buf_truncate(&p->text, len);
+	shell_lines_free(&lines);
 }
 
 static const struct blocklist_verdict stream_long_doubt = {
@@ -618,17 +632,17 @@ static bool stream_blocks_doubt(const struct stream *s, const struct stream_doub
 				struct stream_part *part)
 {
 	struct stream *copy;
-	struct shell_lines lines;
+	bool open;
+	size_t end;
 
 	if (d->text.len > DOUBT_MAX) {
 		*part = (struct stream_part){ .verdict = stream_long_doubt };
 		return true;
 	}
 	copy = stream_copy(s);
-	shell_lines_read(copy->text.data, copy->text.len, &lines);
-	if (lines.open)
-		copy->written = stream_complete_end(&lines);
-	shell_lines_free(&lines);
+	end = stream_complete_end(copy->text.data, copy->text.len, &open);
+	if (open)
+		copy->written = end;
 	buf_truncate(&copy->text, copy->written);
 	buf_add(&copy->text, "\n", 1);
 	copy->written++;
@@ -639,6 +653,13 @@ static bool stream_blocks_doubt(const struct stream *s, const struct stream_doub
 
 /* ---- what passes of the keys ---- */
 
+/* @s is as @before again, which is freed, and nothing has passed. */
+static void stream_undo(struct stream *s, struct stream *before, struct stream_part *part)
+{
+	stream_become(s, before);
+	stream_part_release(part);
+}
+
 /* An ESC at the end may begin a mark, and is more often a key, such as the one that ends what is
  * inserted in vi: what stands before it on the line needs to be no shell text. */
 static void stream_take_escape(struct stream *s, bool end, struct stream_part *part)
@@ -648,8 +669,7 @@ static void stream_take_escape(struct stream *s, bool end, struct stream_part *p
 
 	stream_read_keys(s, false, end, part);
 	if (escape && (part->verdict.unparsable || part->waiting)) {
-		stream_become(s, before);
-		stream_part_release(part);
+		stream_undo(s, before, part);
 		stream_read_keys(s, true, end, part);
 	} else {
 		stream_free(before);
@@ -676,8 +696,7 @@ static void stream_judge_doubt(struct stream *s, struct stream *before,
 		snprintf(doubt.verdict.suggestion, sizeof(doubt.verdict.suggestion),
 			 "Send this without editing keys: behind a line with one, inside a "
 			 "command, each line may be a command of its own.");
-		stream_become(s, before);
-		stream_part_release(part);
+		stream_undo(s, before, part);
 		buf_truncate(&s->keys, d->keys);
 		stream_take_escape(s, false, part);
 		stream_blame(s, &doubt, part);
@@ -690,21 +709,20 @@ static void stream_judge_doubt(struct stream *s, struct stream *before,
 /* Can what follows belong to a command that was begun? */
 static bool stream_is_open(const struct stream *s)
 {
-	struct shell_lines lines;
 	bool open;
 
-	shell_lines_read(s->text.data, s->text.len, &lines);
-	open = stream_complete_end(&lines) < s->text.len;
-	shell_lines_free(&lines);
-	return open;
+	return stream_complete_end(s->text.data, s->text.len, &open) < s->text.len;
 }
 
 static void stream_take_keys(struct stream *s, bool end, struct stream_part *part)
 {
+	struct stream_pending p;
 	struct stream_doubt d;
 	struct stream *before;
 
-	stream_find_doubt(s, end, &d);
+	stream_read_pending(s, &p);
+	stream_find_doubt(s, &p, end, &d);
+	stream_pending_release(&p);
 	before = d.text.len ? stream_copy(s) : NULL;
 	stream_take_escape(s, end, part);
 	if (before)
@@ -775,7 +793,7 @@ static bool stream_blocks_other(const struct stream *s, enum typed_reading readi
 
 static void stream_judge_marks(struct stream *s, bool end, struct stream_part *part)
 {
-	struct stream *before = stream_copy(s), *again;
+	struct stream *before = stream_copy(s);
 	struct stream_part other;
 
 	stream_take_keys(s, end, part);
@@ -783,9 +801,7 @@ static void stream_judge_marks(struct stream *s, bool end, struct stream_part *p
 		if (r == s->reading || stream_reads_alike(before, r, part))
 			continue;
 		if (stream_blocks_other(s, r, part, end, &other)) {
-			again = stream_copy(before);
-			stream_become(s, again);
-			stream_part_release(part);
+			stream_undo(s, stream_copy(before), part);
 			stream_refuse_keys(s, other.len, &other, part);
 		}
 		stream_part_release(&other);
@@ -795,32 +811,6 @@ static void stream_judge_marks(struct stream *s, bool end, struct stream_part *p
 
 /* ---- ends inside a command ---- */
 
-/* The next ^D or signal inside a command; NULL: there is none. The command begins at *@at, behind
- * *@begin keys, in a paste or not. */
-static const struct typed_end *stream_next_open_end(struct stream_keys *k, size_t *at,
-						    size_t *begin, bool *paste)
-{
-	for (; k->next < k->typed.end_count; k->next++) {
-		const struct typed_end *end = &k->typed.ends[k->next];
-		size_t to = k->from + end->text, complete = k->start;
-		struct shell_lines lines;
-
-		if (end->by == TYPED_LINE)
-			continue;
-		shell_lines_read(k->text.data + k->start, to - k->start, &lines);
-		complete += stream_complete_end(&lines);
-		shell_lines_free(&lines);
-		k->start = to;
-		if (!lines.open)
-			continue;
-		*at = complete;
-		*begin = stream_complete_keys(k, complete, paste);
-		k->next++;
-		return end;
-	}
-	return NULL;
-}
-
 /* The shell drops a command that it has read up to @at and further, and the line that is open. */
 static void stream_drop_command(struct stream *s, size_t at)
 {
@@ -829,34 +819,30 @@ static void stream_drop_command(struct stream *s, size_t at)
 	buf_truncate(&s->lines[s->reading].line, 0);
 }
 
-/* What is dropped of the keys that wait. */
-struct stream_drop {
-	size_t had;      /* so many keys waited before, ... */
-	size_t *waited;  /* ... of which these stay */
-	size_t *dropped; /* of all */
+/* The keys that are not dropped. */
+struct stream_left {
+	struct buf keys;
+	size_t had;    /* so many waited before this part, ... */
+	size_t waited; /* ... of which these are left */
 };
 
-/* Take the keys [@from, @to) away, counted with those that were dropped before. */
-static void stream_drop_keys(struct stream *s, struct stream_drop *d, size_t from, size_t to)
+static void stream_keep(struct stream_left *left, const char *keys, size_t from, size_t to)
 {
-	char *keys = s->keys.data - *d->dropped;
+	size_t had = to < left->had ? to : left->had;
 
-	if (from < d->had)
-		*d->waited -= (to < d->had ? to : d->had) - from;
-	memmove(keys + from, keys + to, s->keys.len + *d->dropped - to);
-	buf_truncate(&s->keys, s->keys.len - (to - from));
-	*d->dropped += to - from;
+	buf_add(&left->keys, keys + from, to - from);
+	left->waited += from < had ? had - from : 0;
 }
 
-/* The same, but of a paste that began before and ends there the mark stays: the shell is in it. */
-static void stream_drop_keys_of_paste(struct stream *s, struct stream_drop *d, size_t from,
-				      size_t to)
+/* Of the keys of a command that are dropped, the mark stays that ends a paste which began before:
+ * the shell is in it. */
+static void stream_keep_paste_end(struct stream_left *left, const char *keys, size_t from,
+				  size_t to)
 {
-	size_t mark = from + typed_find_paste_end(s->keys.data + from - *d->dropped, to - from);
+	size_t mark = from + typed_find_paste_end(keys + from, to - from);
 
-	stream_drop_keys(s, d, from, mark);
 	if (mark < to)
-		stream_drop_keys(s, d, mark + TYPED_MARK_LEN, to);
+		stream_keep(left, keys, mark, mark + TYPED_MARK_LEN);
 }
 
 /*
@@ -864,36 +850,56 @@ static void stream_drop_keys_of_paste(struct stream *s, struct stream_drop *d, s
  * written, so it goes the same way, and the key is written: it is for the program in front. At ^C
  * the shell drops what it has read of a command, too. At ^D bash and dash end a here-document and
  * run it, zsh goes on reading it, and only some drop an open quote: nobody knows what the shell
- * takes the next line for. Returns how many keys precede the first ^D inside a command, SIZE_MAX:
- * there is none. Of *@waited keys those stay that are not dropped.
+ * takes the next line for. Returns how many of the keys that are @left precede the first ^D inside
+ * a command; SIZE_MAX: there is none.
  */
-static size_t stream_drop_open(struct stream *s, size_t *waited, size_t *dropped)
+static size_t stream_drop_pending(struct stream *s, const struct stream_pending *p,
+				  struct stream_left *left)
 {
-	struct stream_keys k = { .start = 0 };
-	struct stream_drop d = { *waited, waited, dropped };
-	const struct typed_end *end;
-	size_t at, begin, keep = SIZE_MAX;
-	bool paste = stream_open_line(s)->paste;
+	bool open, paste = stream_open_line(s)->paste;
+	size_t start = 0, done = 0, refused = SIZE_MAX;
 
-	*dropped = 0;
-	if (s->reader != BLOCKLIST_READS_SHELL || !typed_may_end(s->keys.data, s->keys.len))
-		return keep;
-	buf_init(&k.text, TEXT_MAX);
-	stream_type(s, &k.text, &k.from, &k.typed);
-	while (keep == SIZE_MAX && (end = stream_next_open_end(&k, &at, &begin, &paste))) {
-		size_t last = end->keys - 1;
+	for (size_t i = 0; i < p->typed.end_count && refused == SIZE_MAX; i++) {
+		const struct typed_end *end = &p->typed.ends[i];
+		size_t to = p->from + end->text, last = end->keys - 1, at, begin;
 
-		if (end->by == TYPED_FILE) {
-			keep = last - *dropped;
-			break;
-		}
-		if (end->by == TYPED_INTERRUPT && at < k.from)
+		if (end->by == TYPED_LINE)
+			continue;
+		at = start + stream_complete_end(p->text.data + start, to - start, &open);
+		start = to;
+		if (!open)
+			continue;
+		begin = end->by == TYPED_FILE ? last : stream_keys_to(p, at, &paste);
+		stream_keep(left, s->keys.data, done, begin);
+		done = last;
+		if (end->by == TYPED_FILE)
+			refused = left->keys.len;
+		else if (paste)
+			stream_keep_paste_end(left, s->keys.data, begin, last);
+		if (end->by == TYPED_INTERRUPT && at < p->from)
 			stream_drop_command(s, at);
-		(paste ? stream_drop_keys_of_paste : stream_drop_keys)(s, &d, begin, last);
 	}
-	typed_text_release(&k.typed);
-	buf_release(&k.text);
-	return keep;
+	stream_keep(left, s->keys.data, done, s->keys.len);
+	return refused;
+}
+
+/* The same of the keys that wait, of which *@waited waited before this part, and are left then. */
+static size_t stream_drop_open(struct stream *s, size_t *waited)
+{
+	struct stream_left left = { .had = *waited };
+	struct stream_pending p;
+	size_t refused;
+
+	if (s->reader != BLOCKLIST_READS_SHELL || !typed_may_end(s->keys.data, s->keys.len))
+		return SIZE_MAX;
+	buf_init(&left.keys, TEXT_MAX);
+	stream_read_pending(s, &p);
+	refused = stream_drop_pending(s, &p, &left);
+	stream_pending_release(&p);
+	buf_release(&s->keys);
+	s->keys = left.keys;
+	*waited = left.waited;
+	return refused;
 }
 
 static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
@@ -904,7 +910,8 @@ static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, b
 	struct typed_text text;
 
 	buf_add(&s->keys, bytes, len);
-	keep = stream_drop_open(s, &waited, &dropped);
+	keep = stream_drop_open(s, &waited);
+	dropped = before + len - s->keys.len;
 	if (keep != SIZE_MAX)
 		stream_refuse_keys(s, keep, &open, part);
 	else if (stream_may_have_marks(s))
@@ -1016,42 +1023,36 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-/* What is in doubt stands behind the last command that is complete. */
-static void stream_insert_doubt(const struct stream *s, struct buf *text, size_t *from)
+/* Put what is in doubt behind the last command of @text that is complete. */
+static void stream_insert_doubt(struct stream_doubt *d, struct buf *text, size_t *from)
 {
-	struct shell_lines lines;
-	struct stream_doubt d;
-	struct buf rest;
-	size_t at;
+	bool open;
+	size_t at = stream_complete_end(text->data, text->len, &open);
 
-	stream_find_doubt(s, false, &d);
-	if (d.text.len) {
-		shell_lines_read(text->data, text->len, &lines);
-		at = stream_complete_end(&lines);
-		shell_lines_free(&lines);
-		buf_init(&rest, TEXT_MAX);
-		buf_add(&rest, text->data + at, text->len - at);
-		buf_truncate(text, at);
-		buf_add(text, d.text.data, d.text.len);
-		buf_add(text, rest.data, rest.len);
-		buf_release(&rest);
-		*from = *from < at ? *from : at;
-	}
-	buf_release(&d.text);
+	buf_add(&d->text, text->data + at, text->len - at);
+	buf_truncate(text, at);
+	buf_add(text, d->text.data, d->text.len);
+	*from = *from < at ? *from : at;
 }
 
 static void stream_preview_typed(const struct stream *s, const void *bytes, size_t len,
 				 struct buf *text, size_t *from)
 {
 	struct stream *copy = stream_copy(s);
-	size_t waited = 0, dropped;
-	struct typed_text typed;
+	struct stream_pending p;
+	struct stream_doubt d;
+	size_t waited = 0;
 
 	buf_add(&copy->keys, bytes, len);
-	stream_drop_open(copy, &waited, &dropped);
-	stream_type(copy, text, from, &typed);
-	stream_insert_doubt(copy, text, from);
-	typed_text_release(&typed);
+	stream_drop_open(copy, &waited);
+	stream_read_pending(copy, &p);
+	stream_find_doubt(copy, &p, false, &d);
+	buf_add(text, p.text.data, p.text.len);
+	*from = p.from;
+	if (d.text.len)
+		stream_insert_doubt(&d, text, from);
+	buf_release(&d.text);
+	stream_pending_release(&p);
 	stream_free(copy);
 }
 
