@@ -20,6 +20,13 @@ void buf_init(struct buf *b, size_t max)
 	*b = (struct buf){ .max = max < SIZE_MAX / 4 ? max : SIZE_MAX / 4 };
 }
 
+void buf_copy(struct buf *b, const struct buf *from)
+{
+	buf_init(b, from->max);
+	if (from->len)
+		buf_add(b, from->data, from->len);
+}
+
 void buf_release(struct buf *b)
 {
 	free(b->data);

@@ -29,6 +29,9 @@ struct buf {
 /* Start an empty buffer that may hold up to @max bytes. Allocates nothing. */
 void buf_init(struct buf *b, size_t max);
 
+/* Start a buffer with the content of @from, and its maximum. */
+void buf_copy(struct buf *b, const struct buf *from);
+
 /* Free the bytes; the buffer is empty and usable afterwards. Accepts an all-zero buffer. */
 void buf_release(struct buf *b);
 

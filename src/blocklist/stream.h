@@ -27,27 +27,9 @@
 
 #include "base/buf.h"
 #include "blocklist/blocklist.h"
+#include "blocklist/stream_part.h"
 
 struct stream;
-
-/* One part judged. stream_part_release() frees it. */
-struct stream_part {
-	struct blocklist_verdict verdict; /* of the line that is blocked, or of all */
-	char *bytes;    /* to write now; with a blocked line: what precedes it */
-	size_t len;
-	size_t earlier; /* of these, bytes that had waited */
-	size_t waiting; /* bytes that wait now: not yet judged, not to be written */
-	size_t dropped; /* bytes that are forgotten: with a blocked line, those that had waited;
-			 * else those that were not complete when ^C, ^Z or ^\ was typed */
-	size_t skipped; /* keys of this part that ^C, ^Z or ^\ dropped */
-	bool edited;    /* of the keys, some belong to a line that is not judged */
-	char *shown;    /* for records: what was judged, from the blocked line on if there is one;
-			 * NULL: the command takes it for data, or nothing was judged */
-};
-
-/* The verdict on a key that interrupts or ends a command which is not complete, where that is
- * refused: ^D when it is typed, any of them when all of stdin is typed at the start. */
-extern const struct blocklist_verdict stream_open_command;
 
 /* For the command of @in, with what it was started with as its standard input. @in->shell_path
  * must outlive the stream; all else is copied. @terminal: the parts are keys that are typed, and
@@ -120,7 +102,5 @@ uint64_t stream_parts(const struct stream *s);
 
 /* @s is as @copy, which is freed: what was tried on the copy has come. */
 void stream_become(struct stream *s, struct stream *copy);
-
-void stream_part_release(struct stream_part *part); /* a zeroed one, too */
 
 #endif

@@ -11,12 +11,11 @@
 #define ESC 0x1b
 #define PASTE_BEGINS "\x1b[200~"
 #define PASTE_ENDS "\x1b[201~"
-#define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds the keys */
 
 void typed_init(struct typed *t, enum typed_reading reading)
 {
 	*t = (struct typed){ .reading = reading };
-	buf_init(&t->line, TEXT_MAX);
+	buf_init(&t->line, SIZE_MAX);
 }
 
 void typed_release(struct typed *t)
@@ -27,9 +26,7 @@ void typed_release(struct typed *t)
 void typed_copy(struct typed *to, const struct typed *t)
 {
 	*to = *t;
-	buf_init(&to->line, TEXT_MAX);
-	if (t->line.len)
-		buf_add(&to->line, t->line.data, t->line.len);
+	buf_copy(&to->line, &t->line);
 }
 
 void typed_move(struct typed *to, struct typed *t)
@@ -257,7 +254,7 @@ static void typed_take_key(struct typed_text *out, size_t end, char key)
 void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out)
 {
 	*out = (struct typed_text){ .kept = t->line.len, .edited = t->edited };
-	buf_init(&out->text, TEXT_MAX);
+	buf_init(&out->text, SIZE_MAX);
 	typed_copy(&out->rest, t);
 	out->rest.mark_len = 0;
 	for (size_t i = typed_complete_mark(out, t, keys, len), taken; i < len; i += taken) {

@@ -22,8 +22,8 @@
 
 enum typed_reading {
 	TYPED_WITHOUT_MARKS,    /* of an editor of lines */
-	TYPED_WITH_STRAY_MARKS, /* of one like bash and zsh: those are text that do not begin and
-				 * end a paste */
+	TYPED_WITH_STRAY_MARKS, /* of bash and zsh: a mark is text that begins a paste in a paste,
+				 * or ends none */
 	TYPED_WITH_MARKS,       /* of any other reader */
 	TYPED_READINGS,
 };
@@ -41,14 +41,14 @@ struct typed {
 /* Where a line ends: in the text that was made, and behind its last key. */
 struct typed_end {
 	size_t text, keys;
-	bool paste;  /* it is within one */
-	bool edited; /* the line that follows is not known */
-	bool unknown; /* the line that it ends is not known */
+	bool paste;   /* a paste is open there */
+	bool edited;  /* the line that follows is not known */
+	bool unknown; /* the line that ends here is not known */
 	enum {
 		TYPED_LINE,
 		TYPED_FILE,      /* ^D on an empty line */
 		TYPED_INTERRUPT, /* ^C outside a paste */
-		TYPED_STOP,      /* so ^Z or ^\ */
+		TYPED_STOP,      /* ^Z or ^\ outside a paste */
 	} by;
 };
 
@@ -81,7 +81,7 @@ bool typed_may_have_marks(const char *keys, size_t len);
 /* Where the last end mark of a paste begins in @keys; @len: there is none. */
 size_t typed_find_paste_end(const char *keys, size_t len);
 
-/* Read @len @keys behind the open line @t, which stays as it is. */
+/* Read @len @keys, which the caller bounds, behind the open line @t, which stays as it is. */
 void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out);
 
 /* The keys of @out end in the start of a mark: take it for an editing key. If the rest of the mark

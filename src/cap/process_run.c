@@ -276,8 +276,9 @@ static int process_run_read_terminal(const struct cap_call *call, struct run_tas
 static void process_run_read_typed(struct run_task *t, enum typed_reading reading,
 				   struct blocklist_input *judge)
 {
-	const struct typed nothing = { .reading = reading };
+	struct typed nothing;
 
+	typed_init(&nothing, reading);
 	typed_text_release(&t->typed);
 	typed_read(&nothing, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
 	judge->stdin_bytes = t->typed.text.len ? t->typed.text.data : "";
@@ -307,7 +308,7 @@ static int process_run_end_typed(struct run_task *t, struct blocklist_input *jud
 	stream_judge(stream, t->command.stdin_bytes, t->command.stdin_len, false, &part);
 	blocklist_judge(judge, &v);
 	if ((part.verdict.blocked || part.dropped) && !v.blocked) { /* or there is a ^D so */
-		command_fail_blocked(part.dropped ? &stream_open_command : &part.verdict, e);
+		command_fail_blocked(part.dropped ? &stream_part_open_command : &part.verdict, e);
 		error = -1;
 	}
 	stream_part_release(&part);

@@ -342,7 +342,7 @@ void shell_lines_read(const char *text, size_t len, struct shell_lines *lines)
 		shell_arena_rewind(&tree, &mark);
 	}
 	shell_arena_release(&tree);
-	end = lines->count ? lines->ends[lines->count - 1] : 0;
+	end = shell_lines_end(lines);
 	lines->open = state.unfinished ||
 		      (end < len && parse_is_continued(text + end, len - end));
 }
@@ -351,6 +351,33 @@ void shell_lines_free(struct shell_lines *lines)
 {
 	free(lines->ends);
 	free(lines->idle);
+}
+
+size_t shell_lines_find(const struct shell_lines *lines, size_t at)
+{
+	size_t low = 0, high = lines->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lines->ends[middle] <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t shell_complete_end(const char *text, size_t len, bool *open)
+{
+	struct shell_lines lines;
+	size_t end;
+
+	shell_lines_read(text, len, &lines);
+	end = shell_lines_end(&lines);
+	*open = lines.open;
+	shell_lines_free(&lines);
+	return end;
 }
 
 void shell_script_free(struct shell_script *script)

@@ -82,4 +82,16 @@ struct shell_lines {
 void shell_lines_read(const char *text, size_t len, struct shell_lines *lines);
 void shell_lines_free(struct shell_lines *lines);
 
+/* Where the last command that is complete ends; 0: there is none. */
+static inline size_t shell_lines_end(const struct shell_lines *lines)
+{
+	return lines->count ? lines->ends[lines->count - 1] : 0;
+}
+
+/* The first of @lines that ends behind @at; their count: there is none. */
+size_t shell_lines_find(const struct shell_lines *lines, size_t at);
+
+/* shell_lines_end() of @text. *@open: does what follows wait for more? */
+size_t shell_complete_end(const char *text, size_t len, bool *open);
+
 #endif

@@ -178,6 +178,23 @@ static void test_buf_takes_no_more_than_fits(void **state)
 	buf_release(&b);
 }
 
+static void test_buf_copies_content_and_maximum(void **state)
+{
+	struct buf a, b;
+
+	(void)state;
+	buf_init(&a, 5);
+	buf_copy(&b, &a);
+	assert_null(b.data);
+	buf_adds(&a, "abc");
+	buf_copy(&b, &a);
+	buf_adds(&a, "d");
+	assert_string_equal(b.data, "abc");
+	assert_int_equal(buf_adds(&b, "def"), -1);
+	buf_release(&a);
+	buf_release(&b);
+}
+
 static void test_buf_holds_bytes_with_nul(void **state)
 {
 	struct buf b;
@@ -204,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_buf_clear_keeps_memory_and_steal_hands_it_over),
 		cmocka_unit_test(test_buf_takes_the_content_of_another),
 		cmocka_unit_test(test_buf_takes_no_more_than_fits),
+		cmocka_unit_test(test_buf_copies_content_and_maximum),
 		cmocka_unit_test(test_buf_holds_bytes_with_nul),
 	};
 
