@@ -51,6 +51,21 @@ char *mem_strndup(const char *bytes, size_t len)
 	return copy;
 }
 
+char **mem_list_copy(const char *const *list)
+{
+	size_t count = 0;
+	char **copy;
+
+	if (!list)
+		return NULL;
+	while (list[count])
+		count++;
+	copy = mem_zalloc((count + 1) * sizeof(*copy));
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(list[i]);
+	return copy;
+}
+
 void mem_list_free(char **list)
 {
 	for (char **item = list; item && *item; item++)

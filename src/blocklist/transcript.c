@@ -28,36 +28,12 @@ struct transcript_lines {
 	bool *changes;
 };
 
-/* ---- copies ---- */
-
-static char **transcript_copy_list(const char *const *list)
-{
-	char **copy;
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	if (!list)
-		return NULL;
-	copy = mem_zalloc((n + 1) * sizeof(*copy));
-	for (size_t i = 0; i < n; i++)
-		copy[i] = mem_strdup(list[i]);
-	return copy;
-}
-
-static void transcript_free_list(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		free(list[i]);
-	free(list);
-}
-
 static void transcript_copy_input(struct transcript *t, const struct blocklist_input *in)
 {
 	t->command = mem_strdup(in->command);
-	t->directory = in->directory ? mem_strdup(in->directory) : NULL;
-	t->args = transcript_copy_list(in->args);
-	t->environment = transcript_copy_list(in->environment);
+	t->directory = mem_strdup(in->directory);
+	t->args = mem_list_copy(in->args);
+	t->environment = mem_list_copy(in->environment);
 	t->in = *in;
 	t->in.command = t->command;
 	t->in.directory = t->directory;
@@ -340,8 +316,8 @@ void transcript_release(struct transcript *t)
 {
 	free(t->command);
 	free(t->directory);
-	transcript_free_list(t->args);
-	transcript_free_list(t->environment);
+	mem_list_free(t->args);
+	mem_list_free(t->environment);
 	buf_release(&t->text);
 }
 

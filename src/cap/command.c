@@ -223,9 +223,7 @@ void command_release(struct command *c)
 	free(c->directory);
 	free(c->masked);
 	free(c->stdin_bytes);
-	for (size_t i = 0; c->environment && c->environment[i]; i++)
-		free(c->environment[i]);
-	free(c->environment);
+	mem_list_free(c->environment);
 	memset(c, 0, sizeof(*c));
 }
 

@@ -244,9 +244,7 @@ int shell_words_split(const char *text, char ***words, struct err *e)
 
 void shell_words_free(char **words)
 {
-	for (size_t i = 0; words && words[i]; i++)
-		free(words[i]);
-	free(words);
+	mem_list_free(words);
 }
 
 /* ---- recognising one simple command ---- */

@@ -11,17 +11,12 @@
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
 
+/* Not NULL, even if @list is. */
 static char **confine_copy_list(const char *const *list)
 {
-	size_t count = 0;
-	char **copy;
+	static const char *const none[] = { NULL };
 
-	while (list && list[count])
-		count++;
-	copy = mem_zalloc((count + 1) * sizeof(*copy));
-	for (size_t i = 0; i < count; i++)
-		copy[i] = mem_strdup(list[i]);
-	return copy;
+	return mem_list_copy(list ? list : none);
 }
 
 struct confine *confine_new(const struct confine_options *options)
