@@ -86,6 +86,8 @@ static const struct shape shapes[] = {
 	SPAN("python3 -c '", "os.chdir(\"/a\");run([\"a\"],cwd=\"/b\");", "'"),
 	SPAN("cat > Makefile <<E\n", "aaaaaaaaa:\n", "E\nmake"),
 	SPAN("cat > Makefile <<E\n.PHONY: ", "a ", "\na:\nb:\na: b\nE\nmake"),
+	SPAN("cat > Makefile <<'E'\nx: -", "$(a $b)", "\nE\nmake"),
+	NEST("make -f - <<'E'\nx: -", "$(", "", ")"),
 	SPAN("python3 -c '", "exec os.", "'"), SPAN("python3 -c 'p=Path(\"a\");", "rmtree(p,b;", "'"),
 	SPAN("sh -c '", "ls|xargs rm $(ls)/$(ls);", "'"), SPAN("exec ", "3<&0 4<&3 ", "<&4"),
 	/* more that a command runs or means */

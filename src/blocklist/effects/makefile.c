@@ -16,6 +16,8 @@
 #define VARIABLES_MAX 32
 /* Steps to look at a place that names a target. */
 #define WORK_FOUND 16u
+/* Bytes that a step reads of a name with references. */
+#define WORK_READ 4u
 
 /* ---- the makefile ---- */
 
@@ -264,15 +266,22 @@ static bool makefile_has_pattern(const struct shell_word *lines, size_t n)
 	return false;
 }
 
-/* Behind the reference $X, $(NAME) or ${NAME} at @s; NULL: it is $@ or the like, or has no end. */
+/* Behind the reference $X, $(NAME) or ${NAME} at @s, which may hold others; NULL: it is $@ or the
+ * like, or has no end. */
 static const char *makefile_reference_end(const char *s)
 {
-	const char *close;
+	char opening = s[1], closing = opening == '(' ? ')' : '}';
+	size_t depth = 0;
 
-	if (s[1] != '(' && s[1] != '{')
-		return makefile_is_name_char(s[1]) ? s + 2 : NULL;
-	close = strchr(s, s[1] == '(' ? ')' : '}');
-	return close ? close + 1 : NULL;
+	if (opening != '(' && opening != '{')
+		return makefile_is_name_char(opening) ? s + 2 : NULL;
+	for (s++; *s; s++) {
+		depth += *s == opening;
+		depth -= *s == closing;
+		if (!depth)
+			return s + 1;
+	}
+	return NULL;
 }
 
 /* Behind the characters of a target and the references at @s. */
@@ -295,23 +304,35 @@ static bool makefile_is_beside_name(char c)
 	return c && strchr("./=%", c);
 }
 
-/* Is a plain name made with a reference, as in $(X)name, name$(X) and $(X)$(Y), but not in -I$(X)
- * and $(X)/name? */
-static bool makefile_computes_names(const struct shell_word *text)
+/* Is the name with a reference at [@start, @end) a plain one, unlike -I$(X) and $(X)/name? */
+static bool makefile_is_plain(const struct shell_word *text, const char *start, const char *end)
+{
+	return *start != '-' && !makefile_is_beside_name(*end) &&
+	       !(start > text->text.s && makefile_is_beside_name(start[-1]));
+}
+
+/* Is a plain name made with a reference, as in $(X)name, name$(X) and $(X)$(Y)? */
+static bool makefile_computes_names(const struct shell_word *text, struct action_list *out)
 {
 	const char *s = text->text.s, *start, *reference, *end;
 
-	for (; (s = strchr(s, '$')) != NULL; s = end) {
+	while ((s = strchr(s, '$')) != NULL) {
 		reference = makefile_reference_end(s);
 		if (!reference && (s[1] == '(' || s[1] == '{'))
 			return true; /* it has no end */
-		end = reference ? makefile_name_end(reference) : s + 1 + (s[1] == '$');
+		if (!reference) {
+			s += 1 + (s[1] == '$');
+			continue;
+		}
+		end = makefile_name_end(reference);
 		for (start = s; start > text->text.s && makefile_is_target_char(start[-1]);)
 			start--;
-		if (reference && *start != '-' && (start < s || end > reference) &&
-		    !makefile_is_beside_name(*end) &&
-		    !(start > text->text.s && makefile_is_beside_name(start[-1])))
+		if (!action_charge(out, (size_t)(end - start) / WORK_READ) ||
+		    ((start < s || end > reference) && makefile_is_plain(text, start, end)))
 			return true;
+		s += 2; /* it may hold others */
+		if (!memchr(s, '$', (size_t)(reference - s)))
+			s = end;
 	}
 	return false;
 }
@@ -322,7 +343,7 @@ static bool makefile_hides_names(const struct shell_word *text, const struct she
 {
 	return word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8) ||
 	       makefile_has_directive(text) || makefile_has_pattern(lines, n) ||
-	       makefile_computes_names(text);
+	       makefile_computes_names(text, out);
 }
 
 /* ---- recipes ---- */
