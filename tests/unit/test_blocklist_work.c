@@ -153,20 +153,22 @@ static void test_work_collected_lists(void **state)
 	}
 }
 
-/* Generated makefiles have thousands of rules. */
+/* Generated makefiles have hundreds and thousands of rules. */
 static void test_work_makefile(void **state)
 {
-	char text[60000];
-	size_t len = (size_t)sprintf(text, "cat > Makefile <<'E'\nall:\n\tcc a.c\n");
-	struct spent s;
-
 	(void)state;
-	for (unsigned i = 1000; len < 50000; i++)
-		len += (size_t)sprintf(text + len, "t%u:\n\tcc b%u.c\n", i, i);
-	sprintf(text + len, "E\nmake");
-	s = judge(text);
-	if (s.blocked)
-		fail_msg("%s after %lu steps", s.rule, (unsigned long)s.work);
+	for (size_t size = 1000; size < 60000; size += size / 4) {
+		char text[61000];
+		size_t len = (size_t)sprintf(text, "cat > Makefile <<'E'\nall:\n\tcc a.c\n");
+		struct spent s;
+
+		for (unsigned i = 1000; len < size; i++)
+			len += (size_t)sprintf(text + len, "t%u:\n\tcc b%u.c\n", i, i);
+		sprintf(text + len, "E\nmake");
+		s = judge(text);
+		if (s.blocked)
+			fail_msg("%zu bytes: %s after %lu steps", size, s.rule, (unsigned long)s.work);
+	}
 }
 
 /* ---- what multiplies itself ---- */

@@ -9,13 +9,10 @@
 
 #include "blocklist/command/word.h"
 #include "blocklist/effects/files.h"
+#include "blocklist/effects/makefile_names.h"
 
-/* Of more rules it is not asked who names them: that searches the text for each. */
-#define RULES_MAX 256u
 /* More variables are not looked at. */
 #define VARIABLES_MAX 32
-/* Steps to look at a place that names a target. */
-#define WORK_FOUND 16u
 /* Bytes that a step reads of a name with references. */
 #define WORK_READ 4u
 
@@ -90,12 +87,6 @@ static const struct shell_word *makefile_text(const struct command *cmd, struct 
 
 /* ---- variables ---- */
 
-static bool makefile_is_name_char(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
-}
-
 /* NAME = VALUE, also with := ::= ?= */
 struct makefile_variable {
 	char *references[2]; /* $(NAME) and ${NAME} */
@@ -122,7 +113,7 @@ static bool makefile_read_variable(const struct shell_word *line, struct shell_a
 	const char *s = line->text.s;
 	size_t len = 0, from, to = line->text.len;
 
-	while (makefile_is_name_char(s[len]))
+	while (makefile_names_char(s[len]))
 		len++;
 	from = len + strspn(s + len, " \t");
 	from += strspn(s + from, ":?");
@@ -170,72 +161,63 @@ static struct shell_word makefile_expand(const struct shell_word *line,
 
 static bool makefile_is_target_char(char c)
 {
-	return makefile_is_name_char(c) || c == '-';
+	return makefile_names_char(c) || c == '-';
+}
+
+/* The length of what stands before a colon at the start of @line, if it may be a name; or 0. */
+static size_t makefile_head(const struct shell_word *line)
+{
+	const char *s = line->text.s;
+	size_t len = 0;
+
+	while (makefile_is_target_char(s[len]))
+		len++;
+	return s[len] == ':' ? len : 0;
 }
 
 /* The length of the plain name in @line, NAME: ...; 0: it is no rule of just that target. */
 static size_t makefile_plain_target(const struct shell_word *line)
 {
 	const char *s = line->text.s;
-	size_t len = 0, colons;
+	size_t len = makefile_head(line), colons = strspn(s + len, ":");
+	bool is_name = len && makefile_names_char(*s) && makefile_names_char(s[len - 1]);
 
-	while (makefile_is_target_char(s[len]))
-		len++;
-	colons = strspn(s + len, ":");
-	return colons && s[len + colons] != '=' ? len : 0;
+	return is_name && s[len + colons] != '=' ? len : 0;
 }
 
-/* The next place from @s on where the name of @len characters at @name is a whole word; or NULL. */
-static const char *makefile_find_name(const struct shell_word *text, const char *s,
-				      const char *name, size_t len)
+/* Collect the plain targets of @lines, and mark those that @cmd or another line names. .PHONY names
+ * none. */
+static void makefile_mark_targets(const struct command *cmd, const struct shell_word *lines,
+				  size_t n, struct makefile_names *targets,
+				  struct action_list *out)
 {
-	const char *start = text->text.s, *end = start + text->text.len;
+	size_t len;
 
-	while ((s = memmem(s, (size_t)(end - s), name, len)) != NULL) {
-		if ((s == start || !makefile_is_name_char(s[-1])) &&
-		    !makefile_is_name_char(s[len]))
-			break;
-		s += len;
+	makefile_names_init(targets, n, out);
+	for (size_t i = 0; i < n; i++) {
+		len = makefile_plain_target(&lines[i]);
+		if (len)
+			makefile_names_add(targets, lines[i].text.s, len);
 	}
-	return s;
-}
-
-/* Does a line of @text name the target @name, besides its own rules and .PHONY? */
-static bool makefile_names(const struct shell_word *text, const char *name, size_t len,
-			   struct action_list *out)
-{
-	const char *s = text->text.s, *line;
-
-	while ((s = makefile_find_name(text, s, name, len)) != NULL &&
-	       action_charge(out, WORK_FOUND)) {
-		for (line = s; line > text->text.s && line[-1] != '\n';)
-			line--;
-		if (strncmp(line, ".PHONY", 6) != 0 && !(line == s && s[len] == ':'))
-			return true;
-		s += strcspn(s, "\n");
-	}
-	return false;
-}
-
-/* Does @cmd name the target? A word that is not known may. */
-static bool makefile_is_goal(const struct command *cmd, const char *name, size_t len)
-{
+	for (size_t i = 0; i < n; i++)
+		if (!word_begins(&lines[i], ".PHONY"))
+			makefile_names_mark(targets, &lines[i], makefile_head(&lines[i]));
 	for (size_t i = 1; i < cmd->count; i++)
-		if (word_has_unknown(&cmd->words[i]) ||
-		    makefile_find_name(&cmd->words[i], cmd->words[i].text.s, name, len))
-			return true;
-	return false;
-}
-
-/* May @cmd make the target @name, which is not the first of @text? */
-static bool makefile_is_made(const struct command *cmd, const struct shell_word *text,
-			     const char *name, size_t len, struct action_list *out)
-{
-	return !action_charge(out, 1 + text->text.len / 8) || makefile_is_goal(cmd, name, len) ||
-	       makefile_names(text, name, len, out);
+		makefile_names_mark(targets, &cmd->words[i], 0);
 }
 
 /* ---- names that are not spelt out ---- */
+
+/* Does @text have the name of @len characters at @name as a word? */
+static bool makefile_has_word(const struct shell_word *text, const char *name, size_t len)
+{
+	const char *start = text->text.s, *s = start, *end = start + text->text.len;
+
+	for (; (s = memmem(s, (size_t)(end - s), name, len)) != NULL; s += len)
+		if ((s == start || !makefile_names_char(s[-1])) && !makefile_names_char(s[len]))
+			return true;
+	return false;
+}
 
 /* Of other files, computed, or of a first rule that depends on a condition. */
 static bool makefile_has_directive(const struct shell_word *text)
@@ -246,7 +228,7 @@ static bool makefile_has_directive(const struct shell_word *text)
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (makefile_find_name(text, text->text.s, words[i], strlen(words[i])))
+		if (makefile_has_word(text, words[i], strlen(words[i])))
 			return true;
 	return false;
 }
@@ -274,7 +256,7 @@ static const char *makefile_reference_end(const char *s)
 	size_t depth = 0;
 
 	if (opening != '(' && opening != '{')
-		return makefile_is_name_char(opening) ? s + 2 : NULL;
+		return makefile_names_char(opening) ? s + 2 : NULL;
 	for (s++; *s; s++) {
 		depth += *s == opening;
 		depth -= *s == closing;
@@ -337,10 +319,13 @@ static bool makefile_computes_names(const struct shell_word *text, struct action
 	return false;
 }
 
-/* May make run a rule that nothing names? */
-static bool makefile_hides_names(const struct shell_word *text, const struct shell_word *lines,
-				 size_t n, struct action_list *out)
+/* May @cmd run a rule that nothing names? A word of it that is not known may name any. */
+static bool makefile_hides_names(const struct command *cmd, const struct shell_word *text,
+				 const struct shell_word *lines, size_t n, struct action_list *out)
 {
+	for (size_t i = 1; i < cmd->count; i++)
+		if (word_has_unknown(&cmd->words[i]))
+			return true;
 	return word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8) ||
 	       makefile_has_directive(text) || makefile_has_pattern(lines, n) ||
 	       makefile_computes_names(text, out);
@@ -355,9 +340,12 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 	struct makefile_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
 	struct shell_word *lines = NULL, line;
 	size_t n = word_items(text, true, out->budget, out->arena, &lines), count;
-	bool all = makefile_hides_names(text, lines, n, out), made = true;
+	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
+	struct makefile_names targets;
 	size_t rules = 0, target;
 
+	if (!all)
+		makefile_mark_targets(cmd, lines, n, &targets, out);
 	count = makefile_read_variables(lines, n, out->arena, list);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
@@ -365,8 +353,7 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 		target = makefile_plain_target(&lines[i]);
 		rules += target > 0;
 		if (target)
-			made = all || rules == 1 || rules > RULES_MAX ||
-			       makefile_is_made(cmd, text, s, target, out);
+			made = all || rules == 1 || makefile_names_marked(&targets, s, target);
 		else if (!strchr("\t#", s[0]))
 			made = true;
 		if (!recipe || !made)

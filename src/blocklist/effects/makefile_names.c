@@ -1,0 +1,117 @@
+#include "blocklist/effects/makefile_names.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "shell/arena.h"
+
+struct makefile_name {
+	const char *name;
+	size_t len;
+	bool marked;
+	struct makefile_name *next; /* of the bucket */
+};
+
+/* FNV-1a, one character on. */
+#define HASH_INIT 2166136261u
+
+static uint32_t makefile_names_hash(uint32_t hash, char c)
+{
+	return (hash ^ (unsigned char)c) * 16777619u;
+}
+
+static struct makefile_name *makefile_names_find(const struct makefile_names *names,
+						 const char *name, size_t len, uint32_t hash)
+{
+	struct makefile_name *n = names->buckets[hash & names->mask];
+	size_t passed = 0;
+
+	for (; n && (n->len != len || memcmp(n->name, name, len) != 0); n = n->next)
+		passed++;
+	action_charge(names->out, passed);
+	return n;
+}
+
+static uint32_t makefile_names_hash_all(const char *name, size_t len)
+{
+	uint32_t hash = HASH_INIT;
+
+	for (size_t i = 0; i < len; i++)
+		hash = makefile_names_hash(hash, name[i]);
+	return hash;
+}
+
+void makefile_names_init(struct makefile_names *names, size_t count, struct action_list *out)
+{
+	size_t buckets = 16;
+
+	while (buckets < count)
+		buckets *= 2;
+	names->out = out;
+	names->buckets = shell_alloc(out->arena, buckets * sizeof(*names->buckets));
+	names->mask = buckets - 1;
+	names->longest = 0;
+}
+
+void makefile_names_add(struct makefile_names *names, const char *name, size_t len)
+{
+	uint32_t hash = makefile_names_hash_all(name, len);
+	struct makefile_name **bucket = &names->buckets[hash & names->mask], *n;
+
+	if (makefile_names_find(names, name, len, hash))
+		return;
+	n = shell_alloc(names->out->arena, sizeof(*n));
+	*n = (struct makefile_name){ .name = name, .len = len, .next = *bucket };
+	*bucket = n;
+	if (len > names->longest)
+		names->longest = len;
+}
+
+/* Mark the names that begin at @s: the word there, and those that dashes join with it. Returns how
+ * many characters it has looked at. */
+static size_t makefile_names_mark_at(struct makefile_names *names, const char *s,
+				     const struct makefile_name *own)
+{
+	uint32_t hash = HASH_INIT;
+	size_t len = 0;
+
+	while (len < names->longest && (makefile_names_char(s[len]) || s[len] == '-')) {
+		struct makefile_name *n;
+
+		hash = makefile_names_hash(hash, s[len]);
+		if (!makefile_names_char(s[len++]) || makefile_names_char(s[len]))
+			continue;
+		n = makefile_names_find(names, s, len, hash);
+		if (n && n != own)
+			n->marked = true;
+	}
+	return len;
+}
+
+void makefile_names_mark(struct makefile_names *names, const struct shell_word *line, size_t own)
+{
+	const char *s = line->text.s;
+	const struct makefile_name *mine =
+		own ? makefile_names_find(names, s, own, makefile_names_hash_all(s, own)) : NULL;
+	size_t looked_at;
+
+	while (*s) {
+		if (!makefile_names_char(*s)) {
+			s++;
+			continue;
+		}
+		looked_at = makefile_names_mark_at(names, s, mine);
+		while (makefile_names_char(*s))
+			s++;
+		if (!action_charge(names->out, 2 + looked_at))
+			return;
+	}
+}
+
+bool makefile_names_marked(const struct makefile_names *names, const char *name, size_t len)
+{
+	const struct makefile_name *n =
+		makefile_names_find(names, name, len, makefile_names_hash_all(name, len));
+
+	return n && n->marked;
+}

@@ -1,0 +1,40 @@
+/*
+ * makefile_names - a set of plain names, and which of them texts have as words.
+ */
+#ifndef PROCPEN_BLOCKLIST_EFFECTS_MAKEFILE_NAMES_H
+#define PROCPEN_BLOCKLIST_EFFECTS_MAKEFILE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "blocklist/command/action.h"
+
+struct makefile_name;
+
+struct makefile_names {
+	struct action_list *out; /* its arena holds the names, its budget pays */
+	struct makefile_name **buckets; /* by their hash */
+	size_t mask;    /* of the hash; one less than there are buckets */
+	size_t longest; /* of the names */
+};
+
+/* Words are made of these, names of words that dashes join. */
+static inline bool makefile_names_char(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* Start without names, for about @count. */
+void makefile_names_init(struct makefile_names *names, size_t count, struct action_list *out);
+
+/* Add the name of @len characters at @name, which is borrowed. */
+void makefile_names_add(struct makefile_names *names, const char *name, size_t len);
+
+/* Mark the names that @line has as words, but not the one of @own characters at its start. */
+void makefile_names_mark(struct makefile_names *names, const struct shell_word *line, size_t own);
+
+/* Is this one of the names, and marked? */
+bool makefile_names_marked(const struct makefile_names *names, const char *name, size_t len);
+
+#endif
