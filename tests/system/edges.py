@@ -334,14 +334,18 @@ def test_lost_record():
         server.stop()
 
 
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(child) for child in f.read().split()]
+
+
 def waiting_shims(server):
     """Shims of a server that has no runs."""
     found = []
-    with open("/proc/%d/task/%d/children" % (server.pid, server.pid)) as f:
-        for pid in f.read().split():
-            with open("/proc/%s/comm" % pid) as name:
-                if name.read().startswith("procpen-shim"):
-                    found.append(int(pid))
+    for pid in children_of(server.pid):
+        with open("/proc/%d/comm" % pid) as name:
+            if name.read().startswith("procpen-shim"):
+                found.append(pid)
     return found
 
 
@@ -368,8 +372,7 @@ def test_shim_is_made_in_the_first_silence():
         run = server.call("process.run", {"command": "sleep", "args": ["60"], "background": True})
         check(ready[0] in waiting_shims(server), "it is gone")
         equal(run["sandbox"], server.run("true")["sandbox"], "layers with %s" % options)
-        with open("/proc/%d/task/%d/children" % (ready[0], ready[0])) as f:
-            check(f.read(), "another shim has the command, with %s" % options)
+        check(children_of(ready[0]), "another shim has the command, with %s" % options)
         server.stop()
     for option in ("sandbox.ahead=false", "tier.process.run=deny"):
         server = Server("--set", option)
@@ -428,9 +431,11 @@ def change_attributes(pid):
 
 @suite.test()
 def test_waiting_shim_is_changed():
-    """Without a PID namespace any process of the user can do that, commands too. No later command
-    gets what was changed."""
-    for options in (["--set", "sandbox.namespaces=false"], ["--set", "sandbox.profile=none"]):
+    """Without a PID namespace any process of the user can do that, commands too, also to a process that
+    waits for a command. No later command gets what was changed."""
+    for options, waits in ((["--set", "sandbox.namespaces=false"], False),
+                           (["--set", "sandbox.namespaces=false"], True),
+                           (["--set", "sandbox.profile=none"], False)):
         server = Server(*options)
         show = {"command": "/usr/bin/python3", "args": ["-c", SHOW_ATTRIBUTES]}
         before = server.call("process.run", show)["stdout_summary"]
@@ -438,13 +443,51 @@ def test_waiting_shim_is_changed():
                    for _ in range(3)]:
             server.result(id)
         shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
-        for pid in shims:
+        changed = {pid: children_of(pid) if waits else [pid] for pid in shims}
+        for pid in sum(changed.values(), []):
             change_attributes(pid)
         for id in [server.request("process.run", show) for _ in range(len(shims) + 1)]:
             equal(server.result(id)["stdout_summary"], before, "a command with %s" % options)
-        for pid in shims:
+        for pid in filter(changed.get, shims):
             eventually(lambda: pid not in waiting_shims(server), WAIT, "a changed shim waits on")
         server.stop()
+
+
+# Arguments: PIDs. Says of each but its own whether it was stopped.
+STOP = """
+import os, signal, sys
+for pid in set(map(int, sys.argv[1:])) - {os.getpid()}:
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        print(pid, "stopped")
+    except PermissionError:
+        print(pid, "out of reach")
+"""
+
+
+@suite.test()
+def test_waiting_process_is_not_stopped():
+    """Without a PID namespace a process waits for a command only where Landlock keeps the signals of
+    other runs from it: stopped, it would never run that, and no one would be told."""
+    server = Server("--set", "sandbox.namespaces=false")
+    for id in [server.request("process.run", {"command": "sleep", "args": ["0.1"]})
+               for _ in range(3)]:
+        server.result(id)
+    shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+    waits = [child for pid in shims for child in children_of(pid)]
+    if not waits:
+        raise Skip("no process waits here: Landlock does not scope signals")
+    victim = subprocess.Popen(["sleep", "60"])
+    stop = ["/usr/bin/python3", "-c", STOP, *map(str, waits)]
+    equal(subprocess.run(stop[:3] + [str(victim.pid)], capture_output=True, text=True).stdout,
+          "%d stopped\n" % victim.pid, "outside of a sandbox")
+    said = server.call("process.run", {"command": stop[0], "args": stop[1:]})["stdout_summary"]
+    check(said.count("out of reach") == len(waits) - 1 > 0 == said.count("stopped"), said)
+    for id in [server.request("process.run", {"command": "echo on"}) for _ in range(len(waits) + 1)]:
+        equal(server.result(id)["stdout_summary"], "on\n", "a command behind it")
+    victim.kill()
+    victim.wait()
+    server.stop()
 
 
 # Argument: PID. Betters no attribute of the children of that process, without end.

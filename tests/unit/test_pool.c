@@ -53,6 +53,9 @@ static void add_pipe(int *ours, int *theirs, int ours_is_read)
 }
 
 /* A job that runs @command in a shell, with the layers of @c for @ask. */
+/* SHIM_SCOPED where jobs are to have shims as on a kernel whose Landlock does not scope signals. */
+static uint32_t unscoped;
+
 static struct job *job_new(struct confine *c, const struct confine_request *ask, const char *command)
 {
 	static uint64_t seq;
@@ -60,6 +63,7 @@ static struct job *job_new(struct confine *c, const struct confine_request *ask,
 	struct err e = ERR_INIT;
 
 	assert_int_equal(confine_enter(c, ask, ++seq, &j->plan, &j->run, &e), 0);
+	j->plan.flags &= ~unscoped;
 	add_pipe(&j->in, &j->ends[0], 0);
 	add_pipe(&j->out, &j->ends[1], 1);
 	add_pipe(&j->err, &j->ends[2], 1);
@@ -655,16 +659,31 @@ static bool gone_or_as_before(void *ctx)
 	return !read_attributes(t->shim, &now) || !memcmp(&now, &t->before, sizeof(now));
 }
 
-/* Without a PID namespace a command can reach the shim of another run. No later command gets what it
- * changed. */
-static void test_pool_touched(void **state)
+/* Does a process wait for the next command of a shim of @c, without a PID namespace? */
+static bool is_waited_for(struct confine *c)
+{
+	struct job *j = job_new(c, &nothing, "true");
+	bool scoped = j->plan.flags & SHIM_SCOPED;
+
+	job_free(j);
+	return scoped;
+}
+
+/* Is the idle shim at rest? Where a process waits, the shim changes its own scheduling before. */
+static bool is_at_rest(void *shim)
+{
+	pid_t child;
+
+	return !is_waited_for(all.confine) || procfs_children(*(pid_t *)shim, &child, 1) == 1;
+}
+
+static void touch_shims(void)
 {
 	static void (*const touches[])(pid_t) = {
 		leave_alone,  renice,	    change_io_priority,
 		change_class, change_limit, change_processors,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(touches); i++) {
 		struct touched t;
 		pid_t shim;
@@ -673,6 +692,7 @@ static void test_pool_touched(void **state)
 		struct shim_report report;
 
 		t.shim = shim;
+		assert_true(children_wait(&all, is_at_rest, &shim));
 		assert_true(read_attributes(shim, &t.before));
 		j->request.announce = true; /* before, the shim still changes its own scheduling */
 		start(s, j);
@@ -690,6 +710,17 @@ static void test_pool_touched(void **state)
 			assert_true(children_wait(&all, gone_or_as_before, &t));
 		end(s);
 	}
+}
+
+/* Without a PID namespace a command can reach the shim of another run. No later command gets what it
+ * changed. */
+static void test_pool_touched(void **state)
+{
+	(void)state;
+	touch_shims();
+	unscoped = SHIM_SCOPED;
+	touch_shims();
+	unscoped = 0;
 }
 
 /* The shim blocks every signal, so a pending one would stay for its whole life. */
@@ -1042,8 +1073,14 @@ static void test_pool_shim_comes_to_harm(void **state)
 	expect_another(all.confine, die);
 	expect_another(all.confine, die_unseen);
 	expect_another(all.confine, stop);
+	if (is_waited_for(all.confine))
+		expect_another(all.confine, lose_process);
 	if (job_has_namespaces(layered))
 		expect_another(layered, lose_process);
+	unscoped = SHIM_SCOPED;
+	expect_another(all.confine, die_unseen);
+	expect_another(all.confine, stop);
+	unscoped = 0;
 }
 
 /* A new shim that has died before it has read anything was killed, so the next start may go well.

@@ -183,6 +183,9 @@ static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 	else if ((ruleset = layers_share_ruleset(n->c, e)) < 0)
 		return -1;
 	n->plan->landlock_fd = layers_plan_pass_fd(n->run, ruleset);
+	/* With the operator's profile none, only this run may have Landlock. */
+	if (n->c->landlock_abi >= LANDLOCK_ABI_SCOPE && n->c->options.profile != CONFINE_NONE)
+		n->plan->flags |= SHIM_SCOPED;
 	return 0;
 }
 

@@ -244,9 +244,14 @@ static int command_open_terminal(struct command *c)
 
 static volatile int command_shares_memory; /* the child has not executed yet, nor ended */
 
+int command_leaves_fds(const struct command *c)
+{
+	return !c->await || !(c->plan->flags & SHIM_PID_NS);
+}
+
 int command_sleeps(const struct command *c)
 {
-	return c->await && !c->watches && !c->reachable && c->timer_fd >= 0;
+	return c->await && !c->watches && c->timer_fd >= 0;
 }
 
 static long command_set_timer(const struct command *c, int64_t ns)
@@ -295,6 +300,16 @@ static void command_restore_scheduling(const struct command *c)
 		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack_ns, 0, 0, 0);
 }
 
+/* A process that waits must not outlive its shim, which the pool may discard. A PID namespace ends it
+ * with its init. */
+static int command_is_orphan(const struct command *c)
+{
+	if (c->plan->flags & SHIM_PID_NS)
+		return 0;
+	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	return sys0(__NR_getppid) != c->shim; /* it died before */
+}
+
 /* Entry of the child; the result is its exit status. */
 static int command_run(void *command)
 {
@@ -309,7 +324,7 @@ static int command_run(void *command)
 	if (command_sleeps(c))
 		command_restore_scheduling(c);
 	if (c->await) {
-		if ((c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
+		if (command_is_orphan(c) || (c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
 		    (c->filter_len && command_install_filter(c)))
 			return 1;
 		if (c->await(c))
@@ -339,10 +354,11 @@ static int command_run(void *command)
 	return command_failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
 }
 
-/* Until sockets_watch() has given the shim its listener. */
+/* Until sockets_watch() has given the shim its listener; of a process that takes the plan without a
+ * PID namespace until its exec, because the shim needs `forks_fd`. */
 static unsigned long command_shares_files(const struct command *c)
 {
-	return c->watches ? CLONE_FILES : 0;
+	return c->watches || (c->await && command_leaves_fds(c)) ? CLONE_FILES : 0;
 }
 
 void command_drain_signal_fd(int signal_fd)
@@ -384,6 +400,7 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 	long pid;
 
 	c->taken = 0;
+	c->shim = sys0(__NR_getpid);
 	command_shares_memory = 1;
 	command_set_alarm(c, 0); /* that of the command before would wake us for nothing */
 	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),

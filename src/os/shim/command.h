@@ -40,6 +40,7 @@ struct command {
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
 	volatile int taken; /* what it waited for is out of the socket; it executes next */
+	long shim;          /* the pid of the shim that has cloned it */
 	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
 	int watches;        /* its process calls sockets_watch() */
@@ -70,9 +71,11 @@ int command_prepare_shim(struct command *c);
  * it, so that it would never wake the shim. */
 void command_open_timer(struct command *c);
 
+/* True if the shim has the descriptors that came with the plan, and must close them. */
+int command_leaves_fds(const struct command *c);
+
 /* True if the shim sleeps until the command has ended or has run for SHIM_ANNOUNCE_MS; where the
- * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched, and must
- * not reach the shim. */
+ * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched. */
 int command_sleeps(const struct command *c);
 
 /* Empty a signalfd(2): wait4(2) says more than its records. */

@@ -225,11 +225,13 @@ static long pooled_receive_plan(struct command *c, struct rights *rights)
 	return n;
 }
 
-/* The shim has waited itself. Without a PID namespace commands of other runs may have changed it
- * meanwhile. */
-static int pooled_take_plan(const struct command *c)
+/* Where commands of other runs can reach it, they may have changed whoever has waited: the command's
+ * process, which takes the plan later, or the shim. */
+static int pooled_accept_plan(const struct command *c)
 {
-	if (c->await || !c->reachable)
+	if (c->await)
+		return c->reachable && !taint_none_inherited() ? -1 : 0;
+	if (!c->reachable)
 		return 0;
 	if (!taint_none())
 		return -1;
@@ -237,12 +239,22 @@ static int pooled_take_plan(const struct command *c)
 	return 0;
 }
 
+/* The shim needs this one as long as there is a process of the run: duplicate it above the numbers
+ * that pooled_close_fds() closes. Here, because a command can keep the shim from it later, by a limit
+ * of descriptors. */
+static void pooled_keep_forks_fd(const struct command *c)
+{
+	if (c->plan->forks_fd >= 0 && command_leaves_fds(c))
+		c->plan->forks_fd = (int)sys3(__NR_fcntl, c->plan->forks_fd, F_DUPFD_CLOEXEC,
+					      ABOVE);
+}
+
 int pooled_wait(struct command *c)
 {
 	struct rights rights;
 	long n = pooled_receive_plan(c, &rights), count;
 
-	if (n <= 0 || pooled_take_plan(c))
+	if (n <= 0 || pooled_accept_plan(c))
 		return -1; /* the server closed the socket, or must use another shim */
 	count = rights.head.len < sizeof(rights.head)
 			? 0
@@ -251,6 +263,7 @@ int pooled_wait(struct command *c)
 		return pooled_failed(c, SHIM_STAGE_PLAN, EPROTO);
 	if (count < 4 || count > FDS_MAX || pooled_place_fds(&rights, (int)count))
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
+	pooled_keep_forks_fd(c);
 	if (!c->filter_len)
 		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* the command inherits the filter */
 	return 0;
@@ -277,6 +290,8 @@ static int pooled_renew_network(const struct command *c)
 
 int pooled_renew(const struct command *c)
 {
+	if (c->plan->forks_fd >= 0 && command_leaves_fds(c))
+		sys1(__NR_close, c->plan->forks_fd);
 	if (!renewed)
 		return 0;
 	if ((renewed & SHIM_NET_NS && pooled_renew_network(c)) ||
@@ -287,7 +302,7 @@ int pooled_renew(const struct command *c)
 
 void pooled_forget(const struct command *c)
 {
-	if (!c->await)
+	if (command_leaves_fds(c))
 		pooled_close_fds();
 	for (volatile char *at = strings; at && at < strings_end; at++)
 		*at = '\0';

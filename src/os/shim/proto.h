@@ -70,6 +70,8 @@ enum shim_flag {
 	SHIM_OWN_PTS = 1048576, /* with SHIM_MOUNTS: pseudo-terminals of its own are on /dev/pts */
 	SHIM_RENEW_PTS = 4194304, /* with SHIM_OWN_PTS and SHIM_POOLED: each command has new ones */
 	SHIM_TYPED_STDIN = 2097152, /* with both: the terminal is put on descriptor 0, too */
+	SHIM_SCOPED = 16777216, /* with SHIM_POOLED: Landlock keeps the signals of each command, of
+				 * this shim and of others, inside its run */
 	SHIM_GROUPED = 8388608, /* with SHIM_POOLED: a second plan may have a group_fd. The filter
 				 * refuses clone3(2), so each command installs it itself */
 };
@@ -122,8 +124,8 @@ struct shim_limits {
  * Sent as header, then filter_len instructions, then mounts_size bytes of entries,
  * then the program's path and its NUL, then the working directory's and its NUL.
  *
- * The plan of a pooled shim has no path and nothing else of a command, but for the ruleset where
- * the command is cloned ahead. The second plan has
+ * The plan of a pooled shim has no path and nothing else of a command, but for a ruleset that is the
+ * shim's own. The second plan has
  * neither filter nor mounts; behind its paths stand argc arguments and envc variables,
  * each with its NUL, and with it come the descriptors 0, 1, 2, SHIM_FD_CWD and those
  * from SHIM_FD_EXTRA on, in this order.

@@ -76,7 +76,6 @@ static int over; /* the tree is empty, and the shim waits for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered */
 static int kernel_reaps; /* too many died to reap them one by one */
-static int forks_fd = -1; /* pids.max of the run's control group: "0" ends all forks */
 
 _Noreturn static void shim_exit(int status)
 {
@@ -271,7 +270,7 @@ static void shim_stop_forks(void)
 	if (plan.flags & SHIM_PID_NS) {
 		if (!shim_command_is_alone() || !shim_kill_alone())
 			sys2(__NR_kill, -1, SIGKILL);
-	} else if (forks_fd < 0 || sys3(__NR_write, forks_fd, "0", 1) < 0) {
+	} else if (plan.forks_fd < 0 || sys3(__NR_write, plan.forks_fd, "0", 1) < 0) {
 		return;
 	}
 	shim_report_event(SHIM_KILLING, 0, 0);
@@ -724,15 +723,6 @@ static void shim_close_command_fds(void)
 	sys1(__NR_close, SHIM_FD_CWD);
 }
 
-/* Duplicate it above the numbers that the next command's descriptors take. */
-static void shim_keep_forks_fd(void)
-{
-	forks_fd = -1;
-	if (plan.forks_fd >= 0)
-		forks_fd = (int)sys3(__NR_fcntl, plan.forks_fd, F_DUPFD_CLOEXEC,
-				     SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
-}
-
 /* Returns when the shim is to be reused. @forget: drop the command's data when not needed. */
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const struct command *c))
 {
@@ -751,18 +741,15 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	if (command.await && !command.taken)
 		shim_exit(0);
-	limit_start(&plan); /* before a report, which must not show the last command's peak */
+	forget(&command); /* before a report, so that the server finds the ends of the pipes with it */
+	limit_start(&plan); /* likewise, because the report must not show the last command's peak */
 	shim_reap(); /* a short command is over */
 	if (!over)
 		shim_raise_priority();
 	if (plan.flags & SHIM_ANNOUNCE || command_sleeps(&command))
 		shim_report_started();
-	shim_keep_forks_fd();
-	forget(&command);
 	if (!over)
 		shim_serve();
-	if (forks_fd >= 0)
-		sys1(__NR_close, forks_fd);
 }
 
 static void shim_forget_arguments(const struct command *c)
@@ -774,9 +761,9 @@ static void shim_forget_arguments(const struct command *c)
 /*
  * The server may end, or discard the shim, before a command comes.
  *
- * In a PID namespace the command's process waits for it, so that no run has to wait for its clone:
- * in there nothing else runs between two commands. Elsewhere a process of another run could stop
- * one that waits, and the server would not see that. A command with a control group (version 2) is
+ * The command's process waits for it, so that no run has to wait for its clone, where no process of
+ * another run can stop it, which the server would not see: in a PID namespace nothing else runs
+ * between two commands, and Landlock can keep signals inside a run. A command with a control group (version 2) is
  * cloned into it, which is not known before its plan comes.
  */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
@@ -786,11 +773,11 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 	shim_lower_priority();
 	result = pooled_prepare(&command);
 	command_wipe(&command);
-	if ((plan.flags & (SHIM_PID_NS | SHIM_GROUPED)) == SHIM_PID_NS)
+	if (plan.flags & (SHIM_PID_NS | SHIM_SCOPED) && !(plan.flags & SHIM_GROUPED))
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
-		if (!command_sleeps(&command)) {
+		if (!command_sleeps(&command) || command.reachable) { /* taint compares it */
 			shim_lower_priority();
 			sys0(__NR_sched_yield); /* the server has our report to answer first */
 		}

@@ -15,6 +15,7 @@
 #define LIMITS 16           /* resources of getrlimit(2) */
 #define CPU_SET_BYTES 128   /* 1,024 processors; with more the call always fails */
 #define SCHED_ATTR_BYTES 56 /* sched_setattr(2), struct sched_attr with utilisation clamps */
+#define SCHED_ATTR_SLICE 24 /* where sched_runtime begins; policy, nice and priority are before */
 #define IOPRIO_WHO_PROCESS 1
 #define IOPRIO_LEVELS 13 /* bits below the class; ioprio_set(2) */
 #define SIGNALS_MAX 64 /* taken off the queue at once */
@@ -104,6 +105,17 @@ static int taint_attributes_unchanged(void)
 	struct attributes now = { 0 };
 
 	(void)taint_read_attributes(&now, 0);
+	return taint_equal(&now, &as_made, sizeof(now));
+}
+
+int taint_none_inherited(void)
+{
+	struct attributes now = { 0 };
+
+	(void)taint_read_attributes(&now, 0);
+	now.sched[1] = as_made.sched[1];
+	for (int i = SCHED_ATTR_SLICE / 8; i < SCHED_ATTR_BYTES / 8; i++)
+		now.sched[i] = as_made.sched[i];
 	return taint_equal(&now, &as_made, sizeof(now));
 }
 

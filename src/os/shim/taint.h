@@ -19,4 +19,9 @@ void taint_remember(int reachable, int own_ipc, int own_pts);
 /* True if nothing has changed since. Discards pending signals. */
 int taint_none(void);
 
+/* The same of the attributes that the calling process, a child of the shim, has inherited and that
+ * matter to its command: not of its time slice and utilisation clamps, which the kernel resets in
+ * children of a real-time shim. */
+int taint_none_inherited(void);
+
 #endif

@@ -517,13 +517,15 @@ static bool pool_idle_is_ready(struct idle_shim *k)
 	return k->ready;
 }
 
-/* A command that may signal the shim can have stopped it. A stopped shim would neither read the
- * second plan nor see its socket close. WNOWAIT leaves the state for a later waitid(). */
-static bool pool_idle_is_stopped(const struct idle_shim *k)
+/* A command that may signal the shim can have stopped it: then it would neither read the second plan
+ * nor see its socket close. Of one that has just died, the process that waits may still hold the
+ * socket. WNOWAIT leaves the state for a later waitid(). */
+static bool pool_idle_is_lost(const struct idle_shim *k)
 {
 	siginfo_t news = { 0 };
 
-	return !waitid(P_PID, (id_t)k->pid, &news, WSTOPPED | WNOHANG | WNOWAIT) && news.si_pid;
+	return !waitid(P_PID, (id_t)k->pid, &news, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) &&
+	       news.si_pid;
 }
 
 /* Send the second plan to an idle shim, the last returned first: its memory is the warmest. */
@@ -536,7 +538,7 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 		if (!pool_idle_is_ready(&s->idle[i]))
 			continue;
 		k = pool_take(s, i);
-		if (!pool_idle_is_stopped(&k) &&
+		if (!pool_idle_is_lost(&k) &&
 		    !pool_send_second(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){
 				.shim_pid = k.pid, .control_fd = k.control_fd,
