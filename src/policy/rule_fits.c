@@ -526,6 +526,7 @@ static size_t rule_fits_subcommand(const struct rule *r, const struct blocklist_
 {
 	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = sure };
 	struct rule_walk walk = { .count = 0 };
+	const char *one;
 	size_t len;
 
 	if (!r->subcommand)
@@ -533,7 +534,7 @@ static size_t rule_fits_subcommand(const struct rule *r, const struct blocklist_
 	if (!rule_fits_next_operand(&s, &walk))
 		return run->count;
 	for (size_t i = 0; r->subcommand[i]; i++)
-		for (const char *one = NULL; rule_fits_alternative(r->subcommand[i], &one, &len); ) {
+		for (one = NULL; rule_fits_alternative(r->subcommand[i], &one, &len); ) {
 			size_t place = rule_fits_operands(&s, walk, one);
 
 			if (place < run->count)

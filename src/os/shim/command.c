@@ -300,8 +300,8 @@ static void command_restore_scheduling(const struct command *c)
 		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack_ns, 0, 0, 0);
 }
 
-/* A process that waits must not outlive its shim, which the pool may discard. A PID namespace ends it
- * with its init. */
+/* A process that waits must not outlive its shim, which the pool may discard. A PID namespace ends
+ * it with its init. */
 static int command_is_orphan(const struct command *c)
 {
 	if (c->plan->flags & SHIM_PID_NS)
@@ -324,7 +324,8 @@ static int command_run(void *command)
 	if (command_sleeps(c))
 		command_restore_scheduling(c);
 	if (c->await) {
-		if (command_is_orphan(c) || (c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
+		if (command_is_orphan(c) ||
+		    (c->ruleset >= 0 && command_enter_landlock(c, c->ruleset)) ||
 		    (c->filter_len && command_install_filter(c)))
 			return 1;
 		if (c->await(c))

@@ -225,8 +225,8 @@ static long pooled_receive_plan(struct command *c, struct rights *rights)
 	return n;
 }
 
-/* Where commands of other runs can reach it, they may have changed whoever has waited: the command's
- * process, which takes the plan later, or the shim. */
+/* Where commands of other runs can reach it, they may have changed whoever has waited: the
+ * command's process, which takes the plan later, or the shim. */
 static int pooled_accept_plan(const struct command *c)
 {
 	if (c->await)
@@ -240,8 +240,8 @@ static int pooled_accept_plan(const struct command *c)
 }
 
 /* The shim needs this one as long as there is a process of the run: duplicate it above the numbers
- * that pooled_close_fds() closes. Here, because a command can keep the shim from it later, by a limit
- * of descriptors. */
+ * that pooled_close_fds() closes. Here, because a command can keep the shim from it later, by a
+ * limit of descriptors. */
 static void pooled_keep_forks_fd(const struct command *c)
 {
 	if (c->plan->forks_fd >= 0 && command_leaves_fds(c))

@@ -32,10 +32,10 @@ int pooled_wait(struct command *c);
 int pooled_renews(const struct command *c);
 
 /*
- * The shim is reused: let go of the last command, and do what pooled_renews() has found. With SHIM_NET_NS, unless the namespace is
- * as new (sockets.h), enter another one, so that nothing of one command reaches a later one; with
- * SHIM_RENEW_PTS mount new pseudo-terminals; after either send SHIM_READY. Returns 0, or -1: the
- * shim must exit.
+ * The shim is reused: let go of the last command, and do what pooled_renews() has found. With
+ * SHIM_NET_NS, unless the namespace is as new (sockets.h), enter another one, so that nothing of
+ * one command reaches a later one; with SHIM_RENEW_PTS mount new pseudo-terminals; after either
+ * send SHIM_READY. Returns 0, or -1: the shim must exit.
  */
 int pooled_renew(const struct command *c);
 

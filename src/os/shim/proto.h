@@ -124,11 +124,10 @@ struct shim_limits {
  * Sent as header, then filter_len instructions, then mounts_size bytes of entries,
  * then the program's path and its NUL, then the working directory's and its NUL.
  *
- * The plan of a pooled shim has no path and nothing else of a command, but for a ruleset that is the
- * shim's own. The second plan has
- * neither filter nor mounts; behind its paths stand argc arguments and envc variables,
- * each with its NUL, and with it come the descriptors 0, 1, 2, SHIM_FD_CWD and those
- * from SHIM_FD_EXTRA on, in this order.
+ * The plan of a pooled shim has no path and nothing else of a command, but for a ruleset
+ * that is the shim's own. The second plan has neither filter nor mounts; behind its paths
+ * stand argc arguments and envc variables, each with its NUL, and with it come the
+ * descriptors 0, 1, 2, SHIM_FD_CWD and those from SHIM_FD_EXTRA on, in this order.
  */
 struct shim_plan {
 	uint32_t flags; /* enum shim_flag */

@@ -741,8 +741,10 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	if (command.await && !command.taken)
 		shim_exit(0);
-	forget(&command); /* before a report, so that the server finds the ends of the pipes with it */
-	limit_start(&plan); /* likewise, because the report must not show the last command's peak */
+	/* Before a report: with it the server finds the ends of the pipes, and it must not show the
+	 * peak of the command before. */
+	forget(&command);
+	limit_start(&plan);
 	shim_reap(); /* a short command is over */
 	if (!over)
 		shim_raise_priority();
@@ -763,8 +765,8 @@ static void shim_forget_arguments(const struct command *c)
  *
  * The command's process waits for it, so that no run has to wait for its clone, where no process of
  * another run can stop it, which the server would not see: in a PID namespace nothing else runs
- * between two commands, and Landlock can keep signals inside a run. A command with a control group (version 2) is
- * cloned into it, which is not known before its plan comes.
+ * between two commands, and Landlock can keep signals inside a run. A command with a control group
+ * (version 2) is cloned into it, which is not known before its plan comes.
  */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {

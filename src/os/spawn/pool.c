@@ -517,9 +517,9 @@ static bool pool_idle_is_ready(struct idle_shim *k)
 	return k->ready;
 }
 
-/* A command that may signal the shim can have stopped it: then it would neither read the second plan
- * nor see its socket close. Of one that has just died, the process that waits may still hold the
- * socket. WNOWAIT leaves the state for a later waitid(). */
+/* A command that may signal the shim can have stopped it: then it would neither read the second
+ * plan nor see its socket close. Of one that has just died, the process that waits may still hold
+ * the socket. WNOWAIT leaves the state for a later waitid(). */
 static bool pool_idle_is_lost(const struct idle_shim *k)
 {
 	siginfo_t news = { 0 };
