@@ -52,10 +52,10 @@ static void add_pipe(int *ours, int *theirs, int ours_is_read)
 	*theirs = pair[ours_is_read];
 }
 
-/* A job that runs @command in a shell, with the layers of @c for @ask. */
 /* SHIM_SCOPED where jobs are to have shims as on a kernel whose Landlock does not scope signals. */
 static uint32_t unscoped;
 
+/* A job that runs @command in a shell, with the layers of @c for @ask. */
 static struct job *job_new(struct confine *c, const struct confine_request *ask, const char *command)
 {
 	static uint64_t seq;
