@@ -453,6 +453,50 @@ def test_waiting_shim_is_changed():
         server.stop()
 
 
+# Argument: the nanoseconds to which the time slice of further arguments, PIDs, is set. Prints its own.
+TIME_SLICE = """
+import ctypes, os, platform, struct, sys
+set_attributes, get = {"x86_64": (314, 315), "aarch64": (274, 275)}[platform.machine()]
+libc = ctypes.CDLL(None, use_errno=True)
+def attributes(pid):
+    read = ctypes.create_string_buffer(48)
+    if libc.syscall(get, pid, read, 48, 0):
+        raise OSError(ctypes.get_errno(), "sched_getattr")
+    return list(struct.unpack("IIQiIQQQ", read.raw))
+for pid in map(int, sys.argv[2:]):
+    changed = attributes(pid)
+    changed[5] = int(sys.argv[1])
+    if libc.syscall(set_attributes, pid, struct.pack("IIQiIQQQ", *changed), 0):
+        raise OSError(ctypes.get_errno(), "sched_setattr")
+print(attributes(0)[5])
+"""
+
+
+@suite.test()
+def test_waiting_process_keeps_its_time_slice():
+    """Where the shim is not real-time, its process inherits that of the server, and a command of the
+    same user can change it."""
+    wrapper = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]
+    if os.geteuid() == 0 and not shutil.which(wrapper[0]):
+        raise Skip("setpriv is not installed")
+    server = Server("--set", "sandbox.namespaces=false",
+                    wrapper=wrapper if os.geteuid() == 0 else [])
+    show = {"command": "/usr/bin/python3", "args": ["-c", TIME_SLICE]}
+    before = server.call("process.run", show)["stdout_summary"]
+    if before == "0\n":
+        raise Skip("the kernel has no time slices")
+    for id in [server.request("process.run", {"command": "sleep", "args": ["0.1"]})
+               for _ in range(3)]:
+        server.result(id)
+    shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+    waits = [str(child) for pid in shims for child in children_of(pid)]
+    subprocess.run([show["command"], *show["args"], "100000000", *waits], check=True,
+                   capture_output=True)
+    for id in [server.request("process.run", show) for _ in range(len(shims) + 1)]:
+        equal(server.result(id)["stdout_summary"], before, "the time slice of a command")
+    server.stop()
+
+
 # Arguments: PIDs. Says of each but its own whether it was stopped.
 STOP = """
 import os, signal, sys

@@ -48,6 +48,7 @@ struct command {
 	const struct command_scheduling *scheduling; /* to restore after a clone by a real-time
 						      * shim; NULL: what the kernel resets it to */
 	long timer_slack_ns;    /* likewise; 0: it is as it was */
+	int raised;         /* the shim runs under SCHED_FIFO */
 	int ruleset;        /* of Landlock, which the process enters before it waits; -1: none */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */

@@ -230,7 +230,7 @@ static long pooled_receive_plan(struct command *c, struct rights *rights)
 static int pooled_accept_plan(const struct command *c)
 {
 	if (c->await)
-		return c->reachable && !taint_none_inherited() ? -1 : 0;
+		return c->reachable && !taint_none_inherited(c->raised) ? -1 : 0;
 	if (!c->reachable)
 		return 0;
 	if (!taint_none())

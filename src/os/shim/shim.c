@@ -68,7 +68,6 @@
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command_scheduling usual; /* the server's; size 0: we have it always */
 static struct command command = { .plan = &plan, .bounding = ~0ULL, .ruleset = -1 };
-static int raised;        /* we run under SCHED_FIFO */
 static int command_pid;   /* 0 when reaped */
 static int signal_fd;
 static int announced;
@@ -639,7 +638,7 @@ static void shim_raise_priority(void)
 {
 	const int priority = 1;
 
-	if (raised || !usual.size)
+	if (command.raised || !usual.size)
 		return;
 	if (sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) < 0) {
 		usual.size = 0;
@@ -647,7 +646,7 @@ static void shim_raise_priority(void)
 		command.timer_slack_ns = 0;
 		return;
 	}
-	raised = 1;
+	command.raised = 1;
 }
 
 /*
@@ -657,14 +656,14 @@ static void shim_raise_priority(void)
 static void shim_lower_priority(void)
 {
 	struct command_scheduling kept = usual;
-	long result = raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
+	long result = command.raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
 
 	kept.flags |= SCHED_FLAG_RESET_ON_FORK;
 	if (result == -EPERM) /* without CAP_SYS_NICE that cannot be taken back: sched(7) */
 		result = sys3(__NR_sched_setattr, 0, &kept, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);
-	raised = 0;
+	command.raised = 0;
 }
 
 /* A real-time server's shims stay at its priority: ours may be less than their commands' then, and

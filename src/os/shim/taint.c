@@ -108,13 +108,14 @@ static int taint_attributes_unchanged(void)
 	return taint_equal(&now, &as_made, sizeof(now));
 }
 
-int taint_none_inherited(void)
+int taint_none_inherited(int realtime)
 {
+	const int reset = realtime || as_made.sched[1] & SCHED_FLAG_RESET_ON_FORK;
 	struct attributes now = { 0 };
 
 	(void)taint_read_attributes(&now, 0);
 	now.sched[1] = as_made.sched[1];
-	for (int i = SCHED_ATTR_SLICE / 8; i < SCHED_ATTR_BYTES / 8; i++)
+	for (int i = SCHED_ATTR_SLICE / 8; reset && i < SCHED_ATTR_BYTES / 8; i++)
 		now.sched[i] = as_made.sched[i];
 	return taint_equal(&now, &as_made, sizeof(now));
 }

@@ -20,8 +20,8 @@ void taint_remember(int reachable, int own_ipc, int own_pts);
 int taint_none(void);
 
 /* The same of the attributes that the calling process, a child of the shim, has inherited and that
- * matter to its command: not of its time slice and utilisation clamps, which the kernel resets in
- * children of a real-time shim. */
-int taint_none_inherited(void);
+ * matter to its command. @realtime: the shim is, so that the kernel has reset its child's time
+ * slice and utilisation clamps, and these are not compared. */
+int taint_none_inherited(int realtime);
 
 #endif
