@@ -240,6 +240,15 @@ static int rule_check_until(const struct rule *r, struct err *e)
 	return rule_fail(r, e, "until", "is no date such as 2027-01-31");
 }
 
+/* Each is matched as a whole in a buffer of bounded size. */
+static int rule_check_whole(const struct rule *r, const char *name, const char **list, struct err *e)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		if (strlen(list[i]) > RULE_ONE_MAX)
+			return rule_fail(r, e, name, "is longer than 256 bytes");
+	return 0;
+}
+
 /* PATH decides which program runs, so no rule may leave it to a request. */
 static int rule_check_allow(const struct rule *r, struct err *e)
 {
@@ -249,6 +258,8 @@ static int rule_check_allow(const struct rule *r, struct err *e)
 		if (strchr(r->programs[i], '*'))
 			return rule_fail(r, e, "program",
 					 "has a *: an allow names its programs whole");
+	if (rule_check_whole(r, "environment", r->environment, e))
+		return -1;
 	for (size_t i = 0; r->environment && r->environment[i]; i++)
 		if (rule_text_fits(r->environment[i], "PATH"))
 			return rule_fail(r, e, "environment",
@@ -313,6 +324,7 @@ static int rule_check_phrases(const struct rule *r, const char *name, const char
 static int rule_check_words(const struct rule *r, struct err *e)
 {
 	return rule_check_alternatives(r, "program", r->programs, e) ||
+			       rule_check_whole(r, "program", r->programs, e) ||
 			       rule_check_subcommand(r, e) ||
 			       rule_check_alternatives(r, "words", r->words, e) ||
 			       rule_check_alternatives(r, "without", r->without, e) ||

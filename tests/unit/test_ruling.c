@@ -1012,6 +1012,11 @@ static void test_ruling_exception_needs_an_installed_program(void **state)
 
 /* ---- mistakes ---- */
 
+#define STARS_20 "********************"
+#define STARS_100 STARS_20 STARS_20 STARS_20 STARS_20 STARS_20
+#define STARS_200 STARS_100 STARS_100
+#define STARS_300 STARS_200 STARS_100
+
 static void test_ruling_refuses_bad_rules(void **state)
 {
 	static const struct {
@@ -1047,6 +1052,12 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"words\":\"x\",\"decision\":\"allow\"}", "names its programs" },
 		{ "{\"id\":\"a\",\"program\":\"x*\",\"decision\":\"allow\"}", "whole" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"P*\",\"decision\":\"allow\"}", "PATH" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"" STARS_300
+		  "\",\"decision\":\"allow\"}", "longer than 256" },
+		{ "{\"id\":\"a\",\"program\":\"/" STARS_300 "|/x\",\"decision\":\"deny\"}",
+		  "longer than 256" },
+		{ "{\"id\":\"a\",\"program\":\"/" STARS_200 "|/" STARS_200
+		  "\",\"decision\":\"deny\"}", "longer than 256" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"stdin\":true,\"decision\":\"deny\"}", "allow only" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"until\":\"2027-13-01\",\"decision\":\"deny\"}",
 		  "no date" },
