@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -164,6 +165,16 @@ static int reaper_kill_orphans(struct reaper *r)
 		kill(pids[i], SIGKILL);
 	}
 	return orphans;
+}
+
+void reaper_await_orphans(struct reaper *r, int ms)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	while (ms-- > 0 && reaper_kill_orphans(r)) {
+		nanosleep(&pause, NULL);
+		reaper_collect(r);
+	}
 }
 
 /* Take finished sweeps off the list before the first callback, which may start another sweep, or

@@ -241,7 +241,8 @@ static int rule_check_until(const struct rule *r, struct err *e)
 }
 
 /* Each is matched as a whole in a buffer of bounded size. */
-static int rule_check_whole(const struct rule *r, const char *name, const char **list, struct err *e)
+static int rule_check_whole(const struct rule *r, const char *name, const char **list,
+			    struct err *e)
 {
 	for (size_t i = 0; list && list[i]; i++)
 		if (strlen(list[i]) > RULE_ONE_MAX)

@@ -48,6 +48,7 @@
 #define CLOSE_READ_MAX 1000 /* messages that were read, but not handled yet ... */
 #define CLOSE_READ_MS 1000  /* ... within this time, on a busy machine */
 #define FLUSH_MS 150  /* without progress */
+#define ORPHANS_MS 100 /* processes that waited for commands die a moment after their shims */
 #define STATUS_SURVIVORS 3
 
 enum phase { READING, ENDING, CLOSING };
@@ -201,6 +202,10 @@ static void server_report_survivors(struct server *s)
 	int bare;
 
 	s->survivors = proctab_alive(s->procs, &bare);
+	if (s->survivors) {
+		reaper_await_orphans(s->context.reaper, ORPHANS_MS);
+		s->survivors = proctab_alive(s->procs, &bare);
+	}
 	s->stop.survivors = (uint32_t)s->survivors;
 	s->stop.gap = bare ? "fork_chains" : NULL;
 	if (s->survivors)
