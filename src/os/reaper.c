@@ -171,7 +171,7 @@ void reaper_await_orphans(struct reaper *r, int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
-	while (ms-- > 0 && reaper_kill_orphans(r)) {
+	while (ms-- > 0 && reaper_kill_orphans(r) > 0) {
 		nanosleep(&pause, NULL);
 		reaper_collect(r);
 	}

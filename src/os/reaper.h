@@ -47,8 +47,8 @@ void reaper_unwatch(struct reaper *r, pid_t pid); /* @pid is still reaped */
  */
 void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx);
 
-/* Kill our orphans, and wait up to @ms until none is left. Blocks: call it when the loop runs no
- * more. */
+/* Kill our orphans, and wait up to @ms until none is left, if they can be listed. Blocks: call it
+ * when the loop runs no more. */
 void reaper_await_orphans(struct reaper *r, int ms);
 
 /* Does an orphan of ours live? True also if the children cannot be listed. */
