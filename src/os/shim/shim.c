@@ -19,8 +19,8 @@
  * keeps nothing but the namespaces and the filter.
  *
  * It kills the tree on SHIM_KILL and when the control socket closes, so a server that
- * was killed leaves nothing behind. It holds none of the command's pipes, blocks
- * every signal, and is not dumpable (the command, which has its uid, can neither
+ * was killed leaves nothing behind. It closes the command's pipes before its first
+ * report, blocks every signal, and is not dumpable (the command, which has its uid, can neither
  * trace it nor read its memory). It allocates nothing.
  *
  * Built with -ffreestanding -nostdlib because its cost is its start-up: one more exec
