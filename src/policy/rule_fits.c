@@ -496,66 +496,97 @@ static bool rule_fits_next_operand(const struct rule_search *s, struct rule_walk
 	return false;
 }
 
-/* The place of the last word of the subcommand @text, such as "volume rm", up to a |, if the
- * operand at @walk and those behind it are its words; else the count. What may be several words
- * may be all that is left of it, and words behind it, too. */
-static size_t rule_fits_operands(const struct rule_search *s, struct rule_walk walk,
-				 const char *text)
+/* The words of an alternative "volume rm" that the operands so far may be: reached[i] is before the
+ * one at byte i, or the end. */
+struct rule_operands {
+	bool reached[RULE_ONE_MAX + 1];
+	const char *text;
+	size_t len;
+	bool any;
+};
+
+/* Take the operand @p. What we guess may be no operand, but an option. True: it may be the last. */
+static bool rule_fits_take_operand(const struct rule_search *s, struct rule_operands *o,
+				   const struct rule_part *p)
 {
+	bool skips = s->r->guesses && !rule_fits_part_known(p);
+
+	o->any = false;
+	for (size_t i = o->len; i-- > 0; ) {
+		size_t len;
+		bool fits;
+
+		if (!o->reached[i])
+			continue;
+		len = strcspn(o->text + i, " |");
+		fits = rule_fits_pattern(p, o->text + i, len, s->steps);
+		/* What may be several words may be all that is left. */
+		if (fits && (i + len == o->len || rule_fits_part_is_fields(p)))
+			return true;
+		if (fits)
+			o->reached[i + len + 1] = true;
+		o->reached[i] = skips;
+		o->any |= fits || skips;
+	}
+	return false;
+}
+
+/* The first place at which the subcommand @text of @len bytes may end, if the operand at @walk and
+ * those behind it are its words; else the count. */
+static size_t rule_fits_operands(const struct rule_search *s, struct rule_walk walk,
+				 const char *text, size_t len)
+{
+	struct rule_operands o = { .reached = { true }, .text = text, .len = len };
+
 	do {
 		struct rule_part p = rule_fits_part_of(s->r, &s->run->words[walk.count]);
-		size_t len = strcspn(text, " |");
 
-		if ((s->sure && !rule_fits_part_known(&p)) ||
-		    !rule_fits_pattern(&p, text, len, s->steps))
-			return s->run->count;
-		if (rule_fits_part_is_fields(&p))
-			return walk.count - 1;
-		text += len;
-		if (*text != ' ')
-			return walk.count;
-		text++;
-	} while (rule_fits_next_operand(s, &walk));
+		if (s->sure && !rule_fits_part_known(&p))
+			break;
+		if (rule_fits_take_operand(s, &o, &p)) /* words behind it may be of several, too */
+			return walk.count - rule_fits_part_is_fields(&p);
+	} while (o.any && rule_fits_next_operand(s, &walk));
 	return s->run->count;
 }
 
-/* The place of the last word of the subcommand if it is one of the rule; 0: the rule has none; the
- * count of words: it is another. */
-static size_t rule_fits_subcommand(const struct rule *r, const struct blocklist_run *run, bool sure,
-				   uint64_t *steps)
-{
-	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = sure };
-	struct rule_walk walk = { .count = 0 };
+/* An alternative of the rule's subcommand. */
+struct rule_subcommand {
+	size_t list;
 	const char *one;
 	size_t len;
+};
 
-	if (!r->subcommand)
-		return 0;
-	if (!rule_fits_next_operand(&s, &walk))
-		return run->count;
-	for (size_t i = 0; r->subcommand[i]; i++)
-		for (one = NULL; rule_fits_alternative(r->subcommand[i], &one, &len); ) {
-			size_t place = rule_fits_operands(&s, walk, one);
+/* The place of the last word of the subcommand, for the next alternative @at that fits; the count
+ * of words: there is none. */
+static size_t rule_fits_subcommand(const struct rule_search *s, struct rule_subcommand *at)
+{
+	struct rule_walk walk = { .count = 0 };
+	size_t place;
 
-			if (place < run->count)
+	if (!rule_fits_next_operand(s, &walk))
+		return s->run->count;
+	for (; s->r->subcommand[at->list]; at->list++, at->one = NULL)
+		while (rule_fits_alternative(s->r->subcommand[at->list], &at->one, &at->len)) {
+			place = rule_fits_operands(s, walk, at->one, at->len);
+			if (place < s->run->count)
 				return place;
 		}
-	return run->count;
+	return s->run->count;
 }
 
-/* @if_on: an option that is switched off does not exclude. */
-static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
-				  bool if_on, struct rule_miss *miss, uint64_t *steps)
+/* @first: the place of the last word of the subcommand. @if_on: an option that is switched off does
+ * not exclude. */
+static bool rule_fits_words_behind(const struct rule *r, const struct blocklist_run *run,
+				   size_t first, bool sure, bool if_on, struct rule_miss *miss,
+				   uint64_t *steps)
 {
-	size_t once = 0, first = rule_fits_subcommand(r, run, sure, steps);
 	const struct rule_search words = { r, run, steps, first, sure, false,
 					   r->ignore || r->pattern_unless };
 	/* A command without the word may have it, so only a known one excludes, if we guess. */
 	const struct rule_search without = { r, run, steps, first, !sure && r->guesses, if_on,
 					     false };
+	size_t once = 0;
 
-	if (first && first == run->count)
-		return rule_fits_not(miss, "subcommand", r->subcommand[0]);
 	for (size_t i = 0; r->words && r->words[i]; i++) {
 		enum rule_fits_occurs occurs = rule_fits_occurs(&words, r->words[i]);
 
@@ -569,6 +600,23 @@ static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_r
 		if (rule_fits_occurs(&without, r->without[i]))
 			return rule_fits_not(miss, "without", r->without[i]);
 	return true;
+}
+
+/* Behind any alternative of the subcommand. */
+static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
+				  bool if_on, struct rule_miss *miss, uint64_t *steps)
+{
+	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = sure };
+	struct rule_subcommand at = { .list = 0 };
+	size_t first;
+
+	if (!r->subcommand)
+		return rule_fits_words_behind(r, run, 0, sure, if_on, miss, steps);
+	rule_fits_not(miss, "subcommand", r->subcommand[0]);
+	while ((first = rule_fits_subcommand(&s, &at)) < run->count)
+		if (rule_fits_words_behind(r, run, first, sure, if_on, miss, steps))
+			return true;
+	return false;
 }
 
 /* ---- text ---- */
@@ -717,15 +765,18 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 	return true;
 }
 
-/* All words are known, and a rule with words names each of them. Those before the subcommand must
- * be named, because such options may change what it does. */
+/* All words are known, and a rule with words names each of them. Options before the end of the
+ * shortest subcommand that fits must be named, because they may change what it does. */
 static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run,
 			     struct rule_miss *miss, uint64_t *steps)
 {
-	const struct rule_search s = { .r = r, .run = run, .steps = steps };
-	size_t first = rule_fits_subcommand(r, run, true, steps);
+	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = true };
+	struct rule_subcommand at = { .list = 0 };
 	struct rule_walk walk = { .count = 0 };
+	size_t first = r->subcommand ? run->count : 0, place;
 
+	while (r->subcommand && (place = rule_fits_subcommand(&s, &at)) < run->count)
+		first = place < first ? place : first;
 	while (++walk.count < run->count) {
 		struct rule_part p = rule_fits_part_of(r, &run->words[walk.count]);
 		bool before = walk.count <= first;

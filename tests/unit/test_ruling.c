@@ -277,12 +277,25 @@ static void test_ruling_finds_the_subcommand(void **state)
 		{ "vcs \"$X\" keep -f", "deny", "set" }, /* get */
 		{ "vcs \"$X\" keep", "deny", "undo" },
 		{ "vcs set $X", "deny", "set" },
+		{ "vcs see all", "deny", "see" }, /* behind the second alternative */
+		{ "vcs see", "notify", NULL },
+		{ "vcs cut off x", "deny", "cut" }, /* not behind the first one */
+		{ "vcs cut x", "deny", "cut" },
+		{ "vcs cut x off", "notify", NULL },
 		{ "vcs undo", "deny", "undo" },
 		{ "vcs any undo", "deny", "undo" },
 		{ "vcs find -x a b", "notify", NULL }, /* the pattern stands behind the subcommand */
 		{ "vcs find a b", "notify", NULL },
 		{ "vcs find b a", "deny", "find" },
 		{ "vcs find -e b a", "deny", "find" },
+	};
+	static const struct row guesses[] = { /* "$X" may be an option */
+		{ "vcs \"$X\" away", "deny", "far" },
+		{ "vcs \"$X\" far away", "deny", "far" },
+		{ "vcs \"$X\" \"$Y\" far \"$Z\" away", "deny", "far" },
+		{ "vcs \"$X\" keep away", "notify", NULL },
+		{ "vcs far keep away", "notify", NULL },
+		{ "vcs keep \"$X\" far away", "notify", NULL },
 	};
 	static const struct row exceptions[] = {
 		{ "ls see", "allow", "b" },
@@ -311,8 +324,15 @@ static void test_ruling_finds_the_subcommand(void **state)
 	     "{\"id\":\"undo\",\"program\":\"vcs\",\"subcommand\":[\"undo\",\"* undo\"],"
 	     "\"decision\":\"deny\"},"
 	     "{\"id\":\"find\",\"program\":\"vcs\",\"subcommand\":\"find\",\"words\":\"a\","
-	     "\"pattern_unless\":\"-e\",\"decision\":\"deny\"}]", "");
+	     "\"pattern_unless\":\"-e\",\"decision\":\"deny\"},"
+	     "{\"id\":\"see\",\"program\":\"vcs\",\"subcommand\":[\"see all\",\"see\"],"
+	     "\"words\":\"all\",\"decision\":\"deny\"},"
+	     "{\"id\":\"cut\",\"program\":\"vcs\",\"subcommand\":\"cut off|cut\","
+	     "\"without\":\"off\",\"decision\":\"deny\"}]", "");
 	expect_rows(TIER_NOTIFY, paths, sizeof(paths) / sizeof(paths[0]));
+	load("[{\"id\":\"far\",\"program\":\"vcs\",\"subcommand\":\"far away\","
+	     "\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, guesses, sizeof(guesses) / sizeof(guesses[0]));
 	load("[{\"id\":\"a\",\"program\":\"ls\",\"subcommand\":\"see\",\"words\":\"x\","
 	     "\"decision\":\"allow\"},{\"id\":\"b\",\"program\":\"ls\",\"subcommand\":\"see\","
 	     "\"without\":\"*\",\"decision\":\"allow\"},{\"id\":\"c\",\"program\":\"ls\",\"ignore\":\"-C *\","
