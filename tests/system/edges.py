@@ -382,6 +382,39 @@ def test_shim_is_made_in_the_first_silence():
         server.stop()
 
 
+def faults_of(server):
+    """How many pages it has touched first, so far (proc(5), minflt)."""
+    with open("/proc/%d/stat" % server.pid) as f:
+        return int(f.read().rsplit(")", 1)[1].split()[7])
+
+
+def faults_of_the_first_verdict(silence):
+    """And of the answer before it, behind which the client was silent."""
+    server = Server()
+    before = faults_of(server)
+    ids = [server.request("process.list")]
+    if silence:
+        server.answer(ids.pop())
+        before -= faults_of(server)
+        eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+        before += faults_of(server)
+    ids.append(server.request("is_blocked", {"command": "ls", "args": []}))
+    for request in ids:
+        server.answer(request)
+    faults = faults_of(server) - before
+    server.stop()
+    return faults
+
+
+@suite.test()
+def test_verdict_is_prepared_in_the_first_silence():
+    """The first one then finds its tables built and its code mapped."""
+    prepared, not_prepared = (min(faults_of_the_first_verdict(silence) for _ in range(5))
+                              for silence in (True, False))
+    check(prepared + 4 <= not_prepared,
+          "new pages: %d with a silence, %d without" % (prepared, not_prepared))
+
+
 @suite.test()
 def test_waiting_shim_dies():
     """A shim that is killed while it waits: the next command runs all the same, once. Where the kernel
