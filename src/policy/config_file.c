@@ -49,12 +49,11 @@ static void config_file_blame(struct config_look *look, const struct stat *st, c
 	err_hint(&look->fault, "They could decide what commands may do: chmod go-w %.300s", name);
 }
 
-/* A second name of a file may lie where commands write. */
+/* A second name of a file may lie where commands write, if need be after a chmod. */
 static void config_file_blame_links(struct config_look *look, const struct stat *st,
 				    const char *name)
 {
-	if (look->fault.type || st->st_nlink < 2 || st->st_uid != geteuid() ||
-	    !(st->st_mode & S_IWUSR))
+	if (look->fault.type || st->st_nlink < 2 || st->st_uid != geteuid())
 		return;
 	err_set(&look->fault, ERR_INVALID_PARAMS, "the file %.300s has %lu names (hard links)",
 		name, (unsigned long)st->st_nlink);

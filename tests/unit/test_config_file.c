@@ -140,6 +140,9 @@ static void test_config_file_has_one_name_and_a_size(void **state)
 	scratch_copy(&tmp, "dir/second", to);
 	assert_int_equal(link(from, to), 0);
 	expect_refused("dir/file", "hard links");
+	assert_int_equal(chmod(from, 0444), 0); /* its owner can undo that */
+	expect_refused("dir/file", "hard links");
+	assert_int_equal(chmod(from, 0644), 0);
 	unlink(to);
 	expect_read("dir/file", "{}");
 	assert_int_equal(truncate(from, CONFIG_FILE_MAX), 0);
