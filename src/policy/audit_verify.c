@@ -40,7 +40,7 @@ struct verify_file {
 	char hash[HASH_LEN + 1];   /* of the last line */
 	char after[HASH_LEN + 1];  /* of what follows it and is no line; or "" */
 	char previous[AUDIT_DIR_NAME_MAX]; /* the file that it follows; or "" */
-	bool stopped, held, followed, shared, foreign;
+	bool read, stopped, held, followed, shared, foreign;
 };
 
 struct verify {
@@ -282,6 +282,7 @@ static void audit_verify_open_file(struct verify *v, struct verify_file *f, uid_
 			   (unsigned)st.st_uid, (unsigned)owner);
 	f->held = audit_dir_is_held(fd);
 	v->verdict->running += f->held;
+	f->read = true;
 	audit_verify_read_file(v, f, fd);
 }
 
@@ -378,7 +379,7 @@ static bool audit_verify_goes_on(const struct verify *v, const struct verify_fil
 
 static void audit_verify_check_stop(struct verify *v, const struct verify_file *f)
 {
-	if (!f->shared && f->lines && !f->stopped && !f->held && !audit_verify_goes_on(v, f))
+	if (!f->shared && f->read && !f->stopped && !f->held && !audit_verify_goes_on(v, f))
 		audit_verify_say(v, "no_stop", f->name, f->lines,
 			   "the server ended without a stop record: it was killed, or lines are "
 			   "missing at the end");

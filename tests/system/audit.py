@@ -631,6 +631,8 @@ def test_verify_servers():
     found, text = problems(place)
     equal(found, [("no_stop", place.names()[0], 3)], "after SIGKILL")
     check("without a stop record" in text, text)
+    rewrite(place, place.names()[0], list.clear)
+    equal(problems(place)[0], [("no_stop", place.names()[0], 0)], "of an emptied file")
 
 
 @suite.test()
