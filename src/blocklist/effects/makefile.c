@@ -9,6 +9,7 @@
 
 #include "blocklist/command/word.h"
 #include "blocklist/effects/files.h"
+#include "blocklist/effects/makefile_lines.h"
 #include "blocklist/effects/makefile_names.h"
 
 /* More variables are not looked at. */
@@ -339,7 +340,7 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 {
 	struct makefile_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
 	struct shell_word *lines = NULL, line;
-	size_t n = word_items(text, true, out->budget, out->arena, &lines), count;
+	size_t n = makefile_lines(text, out, &lines), count;
 	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
 	struct makefile_names targets;
 	size_t rules = 0, target;
