@@ -86,6 +86,45 @@ static const struct shell_word *makefile_text(const struct command *cmd, struct 
 	return named || place_is_repeated(cmd->at) ? NULL : makefile_default(cmd, out);
 }
 
+/* ---- lines ---- */
+
+/* Behind the reference $X, $(NAME) or ${NAME} at @s, which may hold others; NULL: it is $@ or the
+ * like, or has no end. */
+static const char *makefile_reference_end(const char *s)
+{
+	char opening = s[1], closing = opening == '(' ? ')' : '}';
+	size_t depth = 0;
+
+	if (opening != '(' && opening != '{')
+		return makefile_names_char(opening) ? s + 2 : NULL;
+	for (s++; *s; s++) {
+		depth += *s == opening;
+		depth -= *s == closing;
+		if (!depth)
+			return s + 1;
+	}
+	return NULL;
+}
+
+/* The = of the assignment in @line, to a variable or to one of a target; or NULL. */
+static const char *makefile_assignment(const struct shell_word *line)
+{
+	const char *s = line->text.s, *end;
+
+	if (*s == '\t')
+		return NULL;
+	for (; *s && *s != ';'; s = end) {
+		if (*s == '=')
+			return s;
+		end = s + 1 + (s[0] == '$' && s[1] == '$');
+		if (*s == '$' && (s[1] == '(' || s[1] == '{'))
+			end = makefile_reference_end(s);
+		if (!end)
+			break; /* make takes no such line */
+	}
+	return NULL;
+}
+
 /* ---- variables ---- */
 
 /* NAME = VALUE, also with := ::= ?= */
@@ -180,10 +219,10 @@ static size_t makefile_head(const struct shell_word *line)
 static size_t makefile_plain_target(const struct shell_word *line)
 {
 	const char *s = line->text.s;
-	size_t len = makefile_head(line), colons = strspn(s + len, ":");
+	size_t len = makefile_head(line);
 	bool is_name = len && makefile_names_char(*s) && makefile_names_char(s[len - 1]);
 
-	return is_name && s[len + colons] != '=' ? len : 0;
+	return is_name && !makefile_assignment(line) ? len : 0;
 }
 
 /* Collect the plain targets of @lines, and mark those that @cmd or another line names. .PHONY names
@@ -247,24 +286,6 @@ static bool makefile_has_pattern(const struct shell_word *lines, size_t n)
 				return true;
 	}
 	return false;
-}
-
-/* Behind the reference $X, $(NAME) or ${NAME} at @s, which may hold others; NULL: it is $@ or the
- * like, or has no end. */
-static const char *makefile_reference_end(const char *s)
-{
-	char opening = s[1], closing = opening == '(' ? ')' : '}';
-	size_t depth = 0;
-
-	if (opening != '(' && opening != '{')
-		return makefile_names_char(opening) ? s + 2 : NULL;
-	for (s++; *s; s++) {
-		depth += *s == opening;
-		depth -= *s == closing;
-		if (!depth)
-			return s + 1;
-	}
-	return NULL;
 }
 
 /* Behind the characters of a target and the references at @s. */
