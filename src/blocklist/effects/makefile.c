@@ -302,23 +302,33 @@ static const char *makefile_name_end(const char *s)
 	}
 }
 
-/* Does @c make a name beside it that of a file, of a pattern or of a variable? */
-static bool makefile_is_beside_name(char c)
+/* Does @name begin a word of @line, behind ./ or not, or its value, which follows @assign? */
+static bool makefile_begins_word(const struct shell_word *line, const char *name,
+				 const char *assign)
+{
+	const char *word = name;
+
+	while (word > line->text.s && strchr("./", word[-1]))
+		word--;
+	if (word > line->text.s && word - 1 != assign &&
+	    (makefile_is_target_char(word[-1]) || strchr("=%", word[-1])))
+		return false;
+	while (word[0] == '.' && word[1] == '/')
+		word += 1 + strspn(word + 1, "/");
+	return word == name;
+}
+
+/* Does @c, behind a name, make it that of a file, of a pattern or of a variable? */
+static bool makefile_goes_on(char c)
 {
 	return c && strchr("./=%", c);
 }
 
-/* Is the name with a reference at [@start, @end) a plain one, unlike -I$(X) and $(X)/name? */
-static bool makefile_is_plain(const struct shell_word *text, const char *start, const char *end)
+/* Is a plain name made with a reference, as in $(X)name, name$(X) and $(X)$(Y), but not -I$(X) and
+ * $(X)/name? */
+static bool makefile_computes_name(const struct shell_word *line, struct action_list *out)
 {
-	return *start != '-' && !makefile_is_beside_name(*end) &&
-	       !(start > text->text.s && makefile_is_beside_name(start[-1]));
-}
-
-/* Is a plain name made with a reference, as in $(X)name, name$(X) and $(X)$(Y)? */
-static bool makefile_computes_names(const struct shell_word *text, struct action_list *out)
-{
-	const char *s = text->text.s, *start, *reference, *end;
+	const char *s = line->text.s, *assign = makefile_assignment(line), *start, *reference, *end;
 
 	while ((s = strchr(s, '$')) != NULL) {
 		reference = makefile_reference_end(s);
@@ -329,15 +339,26 @@ static bool makefile_computes_names(const struct shell_word *text, struct action
 			continue;
 		}
 		end = makefile_name_end(reference);
-		for (start = s; start > text->text.s && makefile_is_target_char(start[-1]);)
+		for (start = s; start > line->text.s && makefile_is_target_char(start[-1]);)
 			start--;
-		if (!action_charge(out, (size_t)(end - start) / WORK_READ) ||
-		    ((start < s || end > reference) && makefile_is_plain(text, start, end)))
+		if (!action_charge(out, (size_t)(end - start) / WORK_READ))
+			return true;
+		if ((start < s || end > reference) && *start != '-' && !makefile_goes_on(*end) &&
+		    makefile_begins_word(line, start, assign))
 			return true;
 		s += 2; /* it may hold others */
 		if (!memchr(s, '$', (size_t)(reference - s)))
 			s = end;
 	}
+	return false;
+}
+
+static bool makefile_computes_names(const struct shell_word *lines, size_t n,
+				    struct action_list *out)
+{
+	for (size_t i = 0; i < n; i++)
+		if (makefile_computes_name(&lines[i], out))
+			return true;
 	return false;
 }
 
@@ -350,7 +371,7 @@ static bool makefile_hides_names(const struct command *cmd, const struct shell_w
 			return true;
 	return word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8) ||
 	       makefile_has_directive(text) || makefile_has_pattern(lines, n) ||
-	       makefile_computes_names(text, out);
+	       makefile_computes_names(lines, n, out);
 }
 
 /* ---- recipes ---- */
