@@ -382,7 +382,7 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 {
 	struct makefile_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
 	struct shell_word *lines = NULL, line;
-	size_t n = makefile_lines(text, out, &lines), count;
+	size_t n = makefile_lines(cmd, text, out, &lines), count;
 	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
 	struct makefile_names targets;
 	size_t rules = 0, target;

@@ -9,11 +9,13 @@
 #include "blocklist/command/action.h"
 
 /*
- * The lines of @text that are not empty, unless @out's budget ends. A line that a backslash
- * continues holds the next one, too: in a recipe without the TAB at its start.
+ * The lines of @text, which @cmd runs, that are not empty, unless @out's budget ends. Those of
+ * recipes begin with a TAB, whatever .RECIPEPREFIX says at their place; where that is not known,
+ * each line counts as none, and again as one. A line that a backslash continues holds the next
+ * one, too: in a recipe without the TAB at its start.
  * Returns how many; *@lines is an array of them in @out's arena.
  */
-size_t makefile_lines(const struct shell_word *text, struct action_list *out,
-		      struct shell_word **lines);
+size_t makefile_lines(const struct command *cmd, const struct shell_word *text,
+		      struct action_list *out, struct shell_word **lines);
 
 #endif
