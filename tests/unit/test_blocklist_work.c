@@ -153,22 +153,32 @@ static void test_work_collected_lists(void **state)
 	}
 }
 
-/* Generated makefiles have hundreds and thousands of rules. */
-static void test_work_makefile(void **state)
+/* Generated makefiles have hundreds and thousands of rules, and of variables. A # in @rule is a
+ * number, another in each. */
+static void check_makefile(const char *rule)
 {
-	(void)state;
 	for (size_t size = 1000; size < 60000; size += size / 4) {
 		char text[61000];
 		size_t len = (size_t)sprintf(text, "cat > Makefile <<'E'\nall:\n\tcc a.c\n");
 		struct spent s;
 
 		for (unsigned i = 1000; len < size; i++)
-			len += (size_t)sprintf(text + len, "t%u:\n\tcc b%u.c\n", i, i);
+			for (const char *c = rule; *c; c++)
+				len += *c == '#' ? (size_t)sprintf(text + len, "%u", i)
+						 : (size_t)sprintf(text + len, "%c", *c);
 		sprintf(text + len, "E\nmake");
 		s = judge(text);
 		if (s.blocked)
-			fail_msg("%zu bytes: %s after %lu steps", size, s.rule, (unsigned long)s.work);
+			fail_msg("%zu bytes of %s: %s after %lu steps", size, rule, s.rule,
+				 (unsigned long)s.work);
 	}
+}
+
+static void test_work_makefile(void **state)
+{
+	(void)state;
+	check_makefile("t#:\n\tcc b#.c\n");
+	check_makefile("f# = -O2\nall: t#\nt#: b#.o \\\n\t\tc.o\n\tcc $(CFLAGS) $(f#) -o $@ $^\n");
 }
 
 /* ---- what multiplies itself ---- */

@@ -12,10 +12,12 @@
 #include "blocklist/effects/makefile_lines.h"
 #include "blocklist/effects/makefile_names.h"
 
-/* More variables are not looked at. */
-#define VARIABLES_MAX 32
 /* Bytes that a step reads of a name with references. */
 #define WORK_READ 4u
+/* Steps for a reference and for a variable, besides their bytes. */
+#define WORK_VARIABLE 20u
+/* Values in values that are followed. */
+#define VALUES_MAX 32
 
 /* ---- the makefile ---- */
 
@@ -127,74 +129,131 @@ static const char *makefile_assignment(const struct shell_word *line)
 
 /* ---- variables ---- */
 
-/* NAME = VALUE, also with := ::= ?= */
-struct makefile_variable {
-	char *references[2]; /* $(NAME) and ${NAME} */
-	struct shell_word value;
+/* A value that is put into a text, and those around it. */
+struct makefile_open {
+	const struct shell_word *value;
+	const struct makefile_open *around;
 };
 
-/* The reference to the name of @len characters at @name in @brackets. */
-static char *makefile_reference(const char *name, size_t len, const char *brackets,
-				struct shell_arena *arena)
+/* Is @value one of those at @open, or are these too many? */
+static bool makefile_is_open(const struct makefile_open *open, const struct shell_word *value)
 {
-	char *s = shell_alloc(arena, len + 4);
+	unsigned count = 0;
 
-	s[0] = '$';
-	s[1] = brackets[0];
-	memcpy(s + 2, name, len);
-	s[len + 2] = brackets[1];
-	return s;
+	for (; open && open->value != value && count < VALUES_MAX; open = open->around)
+		count++;
+	return open != NULL;
 }
 
-/* False: @line sets none. */
-static bool makefile_read_variable(const struct shell_word *line, struct shell_arena *arena,
-				   struct makefile_variable *v)
+/* The value of the reference $X, $(NAME) or ${NAME} at @s, of *@len characters; or NULL. */
+static const struct shell_word *makefile_value(const char *s,
+					       const struct makefile_names *variables,
+					       size_t *len)
 {
-	const char *s = line->text.s;
-	size_t len = 0, from, to = line->text.len;
+	char closing = s[1] == '(' ? ')' : '}';
+	size_t name;
 
-	while (makefile_names_char(s[len]))
-		len++;
-	from = len + strspn(s + len, " \t");
-	from += strspn(s + from, ":?");
-	if (!len || s[from] != '=')
-		return false;
-	from++;
-	from += strspn(s + from, " \t");
-	while (to > from && strchr(" \t", s[to - 1]))
-		to--;
-	v->references[0] = makefile_reference(s, len, "()", arena);
-	v->references[1] = makefile_reference(s, len, "{}", arena);
-	v->value = word_slice(line, from, to, arena);
-	return true;
+	if (s[1] != '(' && s[1] != '{') {
+		*len = 2;
+		return makefile_names_char(s[1]) ? makefile_names_value(variables, s + 1, 1)
+						 : NULL;
+	}
+	name = strcspn(s + 2, " \t:$)}");
+	*len = name + 3;
+	return s[2 + name] == closing ? makefile_names_value(variables, s + 2, name) : NULL;
 }
 
-static size_t makefile_read_variables(const struct shell_word *lines, size_t n,
-				      struct shell_arena *arena, struct makefile_variable *list)
+/* Add @text to @all with the values of its variables, which stands in @around. */
+static void makefile_put(struct word_builder *all, const struct shell_word *text,
+			 const struct makefile_names *variables,
+			 const struct makefile_open *around, struct action_list *out)
 {
-	size_t count = 0;
+	const char *start = text->text.s, *from = start, *s = start;
+	struct makefile_open open = { .around = around };
+	struct shell_word part;
+	size_t len;
 
-	for (size_t i = 0; i < n && count < VARIABLES_MAX; i++)
-		count += makefile_read_variable(&lines[i], arena, &list[count]);
-	return count;
+	while ((s = strchr(s, '$')) != NULL && action_charge(out, WORK_VARIABLE)) {
+		open.value = makefile_value(s, variables, &len);
+		if (!open.value || makefile_is_open(around, open.value)) {
+			s += 1 + (s[1] == '$');
+			continue;
+		}
+		part = word_slice(text, (size_t)(from - start), (size_t)(s - start), out->arena);
+		word_grow(all, &part, out->budget, out->arena);
+		makefile_put(all, open.value, variables, &open, out);
+		from = s += len;
+	}
+	part = word_slice(text, (size_t)(from - start), text->text.len, out->arena);
+	word_grow(all, &part, out->budget, out->arena);
 }
 
-/* The later variable first: it may have taken the place of an earlier one, or be made of it. */
-static struct shell_word makefile_expand(const struct shell_word *line,
-					 const struct makefile_variable *list, size_t count,
+/* @text with the values of its variables. */
+static struct shell_word makefile_expand(const struct shell_word *text,
+					 const struct makefile_names *variables,
 					 struct action_list *out)
 {
-	struct shell_word text = *line;
+	struct word_builder all = { .s = NULL };
+	struct shell_word expanded;
 
-	for (size_t i = count; i-- > 0 && strchr(text.text.s, '$');)
-		for (size_t k = 0; k < 2 && action_charge(out, text.text.len); k++) {
-			const char *reference = list[i].references[k];
+	if (!strchr(text->text.s, '$'))
+		return *text;
+	makefile_put(&all, text, variables, NULL, out);
+	if (!all.s)
+		return *text; /* the budget is spent */
+	expanded = word_grown(&all);
+	expanded.start = text->start;
+	expanded.end = text->end;
+	return expanded;
+}
 
-			if (strstr(text.text.s, reference))
-				text = word_replace(&text, reference, strlen(reference),
-						    &list[i].value, out->budget, out->arena);
-		}
-	return text;
+/*
+ * Add the variable that @line sets, a line or a word of the command. What := sets is made of the
+ * values so far. ?= and += count where the name has no value. One of a target does not: other
+ * targets have another.
+ */
+static void makefile_read_variable(const struct shell_word *line, struct makefile_names *variables,
+				   struct action_list *out)
+{
+	const char *s = line->text.s, *assign = makefile_assignment(line), *end, *name;
+	size_t from, to = line->text.len;
+	struct shell_word *value;
+
+	if (!assign || !action_charge(out, WORK_VARIABLE + to))
+		return;
+	for (end = assign; end > s && strchr(":?+", end[-1]);)
+		end--;
+	while (end > s && strchr(" \t", end[-1]))
+		end--;
+	for (name = end; name > s && !strchr(" \t:", name[-1]);)
+		name--;
+	if (memchr(s, ':', (size_t)(name - s)))
+		return;
+	from = (size_t)(assign + 1 - s) + strspn(assign + 1, " \t");
+	while (to > from && strchr(" \t", s[to - 1]))
+		to--;
+	value = shell_alloc(out->arena, sizeof(*value));
+	*value = word_slice(line, from, to, out->arena);
+	if (assign > s && assign[-1] == ':')
+		*value = makefile_expand(value, variables, out);
+	makefile_names_set(variables, name, (size_t)(end - name), value,
+			   !(assign > s && strchr("?+", assign[-1])));
+}
+
+/* Those of @lines and of @cmd, and the home that make has from its environment. */
+static void makefile_read_variables(const struct command *cmd, const struct shell_word *lines,
+				    size_t n, struct makefile_names *variables,
+				    struct action_list *out)
+{
+	struct shell_word *home = shell_alloc(out->arena, sizeof(*home));
+
+	*home = word_fixed("${HOME}", SHELL_LITERAL, &cmd->words[0], out->arena);
+	makefile_names_init(variables, n, out);
+	makefile_names_set(variables, "HOME", 4, home, true);
+	for (size_t i = 0; i < n; i++)
+		makefile_read_variable(&lines[i], variables, out);
+	for (size_t i = 1; i < cmd->count; i++)
+		makefile_read_variable(&cmd->words[i], variables, out);
 }
 
 /* ---- who names a target ---- */
@@ -380,16 +439,15 @@ static bool makefile_hides_names(const struct command *cmd, const struct shell_w
 static void makefile_recipes(const struct command *cmd, const struct shell_word *text,
 			     struct action_list *out)
 {
-	struct makefile_variable *list = shell_alloc(out->arena, VARIABLES_MAX * sizeof(*list));
 	struct shell_word *lines = NULL, line;
-	size_t n = makefile_lines(cmd, text, out, &lines), count;
+	size_t n = makefile_lines(cmd, text, out, &lines);
 	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
-	struct makefile_names targets;
+	struct makefile_names targets, variables;
 	size_t rules = 0, target;
 
 	if (!all)
 		makefile_mark_targets(cmd, lines, n, &targets, out);
-	count = makefile_read_variables(lines, n, out->arena, list);
+	makefile_read_variables(cmd, lines, n, &variables, out);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
 
@@ -403,7 +461,7 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 			continue;
 		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
 		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
-		line = makefile_expand(&line, list, count, out);
+		line = makefile_expand(&line, &variables, out);
 		action_text(out, &line, ACTION_LENIENT | ACTION_NO_INPUT | ACTION_RECIPE);
 	}
 }

@@ -9,6 +9,7 @@ struct makefile_name {
 	const char *name;
 	size_t len;
 	bool marked;
+	const struct shell_word *value;
 	struct makefile_name *next; /* of the bucket */
 };
 
@@ -53,18 +54,45 @@ void makefile_names_init(struct makefile_names *names, size_t count, struct acti
 	names->longest = 0;
 }
 
-void makefile_names_add(struct makefile_names *names, const char *name, size_t len)
+/* The name, added if it is not there. */
+static struct makefile_name *makefile_names_entry(struct makefile_names *names, const char *name,
+						  size_t len)
 {
 	uint32_t hash = makefile_names_hash_all(name, len);
-	struct makefile_name **bucket = &names->buckets[hash & names->mask], *n;
+	struct makefile_name **bucket = &names->buckets[hash & names->mask];
+	struct makefile_name *n = makefile_names_find(names, name, len, hash);
 
-	if (makefile_names_find(names, name, len, hash))
-		return;
+	if (n)
+		return n;
 	n = shell_alloc(names->out->arena, sizeof(*n));
 	*n = (struct makefile_name){ .name = name, .len = len, .next = *bucket };
 	*bucket = n;
 	if (len > names->longest)
 		names->longest = len;
+	return n;
+}
+
+void makefile_names_add(struct makefile_names *names, const char *name, size_t len)
+{
+	makefile_names_entry(names, name, len);
+}
+
+void makefile_names_set(struct makefile_names *names, const char *name, size_t len,
+			const struct shell_word *value, bool again)
+{
+	struct makefile_name *n = makefile_names_entry(names, name, len);
+
+	if (again || !n->value)
+		n->value = value;
+}
+
+const struct shell_word *makefile_names_value(const struct makefile_names *names,
+					      const char *name, size_t len)
+{
+	const struct makefile_name *n =
+		makefile_names_find(names, name, len, makefile_names_hash_all(name, len));
+
+	return n ? n->value : NULL;
 }
 
 /* Mark the names that begin at @s: the word there, and those that dashes join with it. Returns how

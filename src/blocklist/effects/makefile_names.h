@@ -1,5 +1,5 @@
 /*
- * makefile_names - a set of plain names, and which of them texts have as words.
+ * makefile_names - a set of names, their values, and which of them texts have as words.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_MAKEFILE_NAMES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_MAKEFILE_NAMES_H
@@ -30,6 +30,14 @@ void makefile_names_init(struct makefile_names *names, size_t count, struct acti
 
 /* Add the name of @len characters at @name, which is borrowed. */
 void makefile_names_add(struct makefile_names *names, const char *name, size_t len);
+
+/* Add the name if it is not there, and give it @value, or only if it has none unless @again. */
+void makefile_names_set(struct makefile_names *names, const char *name, size_t len,
+			const struct shell_word *value, bool again);
+
+/* The value of the name; NULL: it has none, or is not one of @names. */
+const struct shell_word *makefile_names_value(const struct makefile_names *names,
+					      const char *name, size_t len);
 
 /* Mark the names that @line has as words, but not the one of @own characters at its start. */
 void makefile_names_mark(struct makefile_names *names, const struct shell_word *line, size_t own);
