@@ -88,6 +88,12 @@ static const struct shape shapes[] = {
 	SPAN("cat > Makefile <<E\n.PHONY: ", "a ", "\na:\nb:\na: b\nE\nmake"),
 	SPAN("cat > Makefile <<'E'\nx: -", "$(a $b)", "\nE\nmake"),
 	NEST("make -f - <<'E'\nx: -", "$(", "", ")"),
+	NEST("make -f - <<'E'\nx: ", "$(shell ", "a", ")"), SPAN("make -f - <<'E'\n", "x!=a\n", "E\n"),
+	SPAN("make -f - <<'E'\nx: ", "$(shell a) ", "\nE\n"), SPAN("make -f - <<'E'\n", "a\\\n", "\nE\n"),
+	SPAN("make -f - <<'E'\na=$(b)$(b)\nb=$(a)$(a)\nx:\n", "\t$(a)\n", "E\n"),
+	SPAN("make -f - <<'E'\na=b\n", "a:=$(a)$(a)\n", "E\n"),
+	SPAN("make -f - <<'E'\na=b\n", "a:=$(a) c\n", "E\n"),
+	SPAN("make -f - <<'E'\n.RECIPEPREFIX=$(a)\n", "a: b\n", "E\n"),
 	SPAN("python3 -c '", "exec os.", "'"), SPAN("python3 -c 'p=Path(\"a\");", "rmtree(p,b;", "'"),
 	SPAN("sh -c '", "ls|xargs rm $(ls)/$(ls);", "'"), SPAN("exec ", "3<&0 4<&3 ", "<&4"),
 	/* more that a command runs or means */

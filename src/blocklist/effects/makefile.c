@@ -1,7 +1,7 @@
 /*
- * make: the recipes of a makefile whose text is known.
+ * make: the recipes of a makefile whose text is known, and what $(shell ...) and != run in it.
  *
- * All of them count, but for a rule that make cannot come to: not the first of the file, of just
+ * All recipes count, but for a rule that make cannot come to: not the first of the file, of just
  * one target with a plain name that neither the command nor another line names. Where the makefile
  * may make names that it does not spell out, each rule counts.
  */
@@ -127,6 +127,17 @@ static const char *makefile_assignment(const struct shell_word *line)
 	return NULL;
 }
 
+/* The text of the reference $(shell TEXT) or ${shell TEXT} at @s, up to *@end; or NULL. */
+static const char *makefile_shell(const char *s, const char **end)
+{
+	if ((s[1] != '(' && s[1] != '{') || strncmp(s + 2, "shell", 5) != 0 || !s[7] ||
+	    !strchr(" \t\\", s[7]))
+		return NULL;
+	*end = makefile_reference_end(s);
+	*end = *end ? *end - 1 : s + strlen(s);
+	return s + 8;
+}
+
 /* ---- variables ---- */
 
 /* A value that is put into a text, and those around it. */
@@ -207,10 +218,21 @@ static struct shell_word makefile_expand(const struct shell_word *text,
 	return expanded;
 }
 
+/* @text as what $(shell @text) prints. */
+static struct shell_word makefile_printed(const struct shell_word *text, struct shell_arena *arena)
+{
+	const struct shell_word parts[] = {
+		word_fixed("$(shell ", SHELL_LITERAL, text, arena), *text,
+		word_fixed(")", SHELL_LITERAL, text, arena),
+	};
+
+	return word_concat_all(parts, 3, arena);
+}
+
 /*
- * Add the variable that @line sets, a line or a word of the command. What := sets is made of the
- * values so far. ?= and += count where the name has no value. One of a target does not: other
- * targets have another.
+ * Add the variable that @line sets, a line or a word of the command. What := and != set is made
+ * of the values so far. ?= and += count where the name has no value. One of a target does not:
+ * other targets have another.
  */
 static void makefile_read_variable(const struct shell_word *line, struct makefile_names *variables,
 				   struct action_list *out)
@@ -221,7 +243,7 @@ static void makefile_read_variable(const struct shell_word *line, struct makefil
 
 	if (!assign || !action_charge(out, WORK_VARIABLE + to))
 		return;
-	for (end = assign; end > s && strchr(":?+", end[-1]);)
+	for (end = assign; end > s && strchr(":?+!", end[-1]);)
 		end--;
 	while (end > s && strchr(" \t", end[-1]))
 		end--;
@@ -234,7 +256,9 @@ static void makefile_read_variable(const struct shell_word *line, struct makefil
 		to--;
 	value = shell_alloc(out->arena, sizeof(*value));
 	*value = word_slice(line, from, to, out->arena);
-	if (assign > s && assign[-1] == ':')
+	if (assign > s && assign[-1] == '!')
+		*value = makefile_printed(value, out->arena);
+	if (assign > s && strchr(":!", assign[-1]))
 		*value = makefile_expand(value, variables, out);
 	makefile_names_set(variables, name, (size_t)(end - name), value,
 			   !(assign > s && strchr("?+", assign[-1])));
@@ -421,6 +445,36 @@ static bool makefile_computes_names(const struct shell_word *lines, size_t n,
 	return false;
 }
 
+/* Does a shell print names in @line: those of a rule, or those that a recipe gives to make? */
+static bool makefile_shell_names(const struct shell_word *line,
+				 const struct makefile_names *variables, struct action_list *out)
+{
+	struct shell_word all;
+	const char *s, *end;
+
+	if (*line->text.s == '#' || makefile_assignment(line) || !strchr(line->text.s, '$') ||
+	    (*line->text.s == '\t' ? !makefile_has_word(line, "MAKE", 4)
+				   : !strchr(line->text.s, ':')))
+		return false;
+	all = makefile_expand(line, variables, out);
+	for (s = all.text.s; (s = strchr(s, '$')) != NULL; s++)
+		if (makefile_shell(s, &end) && makefile_begins_word(&all, s, NULL))
+			return true;
+	return false;
+}
+
+static bool makefile_asks_shell(const struct shell_word *text, const struct shell_word *lines,
+				size_t n, const struct makefile_names *variables,
+				struct action_list *out)
+{
+	if (!makefile_has_word(text, "shell", 5) && !memmem(text->text.s, text->text.len, "!=", 2))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (makefile_shell_names(&lines[i], variables, out))
+			return true;
+	return false;
+}
+
 /* May @cmd run a rule that nothing names? A word of it that is not known may name any. */
 static bool makefile_hides_names(const struct command *cmd, const struct shell_word *text,
 				 const struct shell_word *lines, size_t n, struct action_list *out)
@@ -435,19 +489,53 @@ static bool makefile_hides_names(const struct command *cmd, const struct shell_w
 
 /* ---- recipes ---- */
 
-/* Lines of recipes, and the text after ; in a rule. */
+/* Add bytes [from, to) of @line, which make gives to a shell. */
+static void makefile_add(const struct shell_word *line, size_t from, size_t to,
+			 const struct makefile_names *variables, struct action_list *out)
+{
+	static const char call[] = "$(shell ";
+	struct shell_word text = word_slice(line, from, to, out->arena), opening;
+
+	text = makefile_expand(&text, variables, out);
+	if (strstr(text.text.s, call)) { /* $(TEXT) prints the same */
+		opening = word_fixed("$(", SHELL_LITERAL, line, out->arena);
+		text = word_replace(&text, call, strlen(call), &opening, out->budget, out->arena);
+	}
+	action_text(out, &text, ACTION_LENIENT | ACTION_NO_INPUT | ACTION_RECIPE);
+}
+
+/* Add what make runs where it expands @line or sets its variable by !=. Quotes around it do not
+ * count for make. */
+static void makefile_add_shells(const struct shell_word *line,
+				const struct makefile_names *variables, struct action_list *out)
+{
+	const char *start = line->text.s, *assign = makefile_assignment(line), *s, *text, *end;
+
+	if (assign && assign > start && assign[-1] == '!')
+		makefile_add(line, (size_t)(assign + 1 - start), line->text.len, variables, out);
+	for (s = start; (s = strchr(s, '$')) != NULL; s++) {
+		text = makefile_shell(s, &end);
+		if (text && !action_charge(out, (size_t)(end - text)))
+			return;
+		if (text)
+			makefile_add(line, (size_t)(text - start), (size_t)(end - start),
+				     variables, out);
+	}
+}
+
+/* Lines of recipes, the text after ; in a rule, and what a shell prints for any line. */
 static void makefile_recipes(const struct command *cmd, const struct shell_word *text,
 			     struct action_list *out)
 {
-	struct shell_word *lines = NULL, line;
-	size_t n = makefile_lines(cmd, text, out, &lines);
-	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
 	struct makefile_names targets, variables;
-	size_t rules = 0, target;
+	struct shell_word *lines = NULL;
+	size_t n = makefile_lines(cmd, text, out, &lines), rules = 0, target;
+	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
 
+	makefile_read_variables(cmd, lines, n, &variables, out);
+	all = all || makefile_asks_shell(text, lines, n, &variables, out);
 	if (!all)
 		makefile_mark_targets(cmd, lines, n, &targets, out);
-	makefile_read_variables(cmd, lines, n, &variables, out);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
 
@@ -457,12 +545,13 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 			made = all || rules == 1 || makefile_names_marked(&targets, s, target);
 		else if (!strchr("\t#", s[0]))
 			made = true;
+		if (s[0] == '#' || (s[0] == '\t' && !made))
+			continue;
+		makefile_add_shells(&lines[i], &variables, out);
 		if (!recipe || !made)
 			continue;
 		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
-		line = word_slice(&lines[i], (size_t)(recipe - s), lines[i].text.len, out->arena);
-		line = makefile_expand(&line, &variables, out);
-		action_text(out, &line, ACTION_LENIENT | ACTION_NO_INPUT | ACTION_RECIPE);
+		makefile_add(&lines[i], (size_t)(recipe - s), lines[i].text.len, &variables, out);
 	}
 }
 
