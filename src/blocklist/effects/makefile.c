@@ -489,18 +489,27 @@ static bool makefile_hides_names(const struct command *cmd, const struct shell_w
 
 /* ---- recipes ---- */
 
+/* @text with each @old as @new. */
+static struct shell_word makefile_replace(const struct shell_word *text, const char *old,
+					  const char *new, struct action_list *out)
+{
+	struct shell_word value;
+
+	if (!strstr(text->text.s, old))
+		return *text;
+	value = word_fixed(new, SHELL_LITERAL, text, out->arena);
+	return word_replace(text, old, strlen(old), &value, out->budget, out->arena);
+}
+
 /* Add bytes [from, to) of @line, which make gives to a shell. */
 static void makefile_add(const struct shell_word *line, size_t from, size_t to,
 			 const struct makefile_names *variables, struct action_list *out)
 {
-	static const char call[] = "$(shell ";
-	struct shell_word text = word_slice(line, from, to, out->arena), opening;
+	struct shell_word text = word_slice(line, from, to, out->arena);
 
 	text = makefile_expand(&text, variables, out);
-	if (strstr(text.text.s, call)) { /* $(TEXT) prints the same */
-		opening = word_fixed("$(", SHELL_LITERAL, line, out->arena);
-		text = word_replace(&text, call, strlen(call), &opening, out->budget, out->arena);
-	}
+	text = makefile_replace(&text, "$(shell ", "$(", out); /* which prints the same */
+	text = makefile_replace(&text, "$$", "$", out);
 	action_text(out, &text, ACTION_LENIENT | ACTION_NO_INPUT | ACTION_RECIPE);
 }
 
