@@ -501,6 +501,20 @@ static struct shell_word makefile_replace(const struct shell_word *text, const c
 	return word_replace(text, old, strlen(old), &value, out->budget, out->arena);
 }
 
+/* How much of the recipe @s make does not give to a shell: @ and the like, and what $(if ...) makes
+ * of them. */
+static size_t makefile_recipe_start(const char *s)
+{
+	const char *at = s, *end = s;
+
+	while (end) {
+		at = end + strspn(end, " \t@+-");
+		end = strncmp(at, "$(if ", 5) == 0 ? makefile_reference_end(at) : NULL;
+		end = end && makefile_names_char(*end) ? end : NULL;
+	}
+	return (size_t)(at - s);
+}
+
 /* Add bytes [from, to) of @line, which make gives to a shell. */
 static void makefile_add(const struct shell_word *line, size_t from, size_t to,
 			 const struct makefile_names *variables, struct action_list *out)
@@ -508,8 +522,11 @@ static void makefile_add(const struct shell_word *line, size_t from, size_t to,
 	struct shell_word text = word_slice(line, from, to, out->arena);
 
 	text = makefile_expand(&text, variables, out);
+	text = word_slice(&text, makefile_recipe_start(text.text.s), text.text.len, out->arena);
+	text = makefile_replace(&text, "$$", "\1", out); /* begins nothing for make */
 	text = makefile_replace(&text, "$(shell ", "$(", out); /* which prints the same */
-	text = makefile_replace(&text, "$$", "$", out);
+	text = makefile_replace(&text, "$(if ", "$(or ", out); /* no keyword of the shell */
+	text = makefile_replace(&text, "\1", "$", out);
 	action_text(out, &text, ACTION_LENIENT | ACTION_NO_INPUT | ACTION_RECIPE);
 }
 
@@ -559,8 +576,8 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 		makefile_add_shells(&lines[i], &variables, out);
 		if (!recipe || !made)
 			continue;
-		recipe += 1 + strspn(recipe + 1, " \t@+-"); /* @: make does not print it */
-		makefile_add(&lines[i], (size_t)(recipe - s), lines[i].text.len, &variables, out);
+		makefile_add(&lines[i], (size_t)(recipe + 1 - s), lines[i].text.len, &variables,
+			     out);
 	}
 }
 
