@@ -179,6 +179,7 @@ static void test_work_makefile(void **state)
 	(void)state;
 	check_makefile("t#:\n\tcc b#.c\n");
 	check_makefile("f# = -O2\nall: t#\nt#: b#.o \\\n\t\tc.o\n\tcc $(CFLAGS) $(f#) -o $@ $^\n");
+	check_makefile("SRCS += src/f#.c\nOBJS := $(OBJS) f#.o\n");
 	check_makefile("v# := $(shell git describe a#)\nall: t#\nt#:\n\tcc -D$(v#) a.c\n");
 }
 

@@ -229,20 +229,57 @@ static struct shell_word makefile_printed(const struct shell_word *text, struct 
 	return word_concat_all(parts, 3, arena);
 }
 
+/* The length of the reference to the name of @len characters at @name that begins @value; or 0. */
+static size_t makefile_own_reference(const struct shell_word *value, const char *name, size_t len)
+{
+	const char *s = value->text.s;
+
+	if (value->text.len < len + 3 || s[0] != '$' || memcmp(s + 2, name, len) != 0)
+		return 0;
+	if ((s[1] == '(' && s[2 + len] == ')') || (s[1] == '{' && s[2 + len] == '}'))
+		return len + 3;
+	return 0;
+}
+
+/* Set the variable of @len characters at @name to @value, as the character before the = says. */
+static void makefile_set(const char *name, size_t len, struct shell_word *value, char operator,
+			 struct makefile_names *variables)
+{
+	struct action_list *out = variables->out;
+	size_t own = operator == ':' ? makefile_own_reference(value, name, len) : 0;
+	struct shell_word blank;
+
+	if (operator == '+' && makefile_names_value(variables, name, len)) {
+		blank = word_fixed(" ", SHELL_LITERAL, value, out->arena);
+		*value = word_concat(&blank, value, out->arena);
+	}
+	if (operator == '!')
+		*value = makefile_printed(value, out->arena);
+	if (own)
+		*value = word_slice(value, own, value->text.len, out->arena);
+	if (operator == ':' || operator == '!')
+		*value = makefile_expand(value, variables, out);
+	if (operator == '+' || own)
+		makefile_names_append(variables, name, len, value);
+	else
+		makefile_names_set(variables, name, len, value, operator != '?');
+}
+
 /*
  * Add the variable that @line sets, a line or a word of the command. What := and != set is made
- * of the values so far. ?= and += count where the name has no value. One of a target does not:
- * other targets have another.
+ * of the values so far. One of a target does not count: other targets have another.
  */
-static void makefile_read_variable(const struct shell_word *line, struct makefile_names *variables,
-				   struct action_list *out)
+static void makefile_read_variable(const struct shell_word *line, struct makefile_names *variables)
 {
 	const char *s = line->text.s, *assign = makefile_assignment(line), *end, *name;
+	struct action_list *out = variables->out;
 	size_t from, to = line->text.len;
 	struct shell_word *value;
+	char operator;
 
 	if (!assign || !action_charge(out, WORK_VARIABLE + to))
 		return;
+	operator = assign > s ? assign[-1] : '\0';
 	for (end = assign; end > s && strchr(":?+!", end[-1]);)
 		end--;
 	while (end > s && strchr(" \t", end[-1]))
@@ -256,12 +293,7 @@ static void makefile_read_variable(const struct shell_word *line, struct makefil
 		to--;
 	value = shell_alloc(out->arena, sizeof(*value));
 	*value = word_slice(line, from, to, out->arena);
-	if (assign > s && assign[-1] == '!')
-		*value = makefile_printed(value, out->arena);
-	if (assign > s && strchr(":!", assign[-1]))
-		*value = makefile_expand(value, variables, out);
-	makefile_names_set(variables, name, (size_t)(end - name), value,
-			   !(assign > s && strchr("?+", assign[-1])));
+	makefile_set(name, (size_t)(end - name), value, operator, variables);
 }
 
 /* Those of @lines and of @cmd, and the home that make has from its environment. */
@@ -275,9 +307,9 @@ static void makefile_read_variables(const struct command *cmd, const struct shel
 	makefile_names_init(variables, n, out);
 	makefile_names_set(variables, "HOME", 4, home, true);
 	for (size_t i = 0; i < n; i++)
-		makefile_read_variable(&lines[i], variables, out);
+		makefile_read_variable(&lines[i], variables);
 	for (size_t i = 1; i < cmd->count; i++)
-		makefile_read_variable(&cmd->words[i], variables, out);
+		makefile_read_variable(&cmd->words[i], variables);
 }
 
 /* ---- who names a target ---- */

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "blocklist/command/word.h"
 #include "shell/arena.h"
 
 struct makefile_name {
@@ -10,6 +11,8 @@ struct makefile_name {
 	size_t len;
 	bool marked;
 	const struct shell_word *value;
+	struct word_builder text; /* of @grown, which is the value if more was added to it */
+	struct shell_word grown;
 	struct makefile_name *next; /* of the bucket */
 };
 
@@ -86,13 +89,35 @@ void makefile_names_set(struct makefile_names *names, const char *name, size_t l
 		n->value = value;
 }
 
+void makefile_names_append(struct makefile_names *names, const char *name, size_t len,
+			   const struct shell_word *more)
+{
+	struct makefile_name *n = makefile_names_entry(names, name, len);
+
+	if (!n->value) {
+		n->value = more;
+		return;
+	}
+	if (n->value != &n->grown) {
+		n->text = (struct word_builder){ .s = NULL };
+		word_grow(&n->text, n->value, names->out->budget, names->out->arena);
+	}
+	word_grow(&n->text, more, names->out->budget, names->out->arena);
+	if (n->text.s)
+		n->value = &n->grown;
+}
+
 const struct shell_word *makefile_names_value(const struct makefile_names *names,
 					      const char *name, size_t len)
 {
-	const struct makefile_name *n =
+	struct makefile_name *n =
 		makefile_names_find(names, name, len, makefile_names_hash_all(name, len));
 
-	return n ? n->value : NULL;
+	if (!n)
+		return NULL;
+	if (n->value == &n->grown)
+		n->grown = word_grown(&n->text);
+	return n->value;
 }
 
 /* Mark the names that begin at @s: the word there, and those that dashes join with it. Returns how

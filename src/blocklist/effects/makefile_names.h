@@ -35,6 +35,10 @@ void makefile_names_add(struct makefile_names *names, const char *name, size_t l
 void makefile_names_set(struct makefile_names *names, const char *name, size_t len,
 			const struct shell_word *value, bool again);
 
+/* Add @more to the value of the name, which is @more if it has none. */
+void makefile_names_append(struct makefile_names *names, const char *name, size_t len,
+			   const struct shell_word *more);
+
 /* The value of the name; NULL: it has none, or is not one of @names. */
 const struct shell_word *makefile_names_value(const struct makefile_names *names,
 					      const char *name, size_t len);
