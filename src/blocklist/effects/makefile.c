@@ -1,9 +1,9 @@
 /*
  * make: the recipes of a makefile whose text is known, and what $(shell ...) and != run in it.
  *
- * All recipes count, but for a rule that make cannot come to: not the first of the file, of just
- * one target with a plain name that neither the command nor another line names. Where the makefile
- * may make names that it does not spell out, each rule counts.
+ * All recipes count, but for a rule that make cannot come to: of just one target with a plain
+ * name, not the first of the file, that neither the command nor another line names. Where the
+ * makefile may make names that it does not spell out, each rule counts.
  */
 #include "blocklist/effects/readers.h"
 
@@ -340,20 +340,24 @@ static size_t makefile_plain_target(const struct shell_word *line)
 	return is_name && !makefile_assignment(line) ? len : 0;
 }
 
-/* Collect the plain targets of @lines, and mark those that @cmd or another line names. .PHONY names
- * none. */
+/* Collect the plain targets of @lines, and mark the first, and those that @cmd or another line
+ * names. .PHONY names none. */
 static void makefile_mark_targets(const struct command *cmd, const struct shell_word *lines,
 				  size_t n, struct makefile_names *targets,
 				  struct action_list *out)
 {
+	struct shell_word first = { .text = { .s = "" } };
 	size_t len;
 
 	makefile_names_init(targets, n, out);
 	for (size_t i = 0; i < n; i++) {
 		len = makefile_plain_target(&lines[i]);
+		if (len && !first.text.len)
+			first = word_slice(&lines[i], 0, len, out->arena);
 		if (len)
 			makefile_names_add(targets, lines[i].text.s, len);
 	}
+	makefile_names_mark(targets, &first, 0);
 	for (size_t i = 0; i < n; i++)
 		if (!word_begins(&lines[i], ".PHONY"))
 			makefile_names_mark(targets, &lines[i], makefile_head(&lines[i]));
@@ -587,7 +591,7 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 {
 	struct makefile_names targets, variables;
 	struct shell_word *lines = NULL;
-	size_t n = makefile_lines(cmd, text, out, &lines), rules = 0, target;
+	size_t n = makefile_lines(cmd, text, out, &lines), target;
 	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
 
 	makefile_read_variables(cmd, lines, n, &variables, out);
@@ -598,9 +602,8 @@ static void makefile_recipes(const struct command *cmd, const struct shell_word 
 		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
 
 		target = makefile_plain_target(&lines[i]);
-		rules += target > 0;
 		if (target)
-			made = all || rules == 1 || makefile_names_marked(&targets, s, target);
+			made = all || makefile_names_marked(&targets, s, target);
 		else if (!strchr("\t#", s[0]))
 			made = true;
 		if (s[0] == '#' || (s[0] == '\t' && !made))
