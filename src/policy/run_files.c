@@ -1,5 +1,6 @@
 #include "policy/run_files.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -705,10 +706,11 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 static bool run_files_names_path(const char *text)
 {
 	const char *value = strchr(text, '=');
+	size_t len = 0;
 
-	return !strncmp(text, "PATH", 4) || !strncmp(text, "CDPATH", 6) ||
-	       !strncmp(text, "LD_", 3) || !strncmp(text, "BASH_ENV", 8) ||
-	       (!strncmp(text, "ENV", 3) && strchr("+=", text[3])) ||
+	while (isalnum((unsigned char)text[len]) || text[len] == '_')
+		len++;
+	return (strchr("+=[%", text[len]) && shell_names_files(text, len)) ||
 	       (value && run_files_names_path(value + 1)) ||
 	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
 }
@@ -853,8 +855,8 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 	if (f->sourced)
 		(void)run_files_refuse(f, "what a sourced file changes is not known");
 	else if (run_files_changes_path(run))
-		(void)run_files_refuse(f, "its text sets PATH, CDPATH, ENV, BASH_ENV, LD_* or "
-				       "the variable of a redirection");
+		(void)run_files_refuse(f, "its text sets a variable that leads to files, "
+				       "such as PATH or BASH_ENV, or that of a redirection");
 	else if (!program)
 		(void)run_files_refuse(f, "a program is not known before it runs");
 	else if (run_files_hides_command(run, program))

@@ -62,6 +62,13 @@ struct shell_word {
 /* The text of a word without unknown characters, globs and tilde; else NULL. */
 const char *shell_word_constant(const struct shell_word *word);
 
+/*
+ * Do names of programs and directories lead elsewhere by the variable @name, of @len bytes, or does
+ * it name files to run: PATH, CDPATH, BASH_CMDS, BASH_ALIASES, ENV, BASH_ENV, BASH_FUNC_*, LD_*,
+ * PROMPT_COMMAND, NODE_OPTIONS, PERL5OPT, PYTHONSTARTUP, RUBYOPT?
+ */
+bool shell_names_files(const char *name, size_t len);
+
 /* The unknown character @index of @word; NULL if it has no name. */
 const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index);
 
@@ -172,9 +179,7 @@ struct shell_script {
 	enum shell_trouble trouble; /* not SHELL_FINE: commands has those before it only */
 	bool sets_variables; /* by more than assignments and builtins: a loop over words,
 			      * arithmetic, an operator in ${...}, {name}> */
-	bool sets_path; /* sets or unsets a variable by which names lead to programs and
-			 * directories, or files are run: PATH, CDPATH, BASH_CMDS,
-			 * BASH_ALIASES, ENV, BASH_ENV, LD_*; or any by {name}> */
+	bool sets_path; /* sets or unsets a variable of shell_names_files(), or any by {name}> */
 	bool sets_home; /* sets or unsets HOME, ZDOTDIR or XDG_CONFIG_HOME */
 	bool has_cdpath; /* CDPATH may have a value in it, whoever sets it */
 	const char *trouble_text;   /* static: "an unclosed double quote" */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "shell/expand.h"
 
@@ -251,20 +252,24 @@ static void vars_log_change(struct expander *e, struct variable *v)
 	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 
-/* Do names of programs and directories lead elsewhere by it, or does it name files to run? */
-static bool vars_is_path(const char *name)
+bool shell_names_files(const char *name, size_t len)
 {
 	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES",
-					     "ENV", "BASH_ENV", NULL };
+					     "ENV", "BASH_ENV", "PROMPT_COMMAND",
+					     "NODE_OPTIONS", "PERL5OPT", "PYTHONSTARTUP",
+					     "RUBYOPT" };
 
-	return !strncmp(name, "LD_", 3) || str_is_listed(name, names);
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (strlen(names[i]) == len && !memcmp(names[i], name, len))
+			return true;
+	return !strncmp(name, "LD_", 3) || !strncmp(name, "BASH_FUNC_", 10);
 }
 
 static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
 	static const char *const homes[] = { "HOME", "ZDOTDIR", "XDG_CONFIG_HOME", NULL };
 
-	e->script->sets_path |= vars_is_path(v->name);
+	e->script->sets_path |= shell_names_files(v->name, strlen(v->name));
 	e->script->sets_home |= str_is_listed(v->name, homes);
 	e->script->has_cdpath |= b && b->values && (b->values->len || b->values->other) &&
 				 !strcmp(v->name, "CDPATH");

@@ -205,7 +205,9 @@ def test_files():
                  "for PATH in bin; do ls; done", "printf -vPATH bin; ls", "declare -n X=PATH; X=bin; ls",
                  "BASH_CMDS[ls]=bin/tool; ls", "bash -c 'for PATH in bin; do ls; done'", "env -uPATH ls",
                  "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
-                 "BASH_ENV=data bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
+                 "BASH_ENV=data bash -c ls", "NODE_OPTIONS='-r ./a' node x.js; ls", "export NODE_OPTIONS='-r ./a'; node x.js",
+                 "env PERL5OPT=-My perl x.sh", "export RUBYOPT=-r./y; ruby x.sh", "PYTHONSTARTUP=y.py python3 -i",
+                 "PROMPT_COMMAND='. ./x.sh' bash -i", "env 'BASH_FUNC_ls%%=() { . ./x.sh; }' bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
                  "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "export $(cat data); ls", "export \"$(<data)\"; ls", "declare -x $X; ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "python3 -B bin -m mod", "python3 - -m mod <x.sh", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
@@ -218,6 +220,8 @@ def test_files():
         check(question and "remember" not in question, "%.40s can be remembered" % text)
     for text, environment, why in (("cd bin; ./tool", {"CDPATH": "/opt"}, "a cd goes elsewhere"),
                                    ("bash -ic ls", {"HOME": at("bin")}, "a shell reads other files"), ("bash -lc ls", {"ZDOTDIR": at("bin")}, "zsh reads other files"),
+                                   *(("ls", {name: "-r ./a"}, name) for name in (
+                                       "NODE_OPTIONS", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "PROMPT_COMMAND")),
                                    ("echo $((X))", {"X": "a[$(x.sh)]"}, "arithmetic runs a value")):
         question = tried(server, {"command": text, "environment": environment})[1]
         check("remember" not in question, "%s by the request's environment" % why)
