@@ -43,7 +43,7 @@ struct blocklist_run {
 	bool is_loop;     /* it stands in a loop */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
 	bool is_apart;    /* it stands in ( ), a pipeline or the background */
-	bool is_fed;      /* a pipe or a redirection is its standard input */
+	bool is_fed;      /* a pipe or a redirection is its standard input, or may be */
 	const struct shell_word *input; /* text that is known to stand there, or NULL */
 	const struct shell_word *input_file; /* the file that a redirection puts there, or NULL */
 	bool writes;      /* a redirection writes a file other than /dev/null */

@@ -425,7 +425,8 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 		run.is_loop = (c->context & SHELL_IN_LOOP) != 0;
 		run.is_inner = (c->context & (SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS)) != 0;
 		run.is_apart = (c->context & (SHELL_IN_SUBSHELL | SHELL_BACKGROUND)) != 0;
-		run.is_fed |= c->piped_from != SHELL_NONE || c->input;
+		run.is_fed |= c->piped_from != SHELL_NONE || c->input ||
+			      (c->context & SHELL_IN_PROCESS);
 		run.redirects = c->redirects;
 		run.redirect_count = c->redirect_count;
 		evaluate_report_redirects(c, &run);

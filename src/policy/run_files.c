@@ -5,19 +5,23 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/hmac.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "blocklist/command/args.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/path.h"
 #include "policy/dir.h"
+#include "policy/run_script.h"
 #include "shell/words.h"
 
 #define FILES_MAX 32
@@ -26,6 +30,8 @@
 #define BYTES_MAX (256u * 1024) /* read of all files: some milliseconds of the one thread */
 #define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
 #define TOLD_SIZE 160
+#define INNER_MAX 64 /* words that may be a program which another starts */
+#define FED "a script comes from a pipe or a redirection"
 #define HEAD_SIZE 256 /* of a file, with a NUL; the kernel reads as much for a #! line */
 
 /* When the file that a word names may be run. */
@@ -158,6 +164,8 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 		return false;
 	if (fd < 0 || fstat(fd, &st))
 		return run_files_refuse(f, "a file that it runs cannot be read");
+	if (S_ISFIFO(st.st_mode) && role == RUN_FILES_SCRIPT)
+		return run_files_refuse(f, FED);
 	counts = role == RUN_FILES_SCRIPT || st.st_mode & 0111;
 	if (!S_ISREG(st.st_mode) || (!counts && !f->has_chmod))
 		return false;
@@ -184,6 +192,24 @@ static bool run_files_take(struct run_files *f, const char *path, enum run_files
 
 /* ---- names ---- */
 
+/* Nothing is at @path, which this cuts, for us. May something be there for the command: behind a
+ * link, or below /proc and /dev/fd? */
+static bool run_files_is_elsewhere(char *path)
+{
+	struct statfs fs;
+	struct stat st;
+	char *slash;
+
+	if (!lstat(path, &st))
+		return true;
+	while ((slash = strrchr(path, '/')) && slash > path) {
+		*slash = '\0';
+		if (!statfs(path, &fs))
+			return fs.f_type == PROC_SUPER_MAGIC;
+	}
+	return false;
+}
+
 static bool run_files_take_in(struct run_files *f, const char *directory, const char *name,
 			      enum run_files_role role)
 {
@@ -192,9 +218,13 @@ static bool run_files_take_in(struct run_files *f, const char *directory, const 
 
 	if (++f->looks > LOOKS_MAX)
 		return run_files_refuse(f, "it has too many words");
-	if (len >= (int)sizeof(path) || (access(path, F_OK) && errno == ENOENT))
+	if (len >= (int)sizeof(path))
 		return false;
-	return run_files_take(f, path, role);
+	if (!access(path, F_OK) || errno != ENOENT)
+		return run_files_take(f, path, role);
+	if (role == RUN_FILES_SCRIPT && run_files_is_elsewhere(path))
+		(void)run_files_refuse(f, "a file that it runs cannot be read");
+	return false;
 }
 
 /* What @name in @directory is; false: nothing is there, or @directory is NULL. */
@@ -344,8 +374,18 @@ static bool run_files_interprets(const struct blocklist_wrapper *as)
 	return as && (as->kind == WRAPPER_SHELL || as->kind == WRAPPER_CODE);
 }
 
+/* May the next word be the value of the option @word, which ends in a letter of @values, or is a
+ * long one? */
+static bool run_files_is_open(const char *word, const char *values)
+{
+	size_t letters = 1 + strcspn(word + 1, values);
+
+	return word[0] == '-' && (word[1] == '-' ? !strchr(word, '=')
+						 : word[letters] && !word[letters + 1]);
+}
+
 /* Does a word of @run have an option of @list, such as -c? It may stand in a cluster, up to the
- * first letter of @values, behind which stands its value. */
+ * first letter of @values, behind which stands its value; that may be the next word. */
 static bool run_files_has_option(const struct blocklist_run *run, const char *list,
 				 const char *values)
 {
@@ -353,6 +393,8 @@ static bool run_files_has_option(const struct blocklist_run *run, const char *li
 		const char *word = run->words[i].text.s;
 		size_t letters = word[0] == '-' ? 1 + strcspn(word + 1, values) : 0;
 
+		if (*values && i > 1 && run_files_is_open(run->words[i - 1].text.s, values))
+			continue;
 		for (const char *one = strchr(list, '-'); one; one = strchr(one + 2, '-'))
 			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && letters &&
 			    word[1] != '-' && memchr(word, one[1], letters + 1))
@@ -363,17 +405,35 @@ static bool run_files_has_option(const struct blocklist_run *run, const char *li
 	return false;
 }
 
-/* The options by which @run, of a program that is no interpreter, names a file of commands that it
- * runs: sed -f FILE. NULL: none of them is there. */
+/* Of everyday programs those that write into no file by any of their words. */
+static bool run_files_is_reader(const char *program)
+{
+	static const char *const names[] = {
+		"[", "basename", "cat", "chmod", "cmp", "cut", "date", "df", "diff", "dirname",
+		"du", "echo", "egrep", "expr", "false", "fgrep", "grep", "head", "hostname",
+		"id", "jq", "ls", "md5sum", "nproc", "printenv", "printf", "ps", "pwd",
+		"readlink", "realpath", "seq", "sha256sum", "sleep", "stat", "tac", "tail",
+		"test", "tr", "true", "uname", "wc", "which", "whoami", NULL,
+	};
+
+	return str_is_listed(program, names);
+}
+
+/* The options by which @run names a file of commands that it runs: sed -f FILE. NULL: none of them
+ * is there. */
 static const char *run_files_script_options(const struct blocklist_run *run)
 {
 	static const struct {
 		const char *programs, *options;
 	} rows[] = {
-		{ " sed gsed psql ", " -f --file " }, { " make gmake ", " -f --file --makefile " },
-		{ " gdb ", " -x --command " },        { " vi vim nvim ex view ", " -S -s -u " },
-		{ " java ", " -jar " },               { " cmake ", " -P " },
+		{ " sed gsed psql at batch ", " -f --file " },
+		{ " make gmake ", " -f --file --makefile " },
+		{ " gdb ", " -x --command " },
+		{ " vi vim nvim ex view ", " -S -s -u " },
+		{ " java ", " -jar " },
+		{ " cmake ", " -P " },
 		{ " sqlite3 ", " -init --init " },
+		{ " awk gawk mawk nawk original-awk ", " -f --file -E --exec " },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -389,7 +449,7 @@ static bool run_files_reads_commands(const struct blocklist_run *run)
 	static const struct {
 		const char *programs, *instead, *values; /* options */
 	} rows[] = {
-		{ " ed ex gdb sqlite3 ", " ", "" },
+		{ " dc duckdb ed ex gdb lldb sqlite3 vi view vim nvim ", " ", "" },
 		{ " at batch ", " -f ", "qt" },
 		{ " mariadb mysql ", " -e --execute ", "DhpPSu" },
 		{ " psql ", " -c -f --command --file ", "dFhLopPRTUv" },
@@ -413,25 +473,33 @@ static bool run_files_names_stdin(const struct blocklist_run *run)
 	return false;
 }
 
-/* Is the text of the program of @as none of its words? Without options for text, as awk, an operand
- * is the text. */
-static bool run_files_needs_script(const struct blocklist_run *run,
+/* Does @run, which would start a shell without a command to start, have none? */
+static bool run_files_starts_shell(const struct blocklist_run *run,
 				   const struct blocklist_wrapper *as)
 {
-	const char *options = strtab_get(as->text);
-	/* perl -Iinclude, -MEncode, ruby -rjson, python -Xdev; shells have no such options. */
-	const char *values = as->kind == WRAPPER_CODE ? "IMmrX" : "";
+	struct args args = { 0 };
+	bool starts;
 
-	return options && !run_files_has_option(run, options, values);
+	if (!as->login && !as->remote)
+		return false;
+	args_read(&args, run->words, run->count, strtab_get(as->values),
+		  as->kind != WRAPPER_OPTION);
+	starts = as->kind == WRAPPER_OPTION ? !args_has(&args, strtab_get(as->text))
+					    : args.first_operand + as->skip >= run->count;
+	args_release(&args);
+	return starts;
 }
 
-/* Is it the file among its words that decides what @run does? */
-static bool run_files_takes_script(const struct blocklist_run *run)
+/* Where the interpreter @run, as @as says, has its program from; of others from a file if they have
+ * an option that names one. */
+static void run_files_find_script(const struct blocklist_run *run,
+				  const struct blocklist_wrapper *as, struct run_script *script)
 {
-	const struct blocklist_wrapper *as = run_files_wrapper(run);
-
-	return run_files_interprets(as) ? run_files_needs_script(run, as)
-					: run_files_script_options(run) != NULL;
+	*script = (struct run_script){ .from = RUN_SCRIPT_TEXT };
+	if (run_files_interprets(as))
+		run_script_find(run, as, script);
+	else if (run_files_script_options(run))
+		script->from = RUN_SCRIPT_FILE;
 }
 
 static bool run_files_has_operand(const struct blocklist_run *run)
@@ -450,29 +518,6 @@ static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
 {
 	return !strchr("-+", run->words[i].text.s[0]) &&
 	       (i < 2 || !strchr("-+", run->words[i - 1].text.s[0]));
-}
-
-static bool run_files_is_python(const struct blocklist_run *run)
-{
-	return strstr(run->program.s, "python") || !strncmp(run->program.s, "pypy", 4);
-}
-
-/* The module that @run, python -m, is told to run: -m NAME, -umNAME; NULL: none. */
-static const char *run_files_module(const struct blocklist_run *run)
-{
-	for (size_t i = 1; i < run->count; i++) {
-		const char *word = run->words[i].text.s;
-		/* The first of these takes the rest of the word, or the next one. */
-		const char *last = word[1] != '-' ? word + strcspn(word, "cmWX") : "";
-
-		if (word[0] != '-' || !word[1] || *last == 'c') /* a script, standard input, code */
-			return NULL;
-		if (*last == 'm')
-			return last[1] ? last + 1
-				       : i + 1 < run->count ? run->words[i + 1].text.s : NULL;
-		i += (*last && !last[1]) || !strcmp(word, "--check-hash-based-pycs");
-	}
-	return NULL;
 }
 
 /* Take the file of @module if it lies where python looks first, in the working directory. */
@@ -498,24 +543,33 @@ static bool run_files_reads_home(const struct run_files *f, const struct blockli
 	       (f->has_tty && !run_files_has_operand(run));
 }
 
-/* Does the interpreter @run run a file of a directory, as python and node do? Behind an option of
- * others than python a directory may be one to search, and a script follows. */
-static bool run_files_runs_directory(struct run_files *f, const struct blocklist_run *run)
+/* S_IFREG, S_IFDIR ...; 0: nothing is there. */
+static mode_t run_files_type(struct run_files *f, const char *name)
 {
-	bool python = run_files_is_python(run), named = false;
+	struct stat st;
+	bool found = run_files_stat(f, f->there, name, &st) ||
+		     run_files_stat(f, f->here, name, &st);
 
-	for (size_t i = 1; i < run->count; i++) {
-		const char *name = run->words[i].text.s;
-		struct stat st;
+	return found ? st.st_mode & S_IFMT : 0;
+}
 
-		if (!run_files_stat(f, f->there, name, &st) &&
-		    !run_files_stat(f, f->here, name, &st))
-			continue;
-		if (!S_ISDIR(st.st_mode))
+/* Does the interpreter @run run a file of a directory, as python and node do? Where the script is
+ * not known, an operand may be it; behind an option a directory may be one to search. */
+static bool run_files_runs_directory(struct run_files *f, const struct blocklist_run *run,
+				     const struct run_script *script)
+{
+	bool named = false;
+
+	if (script->from == RUN_SCRIPT_FILE)
+		return run_files_type(f, run->words[script->at].text.s) == S_IFDIR;
+	for (size_t i = 1; script->from == RUN_SCRIPT_UNKNOWN && i < run->count; i++) {
+		mode_t type = run_files_type(f, run->words[i].text.s);
+
+		if (type && type != S_IFDIR)
 			return false;
-		if (python || run_files_is_operand(run, i))
+		if (type && run_files_is_operand(run, i))
 			return true;
-		named = true;
+		named |= type != 0;
 	}
 	return named;
 }
@@ -523,48 +577,152 @@ static bool run_files_runs_directory(struct run_files *f, const struct blocklist
 /* Take the module that @run, an interpreter as @as says, would run, and refuse what else it would
  * run besides the files that it names. Returns whether one was taken. */
 static bool run_files_take_unnamed(struct run_files *f, const struct blocklist_run *run,
-				   const struct blocklist_wrapper *as)
+				   const struct blocklist_wrapper *as,
+				   const struct run_script *script)
 {
-	const char *module = run_files_is_python(run) ? run_files_module(run) : NULL;
-
 	if (as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(f, run))
 		(void)run_files_refuse(f, "a shell reads files of a HOME that is not its own");
-	if (module)
-		return run_files_take_module(f, module);
-	if (as->kind == WRAPPER_CODE && run_files_needs_script(run, as) &&
-	    run_files_runs_directory(f, run))
+	if (script->from == RUN_SCRIPT_UNKNOWN && script->has_modules)
+		(void)run_files_refuse(f, "an option before its script is not known");
+	if (script->from == RUN_SCRIPT_MODULE)
+		return run_files_take_module(f, script->module);
+	if (as->kind == WRAPPER_CODE && run_files_runs_directory(f, run, script))
 		(void)run_files_refuse(f, "it runs a directory");
 	return false;
+}
+
+/* Is the standard input of @run a text that is known, and from no file, which may be another by
+ * then? */
+static bool run_files_knows_input(const struct run_files *f, const struct blocklist_run *run)
+{
+	bool here = false;
+
+	for (size_t i = 0; i < run->redirect_count; i++) {
+		const struct shell_redirect *r = &run->redirects[i];
+
+		if (r->op == SHELL_HERE || r->op == SHELL_STRING)
+			here |= r->fd <= 0;
+		else if (r->fd == 0 || r->op == SHELL_FROM || r->op == SHELL_BOTH)
+			here = false;
+	}
+	return run->input && shell_word_constant(run->input) && (here || !f->reads_file);
+}
+
+static bool run_files_reads_file(const struct blocklist_run *run)
+{
+	for (size_t i = 0; i < run->redirect_count; i++) {
+		const struct shell_redirect *r = &run->redirects[i];
+		const char *name = shell_word_constant(&r->target);
+
+		if ((r->op == SHELL_FROM || r->op == SHELL_BOTH) &&
+		    !(name && !strcmp(name, "/dev/null")))
+			return true;
+	}
+	return false;
+}
+
+/* Note whether what is not known feeds @run, and what it may pass that on to: the commands of a
+ * group, a function or a nested text; behind exec all. */
+static void run_files_note_input(struct run_files *f, const struct blocklist_run *run)
+{
+	const char *file = run->input_file ? shell_word_constant(run->input_file) : "";
+	bool empty = file && !strcmp(file, "/dev/null"), reads = run_files_reads_file(run);
+	bool fed;
+
+	f->reads_file |= reads;
+	fed = reads || (run->is_fed && !empty && !run_files_knows_input(f, run));
+	f->is_fed = f->feeds || fed;
+	f->feeds |= fed && (!run->count || run->is_function || run_files_wrapper(run));
+	if (fed && f->runs_input && run->count && !strcmp(run->program.s, "exec")) /* in a loop */
+		(void)run_files_refuse(f, FED);
+}
+
+/* May @run run what stands in its standard input? */
+static bool run_files_runs_input(const struct blocklist_run *run)
+{
+	const struct blocklist_wrapper *as = run_files_wrapper(run);
+	struct run_script script;
+
+	run_files_find_script(run, as, &script);
+	return script.reads_input || (as && run_files_starts_shell(run, as)) ||
+	       run_files_reads_commands(run) ||
+	       (run_files_script_options(run) && run_files_names_stdin(run));
+}
+
+/* May @run start a program among its words, as in a container: docker exec -i c sh? What a shell
+ * and the wrappers start is looked at as a command of its own. */
+static bool run_files_may_start(const struct blocklist_run *run)
+{
+	bool builtin = run->is_direct && shell_words_is_builtin(run->words[0].text.s);
+
+	return !run->is_function && !builtin && !run_files_wrapper(run) &&
+	       !run_files_is_reader(run->program.s);
+}
+
+/* Word @i of @run as a program. */
+static struct blocklist_run run_files_inner(const struct blocklist_run *run, size_t i)
+{
+	struct blocklist_run inner = *run;
+	bool foreign;
+
+	inner.words += i;
+	inner.count -= i;
+	inner.program = name_base(inner.words, &foreign);
+	return inner;
+}
+
+/* May @run pass its standard input on to a program among its words that runs that? */
+static bool run_files_passes_input(const struct blocklist_run *run)
+{
+	bool may_start = run_files_may_start(run);
+
+	for (size_t i = 1; may_start && i < run->count; i++) {
+		struct blocklist_run inner = run_files_inner(run, i);
+
+		if (i == INNER_MAX || run_files_runs_input(&inner))
+			return true;
+	}
+	return false;
+}
+
+/* Refuse @run if it may run a standard input that is not known. */
+static void run_files_check_input(struct run_files *f, const struct blocklist_run *run)
+{
+	if (run_files_knows_input(f, run) ||
+	    !(run_files_runs_input(run) || (f->is_fed && run_files_passes_input(run))))
+		return;
+	f->runs_input = true;
+	if (f->is_fed)
+		(void)run_files_refuse(f, FED);
 }
 
 static void run_files_take_words(struct run_files *f, const struct blocklist_run *run)
 {
 	const struct blocklist_wrapper *as = run_files_wrapper(run);
 	bool interprets = run_files_interprets(as), taken = false;
-	bool named = !interprets && run_files_script_options(run);
-	enum run_files_role role = interprets || named || f->sourced ? RUN_FILES_SCRIPT
-								     : RUN_FILES_WORD;
+	bool named = run_files_script_options(run);
+	bool scripted = interprets || named || f->sourced;
+	enum run_files_role role = scripted ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
 	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL);
+	struct run_script script;
 
+	run_files_find_script(run, as, &script);
 	if (interprets)
-		taken = run_files_take_unnamed(f, run, as);
+		taken = run_files_take_unnamed(f, run, as, &script);
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
 
 		if (text)
 			taken |= run_files_take_word(f, text, role);
-		else if (as || named || f->sourced)
+		else if (as || scripted)
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
 		if (text && searches && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);
 		searches &= f->sourced || !taken || !run_files_is_operand(run, i);
 	}
-	if (run->is_fed && !run->input &&
-	    ((named && run_files_names_stdin(run)) || run_files_reads_commands(run) ||
-	     (interprets && !taken && run_files_needs_script(run, as))))
-		(void)run_files_refuse(f, "a script comes from a pipe or a redirection");
-	else if (!taken && run_files_has_operand(run) &&
-		 (named || f->sourced || (interprets && run_files_needs_script(run, as))))
+	run_files_check_input(f, run);
+	if (!taken && run_files_has_operand(run) &&
+	    (named || f->sourced || (interprets && script.from != RUN_SCRIPT_TEXT)))
 		run_files_note_missing(f);
 }
 
@@ -602,25 +760,12 @@ static bool run_files_is_late_builtin(const char *program)
 	return str_is_listed(program, names);
 }
 
-/* Of everyday programs those that write into no file by any of their words. */
-static bool run_files_is_reader(const char *program)
-{
-	static const char *const names[] = {
-		"[", "basename", "cat", "chmod", "cmp", "cut", "date", "df", "diff", "dirname",
-		"du", "echo", "egrep", "expr", "false", "fgrep", "grep", "head", "hostname",
-		"id", "jq", "ls", "md5sum", "nproc", "printenv", "printf", "ps", "pwd",
-		"readlink", "realpath", "seq", "sha256sum", "sleep", "stat", "tac", "tail",
-		"test", "tr", "true", "uname", "wc", "which", "whoami", NULL,
-	};
-
-	return str_is_listed(program, names);
-}
-
 /* Can @run, of which no own file was taken, write none? */
 static bool run_files_is_harmless(const struct blocklist_run *run,
 				  const struct blocklist_wrapper *as)
 {
 	const char *program = run->program.s;
+	struct run_script script;
 
 	if (run->writes)
 		return false;
@@ -628,7 +773,8 @@ static bool run_files_is_harmless(const struct blocklist_run *run,
 		return true;
 	if (run->is_direct && shell_words_is_builtin(run->words[0].text.s))
 		return !run_files_is_late_builtin(program);
-	return as && as->kind == WRAPPER_SHELL && !run_files_needs_script(run, as);
+	run_files_find_script(run, as, &script);
+	return as && as->kind == WRAPPER_SHELL && script.from == RUN_SCRIPT_TEXT;
 }
 
 /* Is @file one of the list, by whatever name? */
@@ -801,6 +947,7 @@ static bool run_files_follow(struct run_files *f, const struct blocklist_run *ru
 static bool run_files_take_all(struct run_files *f, const struct blocklist_run *run,
 			       const char *program)
 {
+	struct run_script script;
 	bool is_own;
 
 	f->sourced = run_files_is_source(program);
@@ -810,7 +957,9 @@ static bool run_files_take_all(struct run_files *f, const struct blocklist_run *
 		run_files_note_missing(f);
 	is_own = f->own;
 	run_files_take_words(f, run);
-	return is_own || (f->own && (f->sourced || run_files_takes_script(run)));
+	run_files_find_script(run, run_files_wrapper(run), &script);
+	return is_own || (f->own && (f->sourced || script.from == RUN_SCRIPT_FILE ||
+				     script.from == RUN_SCRIPT_MODULE));
 }
 
 static bool run_files_has_command(const struct shell_word *word)
@@ -864,6 +1013,7 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 	if (f->lacks || !run_files_follow(f, run, program))
 		return;
 	f->own = 0;
+	run_files_note_input(f, run);
 	if (*program && !run->is_test)
 		is_own = run_files_take_all(f, run, program);
 	run_files_follow_changes(f, run, is_own);

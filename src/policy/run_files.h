@@ -9,13 +9,14 @@
  * program does, or is long, by device, inode, size and times, which no write leaves as they were.
  *
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
- * not known before it runs, a script from a pipe, a PATH that the text sets, directories that
- * change on the way, what follows a sourced file, a value that arithmetic may run, a directory that
- * an interpreter runs, the start-up files of another HOME, a #! line of which env would make
- * something else than its words, a file that cannot be read; and one that runs a file which a
- * redirection of its own writes, or which another command of it may have written by then: where
- * commands can write, any but a shell's own and some that only read counts as one that writes. Not
- * seen is what programs read by themselves: a Makefile, an imported module.
+ * not known before it runs, a script that may come from a pipe or a redirection anywhere in the
+ * text, a PATH that the text sets, directories that change on the way, what follows a sourced file,
+ * a value that arithmetic may run, a directory that an interpreter runs, the start-up files of
+ * another HOME, a #! line of which env would make something else than its words, a file that cannot
+ * be read; and one that runs a file which a redirection of its own writes, or which another command
+ * of it may have written by then: where commands can write, any but a shell's own and some that
+ * only read counts as one that writes. Not seen is what programs read by themselves: a Makefile, an
+ * imported module.
  */
 #ifndef PROCPEN_POLICY_RUN_FILES_H
 #define PROCPEN_POLICY_RUN_FILES_H
@@ -42,6 +43,11 @@ struct run_files {
 	bool is_apart;     /* a command may run beside others, or more than once */
 	bool is_exposed;   /* ... and then one that runs an own file came */
 	bool has_chmod;    /* a command came that may make files executable */
+	bool reads_file;   /* a redirection came that reads one */
+	bool is_fed;       /* what is not known is the standard input of the command that is
+			    * looked at */
+	bool feeds;        /* ... and of those that come */
+	bool runs_input;   /* a command came that may run what its standard input holds */
 	bool is_changed;   /* a command came that may write files */
 };
 

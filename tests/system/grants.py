@@ -155,7 +155,7 @@ def test_files():
              ("mod.py", {"command": "/usr/bin/python3 -m mod"}), ("pkg/__main__.py", {"command": "/usr/bin/python3 -um pkg x"}),
              ("pkg/sub.py", {"command": "/usr/bin/python3 -mpkg.sub"}), ("mod.py", {"command": "/usr/bin/python3 -Ximporttime -BWimport -m mod"}),
              ("mod.py", {"command": "/usr/bin/python3 -W ignore --check-hash-based-pycs default -m mod bin"}),
-             ("mod.py", {"command": "pypy -m mod", "environment": path}),
+             ("mod.py", {"command": "pypy -m mod", "environment": path}), ("mod.py", {"command": "pypy --jit off -m mod", "environment": path}),
              ("x.sh", {"command": "exec <x.sh sh x.sh"}), ("x.sh", {"command": "cd nosuch; ./x.sh"})]
     for name, params in calls:
         mode = 0o644 if name == "s.sed" else 0o755
@@ -196,9 +196,8 @@ def test_files():
 
     os.mkfifo(at("fifo"))
     write(at("long.sh"), "#" * (2 << 20))
-    grant(server, {"command": "sh ./fifo & kill $!", "timeout": 5})
     grant(server, {"command": "sh long.sh"})
-    for text in ("sh $X", "$X", "cat x.sh | sh", "sh <x.sh", "PATH=bin:$PATH tool", "sh *.sh",
+    for text in ("sh ./fifo", "sh $X", "$X", "cat x.sh | sh", "sh <x.sh", "PATH=bin:$PATH tool", "sh *.sh",
                  "export PATH=bin; tool", "env PATH=bin tool", "cd $X; ./x.sh", "ls | xargs sh",
                  "trap ./x.sh EXIT; cd bin", "cd bin; cd ..; ./x.sh", "env -C bin ./tool", "pushd bin; popd; ./tool",
                  "for i in $X; do cd bin; ./tool; done", "CDPATH=bin; ls", "cd -P bin; ./tool",
@@ -235,6 +234,65 @@ def test_files():
                    {"command": "perl -Iinclude -ne print <data"},
                    {"command": "python3 -u x.sh bin"}, {"command": "python3 -m json.tool bin"}, {"command": "perl -I bin x.sh"}):
         check("remember" in tried(server, params)[1], "%s cannot be remembered" % params)
+
+
+STUBS = ("chroot", "docker", "gawk", "lua", "mysql", "node", "nvim", "perl", "php", "psql", "pypy3", "python3", "ruby",
+         "sqlite3", "ssh", "sudo", "tclsh")
+
+
+def with_stubs():
+    """A server, and calls whose PATH begins with programs that do nothing, and are not installed everywhere."""
+    server = started()
+    at = lambda name: os.path.join(server.workspace, name)
+    stubs = os.path.join(server.base, "stubs")
+    for name in (stubs, at("bin"), at("dir")):
+        os.mkdir(name)
+    for name in ("x.sh", "a.js", "data", "dir/index.js", "y.py", "y.rb"):
+        write(at(name), "echo one\n", 0o644)
+    for name in STUBS:
+        shutil.copy("/bin/true", os.path.join(stubs, name))
+    path = "%s:%s:/usr/bin:/bin" % (stubs, at("bin"))
+    return server, at, lambda text: {"command": text, "environment": {"PATH": path}}
+
+
+@suite.test()
+def test_script_from_input():
+    """No answer binds what an interpreter reads from a pipe or a file that may feed it, however its words look."""
+    server, at, call = with_stubs()
+    os.symlink("/dev/fd/77", at("link"))
+    fed = ["python3 -X -c", "python3 -W -c", "python3 -W data", "python3 - data", "python3 -m code", "python3 -i y.py", "python3 -ic pass",
+           "bash --rcfile -c", "bash --init-file -c", "bash --rcfile data -i", "bash -s data", "bash -s ls", "bash -o data",
+           "bash +O -c", "sh -sc :", "sh -c -s :", "perl -I -e", "perl -I bin", "perl - data", "perl -d -e 1", "perl -e 1 -d",
+           "ruby -I -e", "ruby -E -e", "node -r -e", "node -p", "node -i -e 1", "node --title y.py", "node --import ./a.js",
+           "php -- data", "php -a", "lua -l -e", "lua -i -e 1", "lua -e 1 -", "tclsh -e x", "gawk -f -", "gawk -f- data",
+           "psql -F -c", "psql -d -c", "psql --dbname -c", "mysql -D -e", "mysql --database -e", "sqlite3 a.db", "nvim -es",
+           "ssh host", "ssh -p 22 host", "ssh host bash", "ssh host sh -s data", "sudo -s", "docker exec -i c sh",
+           "docker exec -i c python3 -", "docker exec -i c psql -U u", "{ bash; }", "(bash)", "{ ls; { bash; }; }",
+           "if true; then bash; fi", "for i in 1; do bash; done", "case a in a) bash;; esac", "f() { bash; }; f",
+           "bash -c bash", "bash -c '{ bash; }'", "eval bash", "timeout 5 bash", "tee >(bash)", "echo <(bash)"]
+    texts = [text + " <x.sh" for text in fed] + ["cat x.sh | " + text for text in fed if "; f" not in text]
+    texts += ["exec <x.sh; bash", "(exec <x.sh; bash)", "eval 'exec <x.sh'; bash", "f() { exec <x.sh; }; f; bash",
+              "for i in 1 2; do bash; exec <x.sh; done", "trap bash EXIT; exec <x.sh", "f() { bash; } <x.sh; f",
+              "bash <&3 3<x.sh", "exec 3<x.sh; bash <&3", "bash 0<>x.sh", "bash < <(cat x.sh)", "cat x.sh | : $(bash)",
+              "bash <<<'echo a' <x.sh", "bash <<<\"$(cat x.sh)\"", "python3 - <<EOF\n$(cat x.sh)\nEOF", "cat x.sh > >(bash)",
+              "echo 1 >z.py; cp x.sh z.py; python3 <z.py", "echo 1 >z.py; cp x.sh z.py; { python3; } <z.py",
+              "bash /dev/fd/77 77<x.sh", "exec 77<x.sh; bash /dev/fd/77", ". /dev/fd/77 77<x.sh", "bash link 77<x.sh",
+              "bash /proc/self/fd/77 77<x.sh", "python3 ''", "python3 --new x.sh -m mod"]
+    for text in texts:
+        question = tried(server, call(text))[1]
+        check(question and "remember" not in question, "%s can be remembered" % text)
+    for text in ("python3 -u y.py <data", "python3 -W ignore y.py <data", "cat data | python3 -c 'import sys'", "bash -euo pipefail x.sh <data", "bash --norc x.sh <data", "bash -ec cat <data",
+                 "perl -lane 'print' <data", "perl -pe 's/a/b/' <data", "perl -e '/a/' <data", "perl -MEncode -ne print <data",
+                 "ruby -rset -e 'p 1' <data", "node -e 1 <data", "node -p 1 <data", "node --a=b y.py <data", "php -r 1 <data",
+                 "lua -e 1 <data", "gawk '{print}' <data", "gawk -f y.py <data", "psql -At -c 'select 1' <data",
+                 "mysql -u root -e 'select 1' <data", "ssh host 'cat >f' <data", "tar c . | ssh host tar x", "ssh host",
+                 "ssh host <<'EOF'\nls\nEOF", "docker exec -i c sh -c 'cat >f' <data", "sqlite3 a.db 'select 1' | head",
+                 "python3 - <<'EOF' | head\nprint('a*~')\nEOF", "cat <data | head; python3 - <<'EOF'\nprint(1)\nEOF",
+                 "echo 'print(1)' | python3 -", "echo 'echo a' | bash", "bash -s x <<'EOF'\necho a\nEOF", "tee >(cat) <data",
+                 "python3 --version | head", "echo $(python3 -V)", "while read l; do python3 y.py; done <data", "python3 </dev/null",
+                 "nohup python3 y.py >log 2>&1 </dev/null &", "grep bash <data", "git commit -F - <data"):
+        question = tried(server, call(text))[1]
+        check(question and "remember" in question, "%s cannot be remembered" % text)
 
 
 @suite.test()
