@@ -384,6 +384,17 @@ static bool run_files_is_open(const char *word, const char *values)
 						 : word[letters] && !word[letters + 1]);
 }
 
+/* Is @word, but for a value, a long option of @list, or short for one? */
+static bool run_files_is_long(const char *list, const char *word)
+{
+	size_t len = strcspn(word, "=");
+
+	for (const char *one = strstr(list, " --"); one && len > 2; one = strstr(one + 1, " --"))
+		if (!strncmp(one + 1, word, len))
+			return true;
+	return list_has(list, word, len);
+}
+
 /* Does a word of @run have an option of @list, such as -c? It may stand in a cluster, up to the
  * first letter of @values, behind which stands its value; that may be the next word. */
 static bool run_files_has_option(const struct blocklist_run *run, const char *list,
@@ -399,7 +410,7 @@ static bool run_files_has_option(const struct blocklist_run *run, const char *li
 			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && letters &&
 			    word[1] != '-' && memchr(word, one[1], letters + 1))
 				return true;
-		if (list_has(list, word, strcspn(word, "=")))
+		if (run_files_is_long(list, word))
 			return true;
 	}
 	return false;
@@ -426,13 +437,13 @@ static const char *run_files_script_options(const struct blocklist_run *run)
 	static const struct {
 		const char *programs, *options;
 	} rows[] = {
-		{ " sed gsed psql at batch ", " -f --file " },
-		{ " make gmake ", " -f --file --makefile " },
-		{ " gdb ", " -x --command " },
-		{ " vi vim nvim ex view ", " -S -s -u " },
+		{ " sed gsed psql at batch ninja ant scons ", " -f --file " },
+		{ " make gmake bmake ", " -f --file --makefile " },
+		{ " rake just ", " -f --rakefile --justfile " },
+		{ " vi vim nvim ex view ", " -S -U -l -s -u " },
 		{ " java ", " -jar " },
 		{ " cmake ", " -P " },
-		{ " sqlite3 ", " -init --init " },
+		{ " sqlite3 duckdb ", " -init --init " },
 		{ " awk gawk mawk nawk original-awk ", " -f --file -E --exec " },
 	};
 
@@ -574,6 +585,63 @@ static bool run_files_runs_directory(struct run_files *f, const struct blocklist
 	return named;
 }
 
+/* An option by which an interpreter names a file that it may find by less than the whole name. */
+struct run_files_load {
+	const char *programs;
+	char letter;
+	const char *values; /* letters that take the rest of a cluster */
+	const char *options; /* long ones */
+	bool may_be_module; /* if it begins with neither . nor / */
+};
+
+static const struct run_files_load run_files_loads[] = {
+	{ " node nodejs ts-node tsx ", 'r', "Cepr",
+	  " --require --import --loader --experimental-loader ", true },
+	{ " ruby jruby ", 'r', "CEFIKTWXeirx", " ", true },
+	{ " awk gawk mawk nawk original-awk ", 'f', "Ffv", " --file ", false },
+};
+
+/* The value of the option @load in word @i, or NULL. */
+static const char *run_files_loaded(const struct run_files_load *load,
+				    const struct blocklist_run *run, size_t i)
+{
+	const char *word = run->words[i].text.s, *value = word + strcspn(word, "=");
+	const char *next = i + 1 < run->count ? run->words[i + 1].text.s : NULL;
+
+	if (run_files_is_long(load->options, word))
+		return *value ? value + 1 : next;
+	value = word[0] == '-' ? word + 1 + strcspn(word + 1, load->values) : "";
+	if (*value != load->letter || word[1] == '-')
+		return NULL;
+	return value[1] ? value + 1 : next;
+}
+
+/* Does the interpreter @run find a file by less than its name, as `node -r ./a` finds a.js, or in
+ * another directory? */
+static bool run_files_finds_other(struct run_files *f, const struct blocklist_run *run,
+				  const struct run_script *script)
+{
+	const struct run_files_load *load = run_files_loads;
+	size_t end = script->from == RUN_SCRIPT_FILE ? script->at : run->count;
+
+	while (load < run_files_loads + COUNT_OF(run_files_loads) &&
+	       !list_has(load->programs, run->program.s, run->program.len))
+		load++;
+	if (load == run_files_loads + COUNT_OF(run_files_loads))
+		return false;
+	for (size_t i = 1; i < end; i++) {
+		const char *name = run_files_loaded(load, run, i);
+
+		if (name && (strchr("./", *name) || !load->may_be_module) &&
+		    run_files_type(f, name) != S_IFREG)
+			return true;
+	}
+	if (strstr(load->programs, "ruby"))
+		return run_files_has_option(run, " -C -X ", "EFIKTWeirx");
+	return script->from == RUN_SCRIPT_FILE &&
+	       run_files_type(f, run->words[script->at].text.s) != S_IFREG;
+}
+
 /* Take the module that @run, an interpreter as @as says, would run, and refuse what else it would
  * run besides the files that it names. Returns whether one was taken. */
 static bool run_files_take_unnamed(struct run_files *f, const struct blocklist_run *run,
@@ -588,6 +656,8 @@ static bool run_files_take_unnamed(struct run_files *f, const struct blocklist_r
 		return run_files_take_module(f, script->module);
 	if (as->kind == WRAPPER_CODE && run_files_runs_directory(f, run, script))
 		(void)run_files_refuse(f, "it runs a directory");
+	if (run_files_finds_other(f, run, script))
+		(void)run_files_refuse(f, "it may find another file than one of that name");
 	return false;
 }
 
@@ -671,6 +741,20 @@ static struct blocklist_run run_files_inner(const struct blocklist_run *run, siz
 	return inner;
 }
 
+/* May @run start an interpreter among its words? */
+static bool run_files_starts_script(const struct blocklist_run *run)
+{
+	bool may_start = run_files_may_start(run);
+
+	for (size_t i = 1; may_start && i < run->count && i < INNER_MAX; i++) {
+		struct blocklist_run inner = run_files_inner(run, i);
+
+		if (run_files_interprets(run_files_wrapper(&inner)))
+			return true;
+	}
+	return false;
+}
+
 /* May @run pass its standard input on to a program among its words that runs that? */
 static bool run_files_passes_input(const struct blocklist_run *run)
 {
@@ -683,6 +767,25 @@ static bool run_files_passes_input(const struct blocklist_run *run)
 			return true;
 	}
 	return false;
+}
+
+/* Does @run take a file among its words for a program, without an option? */
+static bool run_files_runs_words(const struct blocklist_run *run)
+{
+	static const char programs[] = " crontab dc gdb go java jbang k6 lldb mongo mongosh "
+				       "run-parts uv ";
+
+	return list_has(programs, run->program.s, run->program.len) ||
+	       run_files_starts_script(run);
+}
+
+/* May a text among the words of @run start programs? */
+static bool run_files_takes_text(const struct blocklist_run *run)
+{
+	static const char programs[] = " duckdb ed ex gdb gsed lldb mariadb mysql nvim psql sed "
+				       "sqlite3 vi view vim ";
+
+	return list_has(programs, run->program.s, run->program.len);
 }
 
 /* Refuse @run if it may run a standard input that is not known. */
@@ -701,9 +804,10 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 	const struct blocklist_wrapper *as = run_files_wrapper(run);
 	bool interprets = run_files_interprets(as), taken = false;
 	bool named = run_files_script_options(run);
-	bool scripted = interprets || named || f->sourced;
+	bool scripted = interprets || named || f->sourced || run_files_runs_words(run);
 	enum run_files_role role = scripted ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
-	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL);
+	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL) ||
+			(interprets && run_files_has_option(run, " -S ", "")); /* perl, ruby */
 	struct run_script script;
 
 	run_files_find_script(run, as, &script);
@@ -714,7 +818,7 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 
 		if (text)
 			taken |= run_files_take_word(f, text, role);
-		else if (as || scripted)
+		else if (as || scripted || run_files_takes_text(run))
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
 		if (text && searches && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);
@@ -926,6 +1030,8 @@ static bool run_files_follow(struct run_files *f, const struct blocklist_run *ru
 	char directory[PATH_MAX];
 	bool known = path_dir_text(run->directory, directory, sizeof(directory));
 
+	if (list_has(" arch-chroot chroot proot ", run->program.s, run->program.len))
+		return run_files_refuse(f, "a command in it has another root directory");
 	if (run_files_moves(program) && (f->here || !run_files_is_plain_cd(run)))
 		return run_files_refuse(f, "its text changes the directory, other than by one cd "
 					   "at its begin");

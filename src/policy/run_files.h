@@ -11,12 +11,12 @@
  * Refuses, with a reason, a text whose files cannot be told: a program or a script whose name is
  * not known before it runs, a script that may come from a pipe or a redirection anywhere in the
  * text, a PATH that the text sets, directories that change on the way, what follows a sourced file,
- * a value that arithmetic may run, a directory that an interpreter runs, the start-up files of
- * another HOME, a #! line of which env would make something else than its words, a file that cannot
- * be read; and one that runs a file which a redirection of its own writes, or which another command
- * of it may have written by then: where commands can write, any but a shell's own and some that
- * only read counts as one that writes. Not seen is what programs read by themselves: a Makefile, an
- * imported module.
+ * a value that arithmetic may run, a directory that an interpreter runs, a file that it finds by a
+ * part of the name, the start-up files of another HOME, a #! line of which env would make something
+ * else than its words, a file that cannot be read; and one that runs a file which a redirection of
+ * its own writes, or which another command of it may have written by then: where commands can
+ * write, any but a shell's own and some that only read counts as one that writes. Not seen is what
+ * programs read by themselves: a Makefile, an imported module.
  */
 #ifndef PROCPEN_POLICY_RUN_FILES_H
 #define PROCPEN_POLICY_RUN_FILES_H

@@ -249,6 +249,7 @@ def with_stubs():
         os.mkdir(name)
     for name in ("x.sh", "a.js", "data", "dir/index.js", "y.py", "y.rb"):
         write(at(name), "echo one\n", 0o644)
+    write(at("bin/tool"), "echo one\n")
     for name in STUBS:
         shutil.copy("/bin/true", os.path.join(stubs, name))
     path = "%s:%s:/usr/bin:/bin" % (stubs, at("bin"))
@@ -291,6 +292,29 @@ def test_script_from_input():
                  "echo 'print(1)' | python3 -", "echo 'echo a' | bash", "bash -s x <<'EOF'\necho a\nEOF", "tee >(cat) <data",
                  "python3 --version | head", "echo $(python3 -V)", "while read l; do python3 y.py; done <data", "python3 </dev/null",
                  "nohup python3 y.py >log 2>&1 </dev/null &", "grep bash <data", "git commit -F - <data"):
+        question = tried(server, call(text))[1]
+        check(question and "remember" in question, "%s cannot be remembered" % text)
+
+
+@suite.test()
+def test_named_by_options():
+    """What an option or a word of another program names is bound, or the answer counts once."""
+    server, at, call = with_stubs()
+    for text in ("node a", "node -r ./a y.py", "gawk -f a data", "gawk -nf a data", "node --require ./a y.py", "node --require=./a y.py", "node -r ./dir y.py",
+                 "ruby -r./y x.sh", "ruby -r ./y x.sh", "ruby -C dir y.rb", "ruby -Cdir y.rb", "chroot . /x.sh",
+                 "env --split 'bash x.sh'", "time --outp=x.sh ls; sh x.sh",
+                 "psql -c \"$(cat x.sh)\"", "sqlite3 a.db \"$(cat x.sh)\"", "sed \"$(cat x.sh)\" data",
+                 "docker exec c sh -c \"$(cat x.sh)\""):
+        question = tried(server, call(text))[1]
+        check(question and "remember" not in question, "%s can be remembered" % text)
+    for name, text in (("a.js", "node -r ./a.js y.py"), ("a.js", "node --import=./a.js y.py"), ("y.py", "python3 -B y.py"),
+                       ("y.py", "python3 -iX dev -m y"), ("data", "bash --rcfile data -ic ls"), ("x.sh", "sed --fil=x.sh data"),
+                       ("x.sh", "make --makef x.sh"), ("x.sh", "psql --fi x.sh"), ("x.sh", "docker exec c sh x.sh"),
+                       ("x.sh", "gawk --fil x.sh data"), ("x.sh", "gdb -batch -command x.sh"), ("x.sh", "at -f x.sh now"), ("bin/tool", "perl -S tool"), ("x.sh", "crontab x.sh")):
+        question = tried(server, call(":; " + text))[1]
+        check(at(name) in question.get("scripts", []), "%s does not bind %s" % (text, name))
+    for text in ("node -r dotenv/config y.py", "ruby -rset y.rb", "PYTHONPATH=src python3 y.py", "python3 -c 'print()' --out dir",
+                 "node -e 1 ./new", "node a.js ./new", "gawk -vf=1 '{print}' data", "gawk -F, -f y.py data", "make -j4 test", "docker run img ls", "perl -S y.rb"):
         question = tried(server, call(text))[1]
         check(question and "remember" in question, "%s cannot be remembered" % text)
 
