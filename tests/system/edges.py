@@ -465,14 +465,16 @@ def change_attributes(pid):
 @suite.test()
 def test_waiting_shim_is_changed():
     """Without a PID namespace any process of the user can do that, commands too, also to a process that
-    waits for a command. No later command gets what was changed."""
-    for options, waits in ((["--set", "sandbox.namespaces=false"], False),
-                           (["--set", "sandbox.namespaces=false"], True),
-                           (["--set", "sandbox.profile=none"], False)):
+    waits for a command; so can commands without a sandbox to a shim in a PID namespace. No later
+    command gets what was changed."""
+    for options, ask, waits in ((["--set", "sandbox.namespaces=false"], {}, False),
+                                (["--set", "sandbox.namespaces=false"], {}, True),
+                                (["--set", "sandbox.profile=none"], {}, False),
+                                (["--set", "sandbox.profile=none"], {"profile": "default"}, False)):
         server = Server(*options)
-        show = {"command": "/usr/bin/python3", "args": ["-c", SHOW_ATTRIBUTES]}
+        show = {"command": "/usr/bin/python3", "args": ["-c", SHOW_ATTRIBUTES], **ask}
         before = server.call("process.run", show)["stdout_summary"]
-        for id in [server.request("process.run", {"command": "sleep", "args": ["0.1"]})
+        for id in [server.request("process.run", {"command": "sleep", "args": ["0.1"], **ask})
                    for _ in range(3)]:
             server.result(id)
         shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
@@ -480,7 +482,7 @@ def test_waiting_shim_is_changed():
         for pid in sum(changed.values(), []):
             change_attributes(pid)
         for id in [server.request("process.run", show) for _ in range(len(shims) + 1)]:
-            equal(server.result(id)["stdout_summary"], before, "a command with %s" % options)
+            equal(server.result(id)["stdout_summary"], before, "a command with %s %s" % (options, ask))
         for pid in filter(changed.get, shims):
             eventually(lambda: pid not in waiting_shims(server), WAIT, "a changed shim waits on")
         server.stop()
@@ -530,10 +532,10 @@ def test_waiting_process_keeps_its_time_slice():
     server.stop()
 
 
-# Arguments: PIDs. Says of each but its own whether it was stopped.
+# Arguments: PIDs. Says of each but its own and its shim's whether it was stopped.
 STOP = """
 import os, signal, sys
-for pid in set(map(int, sys.argv[1:])) - {os.getpid()}:
+for pid in set(map(int, sys.argv[1:])) - {os.getpid(), os.getppid()}:
     try:
         os.kill(pid, signal.SIGSTOP)
         print(pid, "stopped")
@@ -564,6 +566,32 @@ def test_waiting_process_is_not_stopped():
         equal(server.result(id)["stdout_summary"], "on\n", "a command behind it")
     victim.kill()
     victim.wait()
+    server.stop()
+
+
+def is_stopped(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+@suite.test()
+def test_unconfined_run_stops_what_waits():
+    """With the operator's profile none a run may ask for a sandbox beside runs without one, and these can
+    stop what waits, in a PID namespace too. The next run with a sandbox does not get it."""
+    server = Server("--set", "sandbox.profile=none")
+    for id in [server.request("process.run", {"command": "sleep", "args": ["0.1"], "profile": "default"})
+               for _ in range(3)]:
+        server.result(id)
+    shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+    waits = [child for pid in shims for child in children_of(pid)] or shims
+    said = server.call("process.run", {"command": "/usr/bin/python3",
+                                       "args": ["-c", STOP, *map(str, waits)]})["stdout_summary"]
+    stopped = [pid for pid in waits if "%d stopped" % pid in said]
+    check(len(stopped) == said.count("\n") > 0, said)
+    eventually(lambda: all(map(is_stopped, stopped)), WAIT, "not all have stopped")
+    for id in [server.request("process.run", {"command": "echo on", "profile": "default"})
+               for _ in range(len(shims) + 1)]:
+        equal(server.result(id)["stdout_summary"], "on\n", "a command with a sandbox")
     server.stop()
 
 

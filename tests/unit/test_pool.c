@@ -52,8 +52,8 @@ static void add_pipe(int *ours, int *theirs, int ours_is_read)
 	*theirs = pair[ours_is_read];
 }
 
-/* SHIM_SCOPED where jobs are to have shims as on a kernel whose Landlock does not scope signals. */
-static uint32_t unscoped;
+/* SHIM_SHELTERED where jobs are to have shims as beside commands without a sandbox. */
+static uint32_t unsheltered;
 
 /* A job that runs @command in a shell, with the layers of @c for @ask. */
 static struct job *job_new(struct confine *c, const struct confine_request *ask, const char *command)
@@ -63,7 +63,7 @@ static struct job *job_new(struct confine *c, const struct confine_request *ask,
 	struct err e = ERR_INIT;
 
 	assert_int_equal(confine_enter(c, ask, ++seq, &j->plan, &j->run, &e), 0);
-	j->plan.flags &= ~unscoped;
+	j->plan.flags &= ~unsheltered;
 	add_pipe(&j->in, &j->ends[0], 0);
 	add_pipe(&j->out, &j->ends[1], 1);
 	add_pipe(&j->err, &j->ends[2], 1);
@@ -663,10 +663,10 @@ static bool gone_or_as_before(void *ctx)
 static bool is_waited_for(struct confine *c)
 {
 	struct job *j = job_new(c, &nothing, "true");
-	bool scoped = j->plan.flags & SHIM_SCOPED;
+	bool sheltered = j->plan.flags & SHIM_SHELTERED;
 
 	job_free(j);
-	return scoped;
+	return sheltered;
 }
 
 /* Is the idle shim at rest? Where a process waits, the shim changes its own scheduling before. */
@@ -718,9 +718,9 @@ static void test_pool_touched(void **state)
 {
 	(void)state;
 	touch_shims();
-	unscoped = SHIM_SCOPED;
+	unsheltered = SHIM_SHELTERED;
 	touch_shims();
-	unscoped = 0;
+	unsheltered = 0;
 }
 
 /* The shim blocks every signal, so a pending one would stay for its whole life. */
@@ -1077,10 +1077,10 @@ static void test_pool_shim_comes_to_harm(void **state)
 		expect_another(all.confine, lose_process);
 	if (job_has_namespaces(layered))
 		expect_another(layered, lose_process);
-	unscoped = SHIM_SCOPED;
+	unsheltered = SHIM_SHELTERED;
 	expect_another(all.confine, die_unseen);
 	expect_another(all.confine, stop);
-	unscoped = 0;
+	unsheltered = 0;
 }
 
 /* A new shim that has died before it has read anything was killed, so the next start may go well.

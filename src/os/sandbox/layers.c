@@ -183,9 +183,6 @@ static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 	else if ((ruleset = layers_share_ruleset(n->c, e)) < 0)
 		return -1;
 	n->plan->landlock_fd = layers_plan_pass_fd(n->run, ruleset);
-	/* With the operator's profile none, only this run may have Landlock. */
-	if (n->c->landlock_abi >= LANDLOCK_ABI_SCOPE && n->c->options.profile != CONFINE_NONE)
-		n->plan->flags |= SHIM_SCOPED;
 	return 0;
 }
 
@@ -311,11 +308,22 @@ void layers_choose(const struct confine *c, const struct confine_request *reques
 	applied->net_ns = network_off && !request->no_namespaces && c->net_ns_usable;
 }
 
+/* With the operator's profile none other runs may have no sandbox, and reach into this one. */
+static bool layers_shelter(const struct layers_entry *n)
+{
+	const uint32_t layers = n->run->applied.layers;
+
+	return n->c->options.profile != CONFINE_NONE &&
+	       (layers & BIT(CONFINE_PID_NS) ||
+		(layers & BIT(CONFINE_LANDLOCK) && n->c->landlock_abi >= LANDLOCK_ABI_SCOPE));
+}
+
 int layers_fill(struct layers_entry *n, struct err *e)
 {
 	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
 		if (n->run->applied.layers & BIT(i) && rows[i].enter(n, e))
 			return -1;
+	n->plan->flags |= layers_shelter(n) ? SHIM_SHELTERED : 0;
 	return 0;
 }
 

@@ -190,13 +190,13 @@ static int pooled_send_ready(void)
 
 int pooled_prepare(struct command *c)
 {
-	const uint32_t flags = c->plan->flags;
+	const uint32_t flags = c->plan->flags, hidden = SHIM_PID_NS | SHIM_SHELTERED;
 
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has
-	 * another pid for each run. */
-	c->reachable = !(flags & SHIM_PID_NS && c->filter_len);
+	 * another pid for each run, and a command without a sandbox has no filter. */
+	c->reachable = (flags & hidden) != hidden || !c->filter_len;
 	/* Before the filter, which refuses to read limits of the server. */
 	taint_remember(c->reachable, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);

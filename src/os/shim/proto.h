@@ -70,8 +70,9 @@ enum shim_flag {
 	SHIM_OWN_PTS = 1048576, /* with SHIM_MOUNTS: pseudo-terminals of its own are on /dev/pts */
 	SHIM_RENEW_PTS = 4194304, /* with SHIM_OWN_PTS and SHIM_POOLED: each command has new ones */
 	SHIM_TYPED_STDIN = 2097152, /* with both: the terminal is put on descriptor 0, too */
-	SHIM_SCOPED = 16777216, /* with SHIM_POOLED: Landlock keeps the signals of each command, of
-				 * this shim and of others, inside its run */
+	SHIM_SHELTERED = 16777216, /* with SHIM_POOLED: no command of another run can send a signal
+				    * to a process of this one: its PID namespace hides that, or
+				    * Landlock keeps the signals of each command inside its run */
 	SHIM_GROUPED = 8388608, /* with SHIM_POOLED: a second plan may have a group_fd. The filter
 				 * refuses clone3(2), so each command installs it itself */
 };

@@ -763,9 +763,8 @@ static void shim_forget_arguments(const struct command *c)
  * The server may end, or discard the shim, before a command comes.
  *
  * The command's process waits for it, so that no run has to wait for its clone, where no process of
- * another run can stop it, which the server would not see: in a PID namespace nothing else runs
- * between two commands, and Landlock can keep signals inside a run. A command with a control group
- * (version 2) is cloned into it, which is not known before its plan comes.
+ * another run can stop it, which the server would not see. A command with a control group (version
+ * 2) is cloned into it, which is not known before its plan comes.
  */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {
@@ -774,7 +773,7 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 	shim_lower_priority();
 	result = pooled_prepare(&command);
 	command_wipe(&command);
-	if (plan.flags & (SHIM_PID_NS | SHIM_SCOPED) && !(plan.flags & SHIM_GROUPED))
+	if (plan.flags & SHIM_SHELTERED && !(plan.flags & SHIM_GROUPED))
 		command.await = pooled_wait;
 	while (!result && (command.await || !(result = pooled_wait(&command)))) {
 		shim_run_command(stack, pooled_forget);
