@@ -626,7 +626,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 
 	git_config_begin(c->git_config);
 	run_env_enter(&env, &t->envp);
-	warning = confine_warning(c->confine);
+	warning = confine_warning(c->confine, &t->confine);
 	if (warning)
 		log_warn("%s", warning);
 	spec.envp = t->envp;

@@ -487,13 +487,14 @@ static void sandbox_warn_absent(const struct config *config, const struct confin
 
 int sandbox_check_machine(const struct config *config, struct confine *c, struct err *e)
 {
+	const struct confine_request usual = { 0 };
 	const char *warning;
 
 	sandbox_each_unmet(config, c, sandbox_refuse, &(struct refusal){ config, e });
 	if (e->type)
 		return -1;
 	sandbox_warn_absent(config, c);
-	warning = confine_warning(c);
+	warning = confine_warning(c, &usual);
 	if (warning)
 		log_warn("%s", warning);
 	return 0;

@@ -288,6 +288,22 @@ def test_root_found_out_late():
 
 
 @suite.test()
+def test_root_that_a_request_does_not_confine():
+    """With the profile none the line comes with the first run that asks for a sandbox, once."""
+    if os.geteuid() != 0:
+        raise Skip("only for a server that is root")
+    with Place() as place:
+        needs_both(place)
+        server = place.server("--set", "sandbox.profile=none", wrapper=without(*NOTHING))
+        said = []
+        for ask in ({}, {"profile": "default"}, {"profile": "default"}):
+            server.run("true", **ask)
+            said.append(server.stderr_text().count(AS_ROOT))
+        server.stop()
+        equal(said, [0, 1, 1], "lines after each run")
+
+
+@suite.test()
 def test_one_file_layer_confines():
     """One of the two layers is enough; and an ordinary user's commands are no root's."""
     cases = [(0, [], ("landlock",)), (0, [], ("namespaces",)), (0, [], ())]

@@ -915,18 +915,34 @@ static void test_confine_open_as_root(void **state)
 	confine_probe_all(f->c);
 	f->c->usable |= BIT(CONFINE_LANDLOCK);
 	assert_null(confine_open(f->c));
-	assert_null(confine_warning(f->c));
+	assert_null(confine_warning(f->c, &nothing));
 	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
 	gaps_of(f, &report);
 	assert_non_null(strstr(report.text, "[" CONFINE_OPEN_AS_ROOT));
-	assert_string_equal(confine_warning(f->c), CONFINE_OPEN_AS_ROOT);
-	assert_null(confine_warning(f->c));
+	assert_string_equal(confine_warning(f->c, &nothing), CONFINE_OPEN_AS_ROOT);
+	assert_null(confine_warning(f->c, &nothing));
 	f->options.as_root = false;
 	make(f);
 	confine_probe_all(f->c);
 	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
 	assert_string_equal(confine_open(f->c), CONFINE_OPEN);
-	assert_null(confine_warning(f->c));
+	assert_null(confine_warning(f->c, &nothing));
+}
+
+/* With the operator's profile none it is a warning of the first run that asks for a sandbox. */
+static void test_confine_open_to_who_asks(void **state)
+{
+	const struct confine_request confined = { .confined = true };
+	struct fixture *f = *state;
+
+	f->options.as_root = true;
+	f->options.profile = CONFINE_NONE;
+	make(f);
+	confine_probe_all(f->c);
+	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
+	assert_null(confine_warning(f->c, &nothing));
+	assert_string_equal(confine_warning(f->c, &confined), CONFINE_OPEN_AS_ROOT);
+	assert_null(confine_warning(f->c, &confined));
 }
 
 /* If the kernel has Landlock the check at the start costs nothing. */
@@ -940,7 +956,7 @@ static void test_confine_warning_tries_nothing(void **state)
 	}
 	f->options.as_root = true;
 	make(f);
-	assert_null(confine_warning(f->c));
+	assert_null(confine_warning(f->c, &nothing));
 	assert_int_equal(access(f->state, F_OK), -1);
 }
 
@@ -1119,6 +1135,7 @@ int main(void)
 		TEST(test_confine_missing),
 		TEST(test_confine_gaps),
 		TEST(test_confine_open_as_root),
+		TEST(test_confine_open_to_who_asks),
 		TEST(test_confine_warning_tries_nothing),
 		TEST(test_confine_gap_of_what_is_not_hidden),
 		TEST(test_confine_trial),

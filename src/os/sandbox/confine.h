@@ -88,10 +88,11 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
  * confine_prepare(). */
 const char *confine_open(const struct confine *c);
 
-/* CONFINE_OPEN_AS_ROOT once, if it is true and the profile is not none; else NULL. Cheap enough for
- * a server's start: tries namespaces only if the kernel has no Landlock. Before confine_prepare()
- * it assumes that a kernel with Landlock can enforce it; after that it knows. */
-const char *confine_warning(struct confine *c);
+/* CONFINE_OPEN_AS_ROOT once, if it is true and the profile of a run with @request is not none; else
+ * NULL. Cheap enough for a server's start: tries namespaces only if the kernel has no Landlock.
+ * Before confine_prepare() it assumes that a kernel with Landlock can enforce it; after that it
+ * knows. */
+const char *confine_warning(struct confine *c, const struct confine_request *request);
 
 /* Why sandbox.hide does not hide the first path that stays visible; NULL: all are hidden. Call it
  * after confine_prepare(). */
@@ -102,11 +103,12 @@ const char *confine_visible(const struct confine *c);
 #define CONFINE_CHANGEABLE_SIZE 384
 bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SIZE]);
 
-/* Call @fn for each path that sandbox.hide hides from runs that start now, be it there or not. */
+/* Call @fn for each path that sandbox.hide hides from runs that start now with the operator's
+ * profile, be it there or not. */
 void confine_each_hidden(const struct confine *c, void (*fn)(void *ctx, const char *path),
 			 void *ctx);
 
-/* Call @fn for each path that sandbox.readonly holds in runs that start now. */
+/* Call @fn for each path that sandbox.readonly holds in these. */
 void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
 			   void *ctx);
 

@@ -201,11 +201,12 @@ const char *confine_open(const struct confine *c)
 	return c->options.as_root ? CONFINE_OPEN_AS_ROOT : CONFINE_OPEN;
 }
 
-const char *confine_warning(struct confine *c)
+const char *confine_warning(struct confine *c, const struct confine_request *request)
 {
 	struct err e = ERR_INIT;
 
-	if (c->warned_open || !c->options.as_root || c->options.profile == CONFINE_NONE ||
+	if (c->warned_open || !c->options.as_root ||
+	    confine_profile(c, request) == CONFINE_NONE ||
 	    (!c->prepared && confine_landlock_abi()))
 		return NULL;
 	if (confine_prepare(c, &e)) {
