@@ -1,7 +1,7 @@
 #include "os/procfs.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,12 +83,9 @@ static bool procfs_has_lists(void)
 	return has;
 }
 
-static bool procfs_is_gone(pid_t pid)
+bool procfs_is_gone(pid_t pid)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return access(path, F_OK) && errno == ENOENT;
+	return kill(pid, 0) && errno == ESRCH;
 }
 
 /* Call @fn with each child of @pid until it returns false. 0, or -1: they cannot be listed. */
@@ -180,8 +177,8 @@ static void procfs_visit(struct walk *w, struct procfs_process *p)
 		(void)procfs_each_child(p->pid, procfs_add_process, w);
 		gone = procfs_stat(p->pid, &p->stat);
 	}
-	if (gone)
-		p->stat = (struct procfs_stat){ .state = 'X' };
+	if (gone) /* or hidden */
+		p->stat = (struct procfs_stat){ .state = procfs_is_gone(p->pid) ? 'X' : 'S' };
 	w->lost = w->lost || !procfs_lives(&p->stat);
 }
 
@@ -199,7 +196,7 @@ int procfs_tree(pid_t pid, struct procfs_process *out, int max)
 		w.lost = false;
 		for (; done < w.count; done++)
 			procfs_visit(&w, &out[done]);
-		if (out[0].stat.state == 'X') /* gone, or not to be read */
+		if (!out[0].stat.threads) /* gone, or not to be read */
 			return procfs_each_child(pid, procfs_add_process, &w);
 		if (!w.lost)
 			break;

@@ -23,6 +23,9 @@ struct procfs_stat {
 /* 0, or -1 when the process is gone or unreadable. */
 int procfs_stat(pid_t pid, struct procfs_stat *st);
 
+/* Is there no process @pid? /proc may hide one that is there (proc(5), hidepid). */
+bool procfs_is_gone(pid_t pid);
+
 /* Is it alive, in its first thread or in others? */
 bool procfs_lives(const struct procfs_stat *st);
 
@@ -34,8 +37,8 @@ uint64_t procfs_own_us(pid_t pid);
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
 
 /* Write up to @max children of all threads of @pid to @out. Returns how many, or -1 if they cannot
- * be listed (no descriptor, no memory). A process that is gone has none. Scans /proc if the kernel
- * has no lists of children (proc(5), /proc/PID/task/TID/children). */
+ * be listed (no descriptor, no memory, or /proc hides @pid). A process that is gone has none. Scans
+ * /proc if the kernel has no lists of children (proc(5), /proc/PID/task/TID/children). */
 int procfs_children(pid_t pid, pid_t *out, int max);
 
 /* Can no exec give @pid new privileges (proc(5), NoNewPrivs in /proc/PID/status)? 1, 0, or -1 if
@@ -54,8 +57,8 @@ struct procfs_process {
 /*
  * Write @pid, a sub-reaper, and up to @max - 1 of its descendants, each after its parent, to @out.
  * Returns how many (0: it is gone), or -1 as above. What ends meanwhile may be missing, or be there
- * as it last was; of a tree that forks without a pause some may be missing: the work is bounded, no
- * kill relies on it.
+ * as it last was; a descendant that /proc hides counts as alive, with no threads; of a tree that
+ * forks without a pause some may be missing: the work is bounded, no kill relies on it.
  */
 int procfs_tree(pid_t pid, struct procfs_process *out, int max);
 

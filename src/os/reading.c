@@ -44,6 +44,15 @@ static const struct {
 #endif
 };
 
+/* What is not there says nothing if /proc hides all of the process (proc(5), hidepid). */
+static enum reading reading_nothing(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return access(path, F_OK) && !procfs_is_gone(pid) ? READING_UNKNOWN : READING_NO;
+}
+
 /* @how, if the descriptor is the file. Of a process that has hidden since its files in /proc were
  * opened, these still tell the call, but nothing tells what any of its descriptors is. */
 static enum reading reading_descriptor(pid_t pid, int fd, const struct reading_file *file,
@@ -54,7 +63,7 @@ static enum reading reading_descriptor(pid_t pid, int fd, const struct reading_f
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
 	if (stat(path, &st))
-		return errno == EACCES || errno == EPERM ? READING_UNKNOWN : READING_NO;
+		return errno == EACCES || errno == EPERM ? READING_UNKNOWN : reading_nothing(pid);
 	return st.st_dev == file->device && st.st_ino == file->inode ? how : READING_NO;
 }
 
@@ -162,8 +171,9 @@ static enum reading reading_thread(pid_t pid, int directory, const char *thread,
 	if (fd >= 0)
 		n = read(fd, text, sizeof(text) - 1);
 	if (n < 0)
-		return errno == ESRCH || faccessat(directory, thread, F_OK, 0) ? READING_NO
-									    : READING_UNKNOWN;
+		return errno == ESRCH || faccessat(directory, thread, F_OK, 0)
+			       ? reading_nothing(pid)
+			       : READING_UNKNOWN;
 	text[n] = '\0';
 	return reading_syscall(pid, text, file);
 }
@@ -178,7 +188,7 @@ static enum reading reading_threads(pid_t pid, const struct reading_file *file, 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	d = opendir(path);
 	if (!d)
-		return READING_NO;
+		return reading_nothing(pid);
 	while (*threads > 0 && (entry = readdir(d))) {
 		if (*entry->d_name == '.')
 			continue;

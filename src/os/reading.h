@@ -4,7 +4,8 @@
  * Read from /proc/PID/task/TID/syscall (proc(5)): the system call in which a thread sleeps, and its
  * arguments. That, the sets of poll(2) and select(2), and a process's descriptors are shown only of
  * a process that the server may trace (ptrace(2)): not of one that has changed its user or is
- * undumpable, and of none where a Linux Security Module forbids it.
+ * undumpable, which /proc may hide altogether (hidepid), and of none where a Linux Security Module
+ * forbids it.
  *
  * Refuses to: guess. It reads at most READING_THREADS threads, and sets of READING_SET descriptors.
  */

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "in_child.h"
 #include "os/reading.h"
 
 /* ---- what a child does with the pipe @fd ---- */
@@ -176,6 +179,81 @@ static void test_reading_something_else(void **state)
 	expect(do_poll_for_hang_up, READING_NO);
 }
 
+/* Become a user with a /proc that shows him only what he may trace; false: that cannot be. Linux 5.8
+ * is the first whose mounts of /proc have options of their own, and that knows this word. */
+static bool hide_the_undumpable(void)
+{
+	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("proc", "/proc", "proc", 0, "hidepid=ptraceable") &&
+	       !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534) &&
+	       !prctl(PR_SET_DUMPABLE, 1);
+}
+
+static bool can_hide(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(!hide_the_undumpable());
+	return waitpid(child, &status, 0) == child && !status;
+}
+
+/* In a child: it has one that hides, and reads. */
+static void look_at_the_hidden(void)
+{
+	struct procfs_process tree[2];
+	struct reading_file file;
+	int fds[2], tries = 0;
+	char path[32];
+	struct stat st;
+	pid_t child, none;
+
+	CHECK(!pipe(fds) && !fstat(fds[0], &st));
+	file = (struct reading_file){ st.st_dev, st.st_ino };
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		do_hide(fds[0]);
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d", (int)child);
+	while (!access(path, F_OK) && tries++ < 6000)
+		usleep(10000);
+	CHECK(access(path, F_OK));
+	CHECK(procfs_tree(getpid(), tree, 2) == 2);
+	CHECK(tree[1].pid == child && procfs_lives(&tree[1].stat));
+	CHECK(reading_of(&tree[1], 1, &file) == READING_UNKNOWN);
+	tree[1].stat.threads = 1; /* it has hidden since */
+	CHECK(reading_of(&tree[1], 1, &file) == READING_UNKNOWN);
+	CHECK(procfs_children(child, &none, 1) == -1);
+	CHECK(procfs_tree(child, tree, 2) == -1);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, NULL, 0) == child);
+	CHECK(procfs_tree(child, tree, 2) == 0);
+	leave(0);
+}
+
+static void test_reading_of_the_hidden(void **state)
+{
+	int answer[2];
+	pid_t child;
+
+	(void)state;
+	if (!can_hide()) {
+		print_message("SKIP: needs root, and a kernel that mounts /proc with "
+			      "hidepid=ptraceable\n");
+		skip();
+	}
+	assert_int_equal(pipe(answer), 0);
+	child = fork();
+	if (!child) {
+		in_child_begin(answer);
+		CHECK(hide_the_undumpable());
+		look_at_the_hidden();
+	}
+	in_child_end(child, answer);
+}
+
 static void test_reading_of_the_undumpable(void **state)
 {
 	(void)state;
@@ -192,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_reading_blocks),
 		cmocka_unit_test(test_reading_polls),
 		cmocka_unit_test(test_reading_something_else),
+		cmocka_unit_test(test_reading_of_the_hidden),
 		cmocka_unit_test(test_reading_of_the_undumpable),
 	};
 
