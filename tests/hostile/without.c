@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/stat.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,7 @@ static const struct {
 	{ "ambient", EPERM, { -1 } },
 	{ "bounding", EPERM, { -1 } },
 	{ "devpts", EPERM, { -1 } },
+	{ "log_size", EIO, { -1 } },  /* the size of a log file that is written to */
 	{ "landlock_abi2", 0, { -1 } }, /* Linux 5.19 to 6.1 */
 	{ "seccomp_listener", EINVAL, { -1 } },
 };
@@ -97,15 +99,15 @@ static int without_bits(unsigned nr, int argument, unsigned bits, int error)
 	return install(code, sizeof(code) / sizeof(*code));
 }
 
-/* Refuse a mount with the flags that procpen gives to a devpts alone. */
-static int without_devpts(int error)
+/* Refuse @nr when its @argument is @value, which procpen gives to one call alone. */
+static int without_value(unsigned nr, int argument, unsigned value, int error)
 {
 	struct sock_filter code[] = {
 		LOAD(offsetof(struct seccomp_data, nr)),
-		IS(SYS_mount, 1, 0),
+		IS(nr, 1, 0),
 		ALLOW,
-		LOAD(ARGUMENT(3)),
-		IS(MS_NOSUID | MS_NOEXEC, 0, 1),
+		LOAD(ARGUMENT(argument)),
+		IS(value, 0, 1),
 		ANSWER(error),
 		ALLOW,
 	};
@@ -199,7 +201,9 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[1], "bounding"))
 			result = without_prctl(error, PR_CAPBSET_DROP, -1);
 		else if (!strcmp(argv[1], "devpts"))
-			result = without_devpts(error);
+			result = without_value(SYS_mount, 3, MS_NOSUID | MS_NOEXEC, error);
+		else if (!strcmp(argv[1], "log_size"))
+			result = without_value(SYS_statx, 3, STATX_SIZE | STATX_MTIME, error);
 		else if (!strcmp(argv[1], "landlock_abi2"))
 			result = with_landlock_abi(2);
 		else if (!strcmp(argv[1], "seccomp_listener"))

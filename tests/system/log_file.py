@@ -291,6 +291,17 @@ def test_bound_of_the_server():
 
 
 @suite.test()
+def test_size_that_cannot_be_read():
+    """As on a network file system that is gone: it is not taken for the operator's limit."""
+    server = Server(wrapper=[client.hostile_program("without"), "log_size"])
+    result = server.run("echo x", log_file="x")
+    equal((result["exit_code"], result["log_file_bytes"]), (0, 0), "the run")
+    equal(warned(result), ["log_file is not complete: writing it failed after 0 bytes: "
+                           "Input/output error (EIO)"], "its warning")
+    server.stop()
+
+
+@suite.test()
 def test_full_disk():
     """A disk that gets full ends the file, not the run; the answer says how much was written."""
     server = on_small_disk(Server(start=False))

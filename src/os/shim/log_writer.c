@@ -116,14 +116,17 @@ static long log_writer_look(struct statx *st)
 	return sys5(__NR_statx, LOG_FD, "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME, st);
 }
 
-/* The bytes that the file may still grow by: others may write to it too. */
-static uint64_t log_writer_room(uint64_t log_bytes)
+/* The bytes that the file may still grow by, into *@room: others may write to it too. 0 or a
+ * negative errno. */
+static long log_writer_room(uint64_t log_bytes, uint64_t *room)
 {
 	struct statx st;
+	long result = log_writer_look(&st);
 
-	if (log_writer_look(&st) < 0 || st.stx_size >= log_bytes)
-		return 0;
-	return log_bytes - st.stx_size;
+	if (result < 0)
+		return result;
+	*room = st.stx_size < log_bytes ? log_bytes - st.stx_size : 0;
+	return 0;
 }
 
 /* Was the file written to since it was opened, as by a command whose own output goes there? */
@@ -157,15 +160,17 @@ static int log_writer_copy(struct shim_plan *plan, uint64_t *written)
 {
 	for (;;) {
 		/* Our copy of the plan is not needed any more. */
-		long n = sys3(__NR_read, 0, plan->tail, sizeof(plan->tail));
-		uint64_t room = n > 0 ? log_writer_room(plan->log_bytes) : 0;
-		uint64_t len = (uint64_t)n < room ? (uint64_t)n : room;
-		long result;
+		long n = sys3(__NR_read, 0, plan->tail, sizeof(plan->tail)), result;
+		uint64_t room, len;
 
 		if (n == -EINTR)
 			continue;
 		if (n <= 0)
 			return (int)-n;
+		result = log_writer_room(plan->log_bytes, &room);
+		if (result < 0)
+			return (int)-result;
+		len = (uint64_t)n < room ? (uint64_t)n : room;
 		result = log_writer_write(plan->tail, len, written);
 		if (result < 0)
 			return (int)-result;
