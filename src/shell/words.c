@@ -5,6 +5,7 @@
  */
 #include "shell/words.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct words_reader {
 	struct lex_state state;
 	struct lex_reader lex;
 	struct buf word;  /* the last one, without its quotes */
+	struct buf shape; /* it again, each quoted part as WORDS_QUOTED or WORDS_QUOTED_COMMA */
 	bool assigned;    /* it begins with NAME= */
 	const char *what; /* why reading stopped, or NULL */
 	size_t at;
@@ -52,12 +54,14 @@ static void words_init(struct words_reader *r, const char *text)
 	lex_reader_init(&r->lex, &r->state, &all);
 	r->lex.pos = strspn(text, " \t\n");
 	buf_init(&r->word, all.len);
+	buf_init(&r->shape, all.len);
 }
 
 static void words_end(struct words_reader *r)
 {
 	shell_arena_release(&r->arena);
 	buf_release(&r->word);
+	buf_release(&r->shape);
 }
 
 static bool words_stop(struct words_reader *r, const char *what, size_t at)
@@ -99,28 +103,81 @@ static const struct ast_word *words_read(struct words_reader *r)
 	return r->what ? NULL : w;
 }
 
-/* The braces of one word that are open, without quotes. */
-struct words_braces {
-	unsigned level;
-	bool several; /* a comma or .. stands in them */
-	size_t at;    /* of the first one */
-};
+/* ---- braces, as bash reads them ---- */
 
-/* Does the character @i of the unquoted @p close a {a,b} or {1..3}? */
-static bool words_close_brace(struct words_braces *b, const struct ast_part *p, uint32_t i)
+/* What stands for quoted text where braces are looked for. A comma in it matters to bash: {a..','}
+ * loses its braces. */
+#define WORDS_QUOTED '"'
+#define WORDS_QUOTED_COMMA '\''
+
+#define WORDS_LEVELS 64u
+
+/* Add an unquoted part of a word, or what stands for a quoted one, even for one without text. */
+static void words_add_shape(struct buf *shape, const struct ast_part *p)
 {
-	const char *s = p->text.s + i;
+	if (!p->quoted)
+		buf_add(shape, p->text.s, p->text.len);
+	else
+		buf_addc(shape, memchr(p->text.s, ',', p->text.len) ? WORDS_QUOTED_COMMA
+								    : WORDS_QUOTED);
+}
 
-	if (*s == '{' && !b->level++)
-		b->at = p->text.pos + i;
-	if (!b->level)
-		return false;
-	b->several |= *s == ',' || (i + 1 < p->text.len && s[0] == '.' && s[1] == '.');
-	if (*s != '}')
-		return false;
-	if (b->several)
-		return true;
-	b->level--;
+/* Behind the letter, or the integer, at @s; NULL: there is none. */
+static const char *words_letter(const char *s)
+{
+	return (*s | 32) >= 'a' && (*s | 32) <= 'z' ? s + 1 : NULL;
+}
+
+static const char *words_integer(const char *s)
+{
+	size_t digits;
+
+	s += *s == '-' || *s == '+';
+	digits = strspn(s, "0123456789");
+	return digits ? s + digits : NULL;
+}
+
+/* Does @s begin with 1..3} or a..e}, which may have an increment? */
+static bool words_is_sequence(const char *s)
+{
+	const char *(*operand)(const char *s) = words_letter(s) ? words_letter : words_integer;
+
+	s = operand(s);
+	s = s && !strncmp(s, "..", 2) ? operand(s + 2) : NULL;
+	if (s && !strncmp(s, "..", 2))
+		s = words_integer(s + 2);
+	return s && *s == '}';
+}
+
+/*
+ * Would bash expand braces in a word of this @shape? A } that ends no list is plain text to the
+ * outermost {, which stays open: {a}b,c} is a}b and c. Some rare words that bash leaves alone count
+ * too, such as {1..x},y}.
+ */
+static bool words_has_braces(const char *shape)
+{
+	uint64_t commas = 0, dots = 0; /* a bit for each open level, the lowest for the last */
+	bool quoted_comma = false;
+	unsigned level = 0;
+
+	for (const char *s = shape; *s; s++) {
+		if (*s == '{' && (s > shape || (s[1] && s[1] != '}'))) {
+			if (words_is_sequence(s + 1) || ++level > WORDS_LEVELS)
+				return true;
+			commas <<= 1;
+			dots <<= 1;
+		} else if (*s == '}' && level) {
+			if (commas & 1 || (dots & 1 && quoted_comma))
+				return true;
+			commas >>= level > 1;
+			dots >>= level > 1;
+			level -= level > 1;
+		} else if (level) {
+			commas |= *s == ',';
+			dots |= s[0] == '.' && s[1] == '.';
+			quoted_comma |= *s == WORDS_QUOTED_COMMA;
+		}
+	}
 	return false;
 }
 
@@ -149,21 +206,24 @@ static const char *words_special(const struct words_reader *r, const struct ast_
 /* Copy @w to r->word. False: it has an expansion or a glob. */
 static bool words_take(struct words_reader *r, const struct ast_word *w)
 {
-	struct words_braces braces = { 0 };
+	size_t brace = SIZE_MAX;
 
 	buf_clear(&r->word);
+	buf_clear(&r->shape);
 	for (const struct ast_part *p = w->parts; p; p = p->next) {
 		if (p->type != PART_TEXT)
 			return words_stop(r, "an expansion", p->text.pos);
 		for (uint32_t i = 0; i < p->text.len && !p->quoted; i++) {
 			if (words_special(r, w, p, i))
 				return words_stop(r, words_special(r, w, p, i), p->text.pos + i);
-			if (words_close_brace(&braces, p, i))
-				return words_stop(r, "an expansion", braces.at);
+			if (p->text.s[i] == '{' && brace == SIZE_MAX)
+				brace = p->text.pos + i;
 		}
 		buf_add(&r->word, p->text.s, p->text.len);
+		words_add_shape(&r->shape, p);
 	}
-	return true;
+	return brace == SIZE_MAX || !words_has_braces(r->shape.data) ||
+	       words_stop(r, "an expansion", brace);
 }
 
 /* Is there a reserved word of dash or bash at the position? */

@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "shell/parse.h"
+#include "shell/words.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TEXTS 150
@@ -259,6 +260,68 @@ static void test_shell_differential_words_of_bash(void **state)
 	words_of("bash");
 }
 
+/* ---- words without a shell ---- */
+
+#define BRACE_WORDS 2000
+
+static const char *const brace_pieces[] = {
+	"{", "{", "{", "}", "}", "}", ",", "..", "..", ".", "1", "-23", "+0", "a", "Z", "xy", "=",
+	"''", "'1'", "'p,q'", "\"..\"", "\\{", "\\}", "\\,", "\\\n",
+	"{}", "{,}", "{1..3}", "{a..c..2}", "{m}", "\"'{,}'\"",
+};
+
+/* What bash makes more of than one word, or another one, is refused. */
+static void compare_split(const char *word, const char *theirs)
+{
+	struct err e = ERR_INIT;
+	char **words = NULL, ours[512];
+
+	snprintf(ours, sizeof(ours), "f %s", word);
+	if (shell_words_split(ours, &words, &e)) {
+		err_release(&e);
+		return;
+	}
+	assert_non_null(words[1]);
+	assert_null(words[2]);
+	snprintf(ours, sizeof(ours), "1 %s", words[1]);
+	if (strcmp(ours, theirs) != 0)
+		fail_msg("%s\nours %s\nbash %s", word, ours, theirs);
+	shell_words_free(words);
+}
+
+static void test_shell_differential_braces_without_a_shell(void **state)
+{
+	static char words[BRACE_WORDS][128];
+	const char *shell = find_shell("bash");
+	struct buf text, theirs;
+	char *line, *rest;
+
+	(void)state;
+	if (!shell) {
+		print_message("SKIP shell_differential: bash is not installed\n");
+		skip();
+	}
+	buf_init(&text, 128 * 1024);
+	buf_init(&theirs, 1 << 20);
+	buf_adds(&text, "f() { printf '%s %s\\n' $# \"$1\"; }\n");
+	for (size_t i = 0; i < BRACE_WORDS; i++) {
+		for (size_t n = 1 + pick(8); n > 0; n--)
+			strcat(words[i], brace_pieces[pick(COUNT(brace_pieces))]);
+		strcat(words[i], "x"); /* no piece joins what follows */
+		buf_addf(&text, "f %s\n", words[i]);
+	}
+	assert_false(text.full);
+	assert_int_equal(run_shell(shell, "-f", text.data, &theirs), 0);
+	line = strtok_r(theirs.data, "\n", &rest);
+	for (size_t i = 0; i < BRACE_WORDS; i++, line = strtok_r(NULL, "\n", &rest)) {
+		assert_non_null(line);
+		compare_split(words[i], line);
+	}
+	assert_null(line);
+	buf_release(&text);
+	buf_release(&theirs);
+}
+
 /* ---- variables ---- */
 
 /* Those of a clean environment, and what shells set themselves. */
@@ -343,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_shell_differential_syntax),
 		cmocka_unit_test(test_shell_differential_words_of_dash),
 		cmocka_unit_test(test_shell_differential_words_of_bash),
+		cmocka_unit_test(test_shell_differential_braces_without_a_shell),
 		cmocka_unit_test(test_shell_differential_variables_of_dash),
 		cmocka_unit_test(test_shell_differential_variables_of_bash),
 	};
