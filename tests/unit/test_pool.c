@@ -1499,6 +1499,51 @@ static pid_t run_in_group(struct pool *s, struct confine *c, const struct confin
 	return shim;
 }
 
+/* A job for a shim that waits for its plan itself, because that may name a control group. */
+static struct job *job_for_a_group(void)
+{
+	struct job *j = job_new(layered, &nothing, "true");
+
+	j->plan.flags |= SHIM_GROUPED;
+	return j;
+}
+
+/* A shim that cannot keep what ends the forks of its control group runs nothing: chains of forks
+ * could outrun its kill. */
+static void test_pool_cannot_keep_the_end_of_forks(void **state)
+{
+	const rlim_t taken = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; /* numbers, by a command */
+	const struct rlimit few = { taken, taken };
+	struct pool *s = pool_new(all.loop, all.reaper);
+	struct job *j = job_for_a_group();
+	struct shim_report report;
+	pid_t shim;
+
+	(void)state;
+	if (!job_has_namespaces(layered)) {
+		print_message("SKIP: no namespaces, so a limit makes the shim unfit\n");
+		job_free(j);
+		end(s);
+		skip();
+	}
+	start(s, j);
+	shim = j->result.shim_pid;
+	assert_true(end_of(s, j).reusable);
+	j = job_for_a_group();
+	j->plan.forks_fd = SHIM_FD_EXTRA + j->run.fd_count;
+	j->run.fds[j->run.fd_count++] = j->cwd;
+	j->request.fd_count = j->run.fd_count;
+	assert_int_equal(prlimit(shim, RLIMIT_NOFILE, &few, NULL), 0);
+	start(s, j);
+	assert_int_equal(j->result.shim_pid, shim);
+	assert_int_equal(children_report(j->result.control_fd, &report), 0);
+	assert_int_equal(report.event, SHIM_FAILED);
+	assert_int_equal(report.value, SHIM_STAGE_DESCRIPTORS);
+	close(j->result.control_fd);
+	job_free(j);
+	end(s);
+}
+
 static void run_in_two_groups(struct confine *c, const struct confine_request *ask,
 			      char paths[2][128])
 {
@@ -1594,6 +1639,7 @@ int main(void)
 		cmocka_unit_test(test_pool_new_shim_dies),
 		cmocka_unit_test(test_pool_after_a_shortage),
 		cmocka_unit_test(test_pool_stopped_and_of_an_old_kind),
+		cmocka_unit_test(test_pool_cannot_keep_the_end_of_forks),
 		cmocka_unit_test(test_pool_ends_with_its_owner),
 		cmocka_unit_test(test_pool_server_dies),
 		cmocka_unit_test(test_pool_mounts_changed),

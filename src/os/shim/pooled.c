@@ -242,11 +242,12 @@ static int pooled_accept_plan(const struct command *c)
 /* The shim needs this one as long as there is a process of the run: duplicate it above the numbers
  * that pooled_close_fds() closes. Here, because a command can keep the shim from it later, by a
  * limit of descriptors. */
-static void pooled_keep_forks_fd(const struct command *c)
+static int pooled_keep_forks_fd(const struct command *c)
 {
-	if (c->plan->forks_fd >= 0 && command_leaves_fds(c))
-		c->plan->forks_fd = (int)sys3(__NR_fcntl, c->plan->forks_fd, F_DUPFD_CLOEXEC,
-					      ABOVE);
+	if (c->plan->forks_fd < 0 || !command_leaves_fds(c))
+		return 0;
+	c->plan->forks_fd = (int)sys3(__NR_fcntl, c->plan->forks_fd, F_DUPFD_CLOEXEC, ABOVE);
+	return c->plan->forks_fd < 0 ? -1 : 0;
 }
 
 int pooled_wait(struct command *c)
@@ -261,9 +262,9 @@ int pooled_wait(struct command *c)
 			: (long)((rights.head.len - sizeof(rights.head)) / sizeof(int));
 	if (n < (long)SHIM_PLAN_HEAD || pooled_take_strings(c, (unsigned long)n - SHIM_PLAN_HEAD))
 		return pooled_failed(c, SHIM_STAGE_PLAN, EPROTO);
-	if (count < 4 || count > FDS_MAX || pooled_place_fds(&rights, (int)count))
+	if (count < 4 || count > FDS_MAX || pooled_place_fds(&rights, (int)count) ||
+	    pooled_keep_forks_fd(c))
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
-	pooled_keep_forks_fd(c);
 	if (!c->filter_len)
 		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* the command inherits the filter */
 	return 0;
