@@ -16,7 +16,8 @@
 struct brace_word {
 	struct expander *e;
 	const struct chars *c;
-	uint32_t *close; /* of an opening brace with a comma or a sequence: its partner, else 0 */
+	uint32_t *close; /* of an opening brace with a comma or two dots: its partner, else 0 */
+	bool *has_comma; /* are there alternatives between the two? */
 	unsigned level;
 };
 
@@ -155,35 +156,41 @@ void char_words_release(struct char_words *w)
 
 /* ---- pairs ---- */
 
-static bool brace_has_dots(const struct chars *c, size_t from, size_t to)
+/* Are there two dots at @i that bash looks at? */
+static bool brace_has_dots(const struct chars *c, size_t i)
 {
-	for (size_t i = from; i + 1 < to; i++)
-		if (brace_is_plain(c, i, '.') && brace_is_plain(c, i + 1, '.'))
-			return true;
-	return false;
+	return i + 2 < c->len && brace_is_plain(c, i, '.') && brace_is_plain(c, i + 1, '.') &&
+	       !brace_is_plain(c, i + 2, '}');
 }
 
+/*
+ * A } that ends neither a list nor a sequence is plain text to the outermost {, which stays open:
+ * {a}b,c} is a}b and c. A comma need not be a plain one, nor outside of other braces: {/..{a,b}} is
+ * /..a and /..b.
+ */
 static void brace_find_pairs(struct brace_word *b)
 {
 	const struct chars *c = b->c;
 	uint32_t *stack = mem_zalloc((c->len + 1) * sizeof(*stack));
-	bool *comma = mem_zalloc(c->len + 1);
-	size_t top = 0;
+	bool *several = mem_zalloc(c->len + 1);
+	size_t top = 0, comma = 0;
 
 	for (size_t i = 0; i < c->len; i++) {
+		comma = c->v[i].c == ',' ? i : comma;
 		if (brace_is_plain(c, i, '{')) {
 			stack[top++] = (uint32_t)i;
-		} else if (brace_is_plain(c, i, ',') && top > 0) {
-			comma[stack[top - 1]] = true;
-		} else if (brace_is_plain(c, i, '}') && top > 0) {
-			uint32_t open = stack[--top];
+		} else if (top && (brace_is_plain(c, i, ',') || brace_has_dots(c, i))) {
+			several[stack[top - 1]] = true;
+		} else if (top && brace_is_plain(c, i, '}')) {
+			uint32_t open = stack[top - 1];
 
-			if (comma[open] || (i - open < 64 && brace_has_dots(c, open + 1, i)))
-				b->close[open] = (uint32_t)i;
+			b->close[open] = several[open] ? (uint32_t)i : 0;
+			b->has_comma[open] = comma > open;
+			top -= several[open] || top > 1;
 		}
 	}
 	free(stack);
-	free(comma);
+	free(several);
 }
 
 /* ---- {1..9} ---- */
@@ -331,15 +338,8 @@ static bool brace_is_expansion(const struct brace_word *b, size_t open)
 {
 	struct sequence q;
 
-	if (!b->close[open])
-		return false;
-	for (size_t i = open + 1; i < b->close[open]; i++) {
-		if (b->close[i])
-			i = b->close[i];
-		else if (brace_is_plain(b->c, i, ','))
-			return true;
-	}
-	return brace_read_sequence(b, open + 1, b->close[open], &q);
+	return b->close[open] &&
+	       (b->has_comma[open] || brace_read_sequence(b, open + 1, b->close[open], &q));
 }
 
 static void brace_range(struct brace_word *b, size_t from, size_t to, struct char_words *out)
@@ -382,7 +382,9 @@ void expand_braces(struct expander *e, const struct chars *c, struct char_words 
 	struct brace_word b = { .e = e, .c = c };
 
 	b.close = mem_zalloc((c->len + 1) * sizeof(*b.close));
+	b.has_comma = mem_zalloc(c->len + 1);
 	brace_find_pairs(&b);
 	brace_range(&b, 0, c->len, out);
 	free(b.close);
+	free(b.has_comma);
 }

@@ -181,7 +181,7 @@ static const char *const word_pieces[] = {
 static const char *const bash_pieces[] = {
 	"{i,j}", "{1..3}", "$x{,/n} ", "$n{x,y} ",
 	"$'k\\x6c'", "${x/q/r}", "${x//p}", "${x:1}", "${x:0:2}", "${x^^}",
-	"${a[1]}", "\"${a[@]}\"", "${a[*]}", "{m}", "${x: -1}",
+	"${a[1]}", "\"${a[@]}\"", "${a[*]}", "{m}", "{m}n,o}", "${x: -1}",
 };
 
 static void our_words(const char *text, struct buf *out)

@@ -270,6 +270,8 @@ static void test_shell_parse_operators(void **state)
 		  "x=4 \nb|<$(())>|<$(())>|<$(())!>\n" },
 		{ "x=4; b $((x==2)) $((x<<1)) $x", "x=4 \nb|<$(())>|<$(())>|4\n" },
 		{ "b {a,b}c {1..3} {} {a} x{,y}", "b|ac|bc|1|2|3|{}|{a}|x|xy\n" },
+		{ "b {a}b,c} {a..}b,c} {a{1..2}b}c,d}", "b|a}b|c|a..}b|c|a1b}c|a2b}c|d\n" },
+		{ "b {a..{b,c}} {a..'b,c'} {a..b.c} {a,b{c}", "b|a..b|a..c|a..b,c|{a..b.c}|{a,b{c}\n" },
 		{ "b @(x|y) +(z) a?(u) !(a|b)c '@(q)' @(x@(*.c|d)|!(e))",
 		  "b|x|y|z|a|au|\\*c|@(q)|x\\*.c|xd|\\*\n" },
 		{ "b * a? [ab] '*' [", "b|\\*|a\\?|\\[ab\\]|*|[\n" },
