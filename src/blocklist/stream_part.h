@@ -20,8 +20,9 @@ struct stream_part {
 			 * else those that were not complete when ^C, ^Z or ^\ was typed */
 	size_t skipped; /* keys of this part that ^C, ^Z or ^\ dropped */
 	bool edited;    /* of the keys, some belong to a line that is not judged */
-	char *shown;    /* for records: what was judged, from the blocked line on if there is one;
-			 * NULL: the command takes it for data, or nothing was judged */
+	char *shown;    /* for records: the lines that were judged, whole and once they are
+			 * complete, from the blocked one on if there is one; NULL: the command
+			 * takes it for data, or no line is complete */
 };
 
 /* The verdict on a key that interrupts or ends a command which is not complete, where that is

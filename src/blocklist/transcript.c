@@ -194,11 +194,23 @@ static size_t transcript_find_blocked(const struct transcript *t, struct transcr
 
 /* ---- the result ---- */
 
+/* From the start of the line at @from, because what is secret is known by what stands before it. */
 static void transcript_show(const struct transcript *t, size_t from, size_t to,
 			    struct stream_part *part)
 {
+	from = transcript_line_start(&t->text, from);
 	if (t->reader != BLOCKLIST_READS_DATA)
 		stream_part_show(part, t->text.data + from, to - from);
+}
+
+/* A line that goes on is shown with its end. */
+static void transcript_show_lines(const struct transcript *t, size_t to, bool end,
+				  struct stream_part *part)
+{
+	size_t last = end ? to : transcript_line_start(&t->text, to);
+
+	if (last > t->written)
+		transcript_show(t, t->written, last, part);
 }
 
 /* The text up to @to may be written. */
@@ -232,13 +244,12 @@ static void transcript_refuse(struct transcript *t, size_t to, size_t waited,
 	buf_truncate(&t->text, from);
 }
 
-static void transcript_accept(struct transcript *t, size_t to, size_t waited,
+static void transcript_accept(struct transcript *t, size_t to, bool end, size_t waited,
 			      const struct transcript_lines *lines, struct stream_part *part)
 {
 	bool judged = to > t->written;
 
-	if (judged)
-		transcript_show(t, t->written, to, part);
+	transcript_show_lines(t, to, end, part);
 	transcript_pass(t, to, waited, part);
 	if (judged) /* else nobody has told which lines change something */
 		transcript_tidy(t, lines, part->verdict.work);
@@ -269,7 +280,7 @@ static bool transcript_judge_text(struct transcript *t, bool end, size_t waited,
 	if (!overloaded && part->verdict.blocked)
 		transcript_refuse(t, to, waited, &lines, part);
 	else if (!overloaded)
-		transcript_accept(t, to, waited, &lines, part);
+		transcript_accept(t, to, end, waited, &lines, part);
 	transcript_lines_release(&lines);
 	return !overloaded;
 }

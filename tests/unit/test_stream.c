@@ -888,6 +888,40 @@ static void expect_steps(const char *line, const char *last, int count, size_t w
 	free(text);
 }
 
+static void expect_shown(struct stream *s, const char *text, bool end, const char *shown)
+{
+	struct stream_part part;
+
+	stream_judge(s, text, strlen(text), end, &part);
+	if (shown)
+		assert_string_equal(part.shown, shown);
+	else
+		assert_null(part.shown);
+	stream_part_release(&part);
+}
+
+/* A secret is known by what stands before it, so a line is shown when it is complete. */
+static void test_stream_shows_whole_lines(void **state)
+{
+	struct stream *s = stream_of("bash");
+
+	(void)state;
+	expect_shown(s, "export TOKEN=", false, NULL);
+	expect_shown(s, "a", false, NULL);
+	expect_shown(s, "b\necho ", false, "export TOKEN=ab\n");
+	expect_shown(s, "'a", false, NULL);
+	expect_shown(s, "b'\n", false, "echo 'ab'\n");
+	expect_shown(s, "rm -r", false, NULL);
+	expect_shown(s, " /\n", false, "rm -r /\n");
+	expect_shown(s, "\nls", true, "rm -r\nls");
+	stream_free(s);
+	s = begun_on_terminal("", "");
+	expect_shown(s, "mysql -pa", false, NULL);
+	expect_shown(s, "c\177b", false, NULL);
+	expect_shown(s, "\r", false, "mysql -pab\n");
+	stream_free(s);
+}
+
 /* Each step ends with a line, wherever its size lies, and the last line is found. */
 static void test_stream_in_steps(void **state)
 {
@@ -1035,6 +1069,7 @@ int main(void)
 		cmocka_unit_test(test_stream_keeps_little_data),
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
 		cmocka_unit_test(test_stream_parts_are_no_way_around),
+		cmocka_unit_test(test_stream_shows_whole_lines),
 		cmocka_unit_test(test_stream_in_steps),
 		cmocka_unit_test(test_stream_steps_on_a_terminal),
 		cmocka_unit_test(test_stream_steps_and_what_waits),
