@@ -192,6 +192,21 @@ void config_file_release(struct config_file *file)
 	*file = (struct config_file){ 0 };
 }
 
+void config_file_add_name(struct config_file *file, const char *path)
+{
+	AUTO_FREE char *front = mem_strdup(path);
+	char *slash;
+	struct stat st;
+
+	do {
+		if (!stat(*front ? front : "/", &st))
+			config_file_note(file, &st);
+		slash = strrchr(front, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+}
+
 bool config_file_lies_in(const struct config_file *file, const char *path)
 {
 	struct stat st;

@@ -38,6 +38,9 @@ struct config_file {
 int config_file_read(struct config_file *file, const char *path, struct buf *text, struct err *e);
 void config_file_release(struct config_file *file);
 
+/* @path, absolute, is another name of @file, which was read: what is on the way counts as well. */
+void config_file_add_name(struct config_file *file, const char *path);
+
 /* Could who may write in or below the directory (or file) @path change what was read, or which file
  * is read the next time? */
 bool config_file_lies_in(const struct config_file *file, const char *path);

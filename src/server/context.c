@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "os/sandbox/mount_alias.h"
 #include "policy/git_config.h"
 #include "policy/worktree.h"
 #include "server/sandbox.h"
@@ -86,6 +87,18 @@ int context_check_config(const struct config *config, struct rulebook *book, str
 	return rulebook_open(book, config, e) || sandbox_check(config, e) ? -1 : 0;
 }
 
+/* A command could write it by another name: a container may mount a file of the workspace there. */
+static void context_add_names(struct config_file *file)
+{
+	char *path = file->path ? realpath(file->path, NULL) : NULL, *paths[] = { path, NULL };
+	char **names = path ? mount_alias_find(paths) : NULL;
+
+	for (char **name = names; name && *name; name++)
+		config_file_add_name(file, *name);
+	mem_list_free(names);
+	free(path);
+}
+
 /* Once. Leaves no descriptor open. */
 static int context_read_config(struct context *ctx, struct context_options *options, struct err *e)
 {
@@ -94,9 +107,11 @@ static int context_read_config(struct context *ctx, struct context_options *opti
 	ctx->configured = true;
 	ctx->config = options->config;
 	options->config = (struct config){ 0 };
-	return config_load(&ctx->config, options->config_file, &ctx->config_files, e) ||
-			       context_check_config(&ctx->config, &ctx->book, e)
-		       ? -1 : 0;
+	if (config_load(&ctx->config, options->config_file, &ctx->config_files, e))
+		return -1;
+	for (size_t i = 0; i < CONFIG_FILES; i++)
+		context_add_names(&ctx->config_files.files[i]);
+	return context_check_config(&ctx->config, &ctx->book, e);
 }
 
 static int context_take_sink(struct context *ctx, struct err *e)

@@ -223,6 +223,27 @@ def test_where_commands_write():
 
 
 @suite.test()
+def test_mounted_from_where_commands_write():
+    """A bind mount gives a file of the workspace the path of the configuration, as in a container."""
+    if os.geteuid() or not shutil.which("unshare"):
+        raise Skip("only root can mount")
+    with Place() as p:
+        os.mkdir(os.path.join(p.workspace, "seen"))
+        inside = p.write(os.path.join(p.workspace, "seen", "config.json"), {})
+        p.write(p.user_file, {})
+        folder = os.path.dirname(p.user_file)
+        for what, place in ((inside, p.user_file), (os.path.dirname(inside), folder)):
+            wrapper = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"',
+                       what, place]
+            got = p.call("run", "true", wrapper=wrapper)
+            check(got[0] == 125 and "is where commands may write" in got[2], "%s: %s" % (place, got))
+        wrapper[-2:] = [p.path("elsewhere"), folder]
+        os.mkdir(wrapper[-2])
+        p.write(os.path.join(wrapper[-2], "config.json"), {})
+        equal(p.call("run", "true", wrapper=wrapper)[0], 0, "of another directory")
+
+
+@suite.test()
 def test_show():
     with Place() as p:
         p.write(p.user_file, '{\n\n"limits.memory_bytes": "64M", "env.allow": ["A", "B*"]}')
