@@ -39,6 +39,7 @@ struct blocklist_run {
 	bool sets_variables; /* its text does, by more than assignments (shell/script.h) */
 	bool sets_path;   /* its text does, by whatever means (shell/script.h) */
 	bool sets_home;
+	bool is_altered;  /* the text around it may change what it does (blocklist/altered.h) */
 	bool is_test;     /* the words of [[ ]] */
 	bool is_loop;     /* it stands in a loop */
 	bool is_inner;    /* it stands in $(...), <(...) or >(...) */

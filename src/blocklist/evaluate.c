@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "blocklist/altered.h"
 #include "blocklist/budget.h"
 #include "blocklist/command/action.h"
 #include "blocklist/command/names.h"
@@ -24,6 +25,8 @@
 #define WORK_COMMAND 26u
 #define WORK_WORD 4u
 #define WORK_FLOW 20u
+/* For a command that is looked at by altered_by_script(). */
+#define WORK_ALTERED 40u
 #define WORK_PATTERN 1200u
 /* And where the length, the first and the last character are not known. */
 #define WORK_PATTERN_OPEN 6000u
@@ -43,7 +46,7 @@ struct script_run {
 	bool keeps_directory;  /* a cd in it counts behind it: source */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
-	bool elsewhere, beside; /* as in struct place */
+	bool elsewhere, beside, altered; /* as in struct place */
 	unsigned recipes;
 	const char *source;    /* the text that it is read from, or NULL */
 	size_t source_len;
@@ -375,12 +378,9 @@ static void evaluate_report_redirects(const struct shell_command *c, struct bloc
 {
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
-		const char *file = shell_word_constant(&r->target);
 
-		if (r->op == SHELL_TO || r->op == SHELL_APPEND || r->op == SHELL_BOTH)
-			run->writes |= !file || strcmp(file, "/dev/null");
-		if (r->op != SHELL_TO && r->op != SHELL_APPEND)
-			run->is_fed |= r->fd <= 0 && (r->op != SHELL_DUP || r->fd == 0);
+		run->writes |= altered_writes(r);
+		run->is_fed |= altered_feeds(r);
 		if (r->op == SHELL_FROM && r->fd <= 0)
 			run->input_file = &r->target;
 	}
@@ -399,7 +399,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 									  : &e->directories.now,
 				     .has_moved = e->directories.moved, .assigns = at->assigns,
 				     .assign_count = at->assign_count, .is_fed = at->input,
-				     .input = at->input };
+				     .is_altered = at->altered, .input = at->input };
 	bool foreign;
 
 	if (!e->on_run)
@@ -515,7 +515,8 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	run->pushed = e->directories.pushed;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
-				.elsewhere = run->elsewhere, .recipes = run->recipes,
+				.elsewhere = run->elsewhere, .altered = run->altered,
+				.recipes = run->recipes,
 				.beside = run->beside || c->context & SHELL_BACKGROUND ||
 					  c->piped_from != SHELL_NONE };
 	f->list.keeps_directory = true;
@@ -582,6 +583,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->input_flow = at->input_flow;
 	run->elsewhere = at->elsewhere;
 	run->beside = at->beside;
+	run->altered = at->altered;
 	run->recipes = at->recipes;
 	run->source = NULL;
 	run->repeats = 0;
@@ -599,6 +601,10 @@ static bool evaluate_script(struct evaluation *e, struct script_run *run)
 {
 	if (evaluate_fork_bomb(e, &run->script))
 		return true;
+	if (e->on_run && !run->altered) {
+		run->altered = altered_by_script(&run->script);
+		shell_budget_take(&e->budget, run->script.command_count * WORK_ALTERED);
+	}
 	dataflow_read(&run->flows, &run->script, &e->arena);
 	shell_budget_take(&e->budget, run->script.command_count *
 				      (WORK_WORD + (run->flows.out ? WORK_FLOW : 0)));
@@ -715,6 +721,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	if (!at->elsewhere && (!setup.outer || setup.exported_only))
 		setup.directory = evaluate_start_directory(e);
 	run = evaluate_push_script(e, at, 1);
+	run->altered |= altered_by_place(at);
 	run->keeps_directory = keeps;
 	run->source = text->text.s;
 	run->source_len = text->text.len;
@@ -741,6 +748,7 @@ static bool evaluate_code(struct evaluation *e, const struct action *a, const st
 	f->at.args = a->words;
 	f->at.arg_count = a->count;
 	f->at.lenient = true;
+	f->at.altered = true;
 	script_read(a->word, a->flags & ACTION_AWK, &f->at, &f->list);
 	return evaluate_spend(e, 0) && evaluate_too_complex(e, a->word->start);
 }
@@ -798,6 +806,14 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	return p;
 }
 
+/* May the command of the top frame, which runs what @a says, change what that does? */
+static bool evaluate_alters(const struct evaluation *e, const struct action *a)
+{
+	const struct evaluation_frame *f = e->top;
+
+	return f->run ? a->words != place_command(&f->at)->words : altered_by_wrapper(&f->cmd, a);
+}
+
 /* May the cd @a find its directory by CDPATH? */
 static bool evaluate_searches(const struct action *a, const struct place *at)
 {
@@ -817,6 +833,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	uint32_t start = a->count ? a->words[0].start : 0;
 	uint32_t end = a->count ? a->words[a->count - 1].end : 0;
 
+	inner.altered = at->altered || evaluate_alters(e, a);
 	switch (a->kind) {
 	case ACTION_WORDS:
 		return evaluate_words(e, a, &inner);

@@ -114,15 +114,6 @@ static bool ruling_is_builtin(const struct ruling_state *s, const struct blockli
 	return shell && run->is_direct && shell_words_is_builtin(run->words[0].text.s);
 }
 
-/* Of these only that change nothing but the directory. */
-static bool ruling_is_plain_builtin(const struct blocklist_run *run)
-{
-	static const char *const names[] = { ":", "true", "false", "cd", "echo", "pwd", "exit",
-					     NULL };
-
-	return str_is_listed(run->words[0].text.s, names);
-}
-
 /* The same answer for the whole text. NULL: there are too many. */
 static const struct ruling_program *ruling_find_program(struct ruling_state *s, const char *name)
 {
@@ -157,7 +148,8 @@ static const char *ruling_lacks_program(struct ruling_state *s, const struct rul
 	if (!s->request->installed)
 		return "where commands may write is not known here";
 	if (ruling_is_builtin(s, run))
-		return ruling_is_plain_builtin(run) ? NULL : "a command of the shell has its name";
+		return shell_words_is_plain_builtin(written)
+			? NULL : "a command of the shell has its name";
 	found = ruling_find_program(s, written);
 	named = found && *written == '/' ? ruling_find_program(s, run->program.s) : found;
 	if (!named)
@@ -182,7 +174,9 @@ static const char *ruling_lacks(struct ruling_state *s, const struct rule *r,
 	if (run->is_function || run->is_idle || run->is_inner || run->is_test)
 		return "it is part of a function, a substitution or a test";
 	if (run->sets_variables)
-		return "its text sets variables by a loop, arithmetic or ${...}";
+		return "its text sets variables by a loop, arithmetic, ${...} or the like";
+	if (run->is_altered)
+		return "another command of its text, or one around it, may change what it does";
 	if (!ruling_covers_environment(s, r, run))
 		return "a variable is set that the rule does not name";
 	if ((s->request->has_input || run->is_fed) && !r->input)

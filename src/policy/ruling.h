@@ -10,7 +10,8 @@
  * A rule that decides less than the packs or the tier would is an exception, and an allow always
  * is one. It counts only where all of the command is known and named by the rule, the program is
  * installed (policy/installed.h), nothing but the rule's variables, input and users is given to it,
- * and the command writes no file by a redirection. Else the rule counts as if it were not there.
+ * nothing in its text may change what runs (blocklist/altered.h), and the command writes no file by
+ * a redirection. Else the rule counts as if it were not there.
  */
 #ifndef PROCPEN_POLICY_RULING_H
 #define PROCPEN_POLICY_RULING_H

@@ -425,6 +425,7 @@ static void eval_assign(struct expander *e, const struct ast_assign *a, struct s
 	struct value *v;
 
 	expand_charge(e, WORK_ASSIGN);
+	e->script->sets_variables |= a->is_array || a->index;
 	if (a->is_array)
 		eval_assign_array(e, a);
 	else if (a->index)
@@ -1312,8 +1313,10 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 		place.descriptors = e->descriptors;
 	}
 	eval_restore_place(e, &place);
-	if (n->type == AST_SUBSHELL && n->name) /* coproc NAME: the numbers of its pipes */
+	if (n->type == AST_SUBSHELL && n->name) { /* coproc NAME: the numbers of its pipes */
+		e->script->sets_variables = true;
 		vars_set(e, n->name, value_unknown(e, n->name, n->start));
+	}
 	expand_leave(e);
 	return n->background ? STATUS_OK : s;
 }

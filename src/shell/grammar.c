@@ -792,8 +792,8 @@ static void grammar_coproc(struct lex_reader *r, struct ast_node *n)
 
 	if (lex_peek(r, 0) != '(' && (next == WORD_NONE || r->pos == start))
 		r->pos = start;
-	else if (r->pos > start)
-		n->name = shell_copy(r->state->arena, r->text.s + start, name_end - start);
+	n->name = r->pos > start
+		? shell_copy(r->state->arena, r->text.s + start, name_end - start) : "COPROC";
 	n->type = AST_SUBSHELL;
 	n->background = true;
 	n->body = grammar_command(r);

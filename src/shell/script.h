@@ -178,7 +178,7 @@ struct shell_script {
 	size_t function_count;
 	enum shell_trouble trouble; /* not SHELL_FINE: commands has those before it only */
 	bool sets_variables; /* by more than assignments and builtins: a loop over words,
-			      * arithmetic, an operator in ${...}, {name}> */
+			      * arithmetic, an array, an operator in ${...}, {name}>, coproc */
 	bool sets_path; /* sets or unsets a variable of shell_names_files(), or any by {name}> */
 	bool sets_home; /* sets or unsets HOME, ZDOTDIR or XDG_CONFIG_HOME */
 	bool has_cdpath; /* CDPATH may have a value in it, whoever sets it */

@@ -329,6 +329,14 @@ bool shell_words_is_builtin(const char *name)
 	return str_is_listed(name, builtin_words);
 }
 
+bool shell_words_is_plain_builtin(const char *name)
+{
+	static const char *const names[] = { ":", "true", "false", "cd", "echo", "pwd", "exit",
+					     NULL };
+
+	return str_is_listed(name, names);
+}
+
 /* Is r->word the name of a program to every shell? */
 static bool words_is_program(const struct words_reader *r)
 {

@@ -31,4 +31,7 @@ char *shell_words_program(const char *text);
 /* Is @name a builtin of dash, bash or busybox? */
 bool shell_words_is_builtin(const char *name);
 
+/* Is @name one of those that change nothing but the directory, whatever their words are? */
+bool shell_words_is_plain_builtin(const char *name);
+
 #endif

@@ -923,6 +923,160 @@ static void test_ruling_exception_covers_what_it_names(void **state)
 	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* The tier lets the rest of the text pass: what changes what the excepted words run still counts,
+ * before and behind them. */
+static void test_ruling_exception_in_plain_texts_only(void **state)
+{
+	static const char *const excepted[] = {
+		"git push --force origin dev",
+		"cd src && git push --force origin dev",
+		"git status; git push --force origin dev",
+		"git push --force origin dev || exit 1",
+		"true; echo pushing; pwd; : ; git push --force origin dev; false",
+		"if git fetch; then git push --force origin dev; else echo no; fi",
+		"(cd src && git push --force origin dev) 2>&1 | tail -n 3",
+		"{ git push --force origin dev; } >/dev/null 2>&1",
+		"git push --force origin dev 2>&1 | tee log",
+		"echo x > f; git push --force origin dev; cat < f",
+		"time git push --force origin dev",
+		"TRACE=1 git push --force origin dev",
+		"OTHER=1 ls; git push --force origin dev",
+		"env TRACE=1 git push --force origin dev",
+		"timeout -k 1 5 nice -n 5 git push --force origin dev",
+		"sh -c 'cd src && git push --force origin dev'",
+		"timeout 5 bash -c 'git push --force origin dev' 2>/dev/null",
+		"echo y | cat; git push --force origin dev",
+	};
+	static const char *const altered[] = {
+		"export GIT_DIR=/b/.git; git push --force origin dev",
+		"git push --force origin dev; export GIT_DIR=/b/.git",
+		"GIT_DIR=/b/.git; git push --force origin dev",
+		"TRACE=1; git push --force origin dev",
+		"readonly B=main\nB=dev\ngit push --force origin $B",
+		"declare B=dev; git push --force origin $B",
+		"typeset B=dev; git push --force origin $B",
+		"local B=dev; git push --force origin $B",
+		"read B; git push --force origin dev",
+		"read B < f; git push --force origin dev",
+		"while read B; do git push --force origin dev; done",
+		"printf -v B x; git push --force origin dev",
+		"printf '%n' PATH; git push --force origin dev",
+		"mapfile B < f; git push --force origin dev",
+		"readarray B < f; git push --force origin dev",
+		"getopts ab GIT_DIR; git push --force origin dev",
+		"unset HOME; git push --force origin dev",
+		"let PATH=1; git push --force origin dev",
+		"[ -v 'a[PATH=1]' ]; git push --force origin dev",
+		"test -v 'a[PATH=1]'; git push --force origin dev",
+		"[[ PATH=1 -eq 1 ]]; git push --force origin dev",
+		"PATH=.; git push --force origin dev",
+		"PATH+=:.; git push --force origin dev",
+		"PATH=. :; git push --force origin dev",
+		"TRACE=1 :; git push --force origin dev",
+		"TRACE=1 $EMPTY; git push --force origin dev",
+		"time TRACE=1; git push --force origin dev",
+		"a[PATH=1]=x; git push --force origin dev",
+		"TRACE[PATH=1]=x git push --force origin dev",
+		"TRACE=(a b) git push --force origin dev",
+		"coproc X { git push --force origin dev; }",
+		"coproc cat; git push --force origin dev",
+		"hash -p /bin/echo git; git push --force origin dev",
+		"BASH_CMDS[git]=x; git push --force origin dev",
+		"alias git=echo; git push --force origin dev",
+		"alias git=echo\ngit push --force origin dev",
+		"enable -n echo; git push --force origin dev",
+		"set -a; git push --force origin dev",
+		"set -- x; git push --force origin dev",
+		"shopt -s expand_aliases; git push --force origin dev",
+		"trap 'cd /' DEBUG; git push --force origin dev",
+		"ulimit -f 0; git push --force origin dev",
+		"umask 0; git push --force origin dev",
+		". ./x; git push --force origin dev",
+		"source ./x; git push --force origin dev",
+		"eval \"$X\"; git push --force origin dev",
+		"eval 'export GIT_DIR=/b'; git push --force origin dev",
+		"eval 'git push --force origin dev'",
+		"command export GIT_DIR=/b; git push --force origin dev",
+		"builtin export GIT_DIR=/b; git push --force origin dev",
+		"command git push --force origin dev",
+		"$X GIT_DIR=/b; git push --force origin dev",
+		"\"$X\" GIT_DIR=/b; git push --force origin dev",
+		"$(echo export) GIT_DIR=/b; git push --force origin dev",
+		"e* GIT_DIR=/b; git push --force origin dev",
+		"{export,GIT_DIR=/b}; git push --force origin dev",
+		"pushd /b; git push --force origin dev",
+		"while :; do git push --force origin dev; git() { x; }; done",
+		"git() { x; }; git push --force origin dev",
+		"f() { export GIT_DIR=/b; }; f; git push --force origin dev",
+		"{ git push --force origin dev; } > f",
+		"{ git push --force origin dev; } 2>> f",
+		"( git push --force origin dev ) < f",
+		"{ git push --force origin dev; } <<E\nx\nE",
+		"if true; then git push --force origin dev; fi > f",
+		"until git push --force origin dev; do :; done < f",
+		"{ { git push --force origin dev; } >&3; } 3> f",
+		"exec > f; git push --force origin dev",
+		"exec 0< f; git push --force origin dev",
+		"exec 3> f; git push --force origin dev >&3",
+		"sudo git push --force origin dev",
+		"sudo -u you git push --force origin dev",
+		"sudo sh -c 'git push --force origin dev'",
+		"doas git push --force origin dev",
+		"su -c 'git push --force origin dev'",
+		"chroot /b git push --force origin dev",
+		"ssh host git push --force origin dev",
+		"nohup git push --force origin dev",
+		"env -i git push --force origin dev",
+		"env -u HOME git push --force origin dev",
+		"env -C /b git push --force origin dev",
+		"env - git push --force origin dev",
+		"env OTHER=1 git push --force origin dev",
+		"env GIT_DIR=/b env TRACE=1 git push --force origin dev",
+		"env PATH=. nice env TRACE=1 git push --force origin dev",
+		"env TRACE=1 sh -c 'git push --force origin dev'",
+		"env GIT_DIR=/b sh -c 'git push --force origin dev'",
+		"GIT_DIR=/b sh -c 'git push --force origin dev'",
+		"export GIT_DIR=/b; sh -c 'git push --force origin dev'",
+		"sh -c 'export GIT_DIR=/b; git push --force origin dev'",
+		"sh -c \"$X; git push --force origin dev\"",
+		"sh -ac 'git push --force origin dev'",
+		"sh -l -c 'git push --force origin dev'",
+		"bash --rcfile f -ic 'git push --force origin dev'",
+		"sh -c 'git push --force origin dev' > f",
+		"sh -c 'git push --force origin dev' < f",
+		"cat f | sh -c 'git push --force origin dev'",
+		"sh <<< 'git push --force origin dev'",
+		"echo 'git push --force origin dev' | sh",
+		"timeout $X git push --force origin dev",
+		"timeout 5 env -i git push --force origin dev",
+		"./timeout 5 git push --force origin dev",
+		"echo dev | xargs git push --force origin",
+		"find . -exec git push --force origin dev ';'",
+		"python3 -c 'import os; os.system(\"git push --force origin dev\")'",
+		"> f; git push --force origin dev",
+	};
+
+	(void)state;
+	load("[{\"id\":\"dev\",\"program\":\"git\",\"subcommand\":\"push\",\"words\":[\"--force\","
+	     "\"origin\",\"dev\"],\"environment\":[\"TRACE\"],\"decision\":\"allow\"}]", "git:deny");
+	for (size_t i = 0; i < sizeof(excepted) / sizeof(excepted[0]); i++) {
+		struct ruling ruling;
+		const char *got = decide(&(struct question){ .tier = TIER_AUTONOMOUS,
+							     .command = excepted[i] }, &ruling);
+
+		if (strcmp(got, "allow"))
+			fail_msg("%s: %s", excepted[i], got);
+	}
+	for (size_t i = 0; i < sizeof(altered) / sizeof(altered[0]); i++) {
+		struct ruling ruling;
+		const char *got = decide(&(struct question){ .tier = TIER_NOTIFY,
+							     .command = altered[i] }, &ruling);
+
+		if (strcmp(got, "deny") && strcmp(got, "blocked"))
+			fail_msg("%s: %s", altered[i], got);
+	}
+}
+
 /* Each letter of a cluster is named, or the cluster as it is: one letter does not name the others. */
 static void test_ruling_exception_and_clusters(void **state)
 {
@@ -1201,6 +1355,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_joins),
 		cmocka_unit_test(test_ruling_joins_as_many_as_are_named),
 		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
+		cmocka_unit_test(test_ruling_exception_in_plain_texts_only),
 		cmocka_unit_test(test_ruling_exception_and_clusters),
 		cmocka_unit_test(test_ruling_exception_stays_in_its_directory),
 		cmocka_unit_test(test_ruling_exception_and_the_request),

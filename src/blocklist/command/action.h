@@ -39,6 +39,7 @@ struct place {
 	bool same_shell; /* text that it runs sees unexported variables */
 	bool lenient;    /* text that it runs may be invalid shell text */
 	bool elsewhere;  /* in a container: process 1 is another one */
+	bool altered;    /* what is around it may change what it does (blocklist/altered.h) */
 	bool beside;     /* in a recipe: in the background or a pipe, so the rest may go on */
 	unsigned recipes; /* makefiles and crontabs around it */
 };
