@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "cap/command.h"
+#include "cap/run_log.h"
 #include "policy/env.h"
 
 #define JUDGE_TEXT_MAX (RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64)
@@ -56,6 +57,7 @@ void judge_command(struct cap *c, enum tier tier, const json_t *params,
 		.capability = RULE_RUN,
 		.user = json_get_str(params, "user", NULL),
 		.has_input = judge_has_input(params),
+		.has_log_file = run_log_wanted(params),
 		.installed = judge_installed(c),
 		.watch = watch,
 	};

@@ -185,6 +185,8 @@ static const char *ruling_lacks(struct ruling_state *s, const struct rule *r,
 		return "it runs as a user that the rule does not name";
 	if (run->writes)
 		return "its output is redirected to a file";
+	if (s->request->has_log_file)
+		return "its output goes to a log_file";
 	/* cd goes by names: it may fail, and a link may lead elsewhere by the time it is done. */
 	if (r->directory && run->has_moved)
 		return "a cd came before it";

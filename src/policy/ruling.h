@@ -11,7 +11,7 @@
  * is one. It counts only where all of the command is known and named by the rule, the program is
  * installed (policy/installed.h), nothing but the rule's variables, input and users is given to it,
  * nothing in its text may change what runs (blocklist/altered.h), and the command writes no file by
- * a redirection. Else the rule counts as if it were not there.
+ * a redirection or a log_file. Else the rule counts as if it were not there.
  */
 #ifndef PROCPEN_POLICY_RULING_H
 #define PROCPEN_POLICY_RULING_H
@@ -57,6 +57,7 @@ struct ruling_request {
 	enum rule_capability capability;
 	const char *user;            /* that the request names, or NULL */
 	bool has_input;              /* the request gives standard input, or keeps it open */
+	bool has_log_file;           /* the request has the output written to a file, too */
 	struct installed *installed; /* NULL: no exceptions */
 	uint32_t from;               /* commands that begin before this place of the text count no
 				      * more */

@@ -26,7 +26,7 @@ struct question {
 	const char *command, *user, *directory;
 	const char *const *args, *const *environment;
 	const char *input; /* as stdin of a shell */
-	bool no_machine;
+	bool no_machine, has_log_file;
 };
 
 static const char *decide(const struct question *q, struct ruling *ruling)
@@ -34,7 +34,8 @@ static const char *decide(const struct question *q, struct ruling *ruling)
 	struct installed installed = { .can_write = can_write };
 	const struct ruling_request rq = {
 		.book = &book, .tier = q->tier, .capability = RULE_RUN, .user = q->user,
-		.has_input = q->input, .installed = q->no_machine ? NULL : &installed,
+		.has_input = q->input, .has_log_file = q->has_log_file,
+		.installed = q->no_machine ? NULL : &installed,
 	};
 	const struct blocklist_input in = {
 		.command = q->command, .args = q->args, .environment = q->environment,
@@ -1138,6 +1139,7 @@ static void test_ruling_exception_and_the_request(void **state)
 		{ { .command = "cat x", .user = "me" }, "allow" },
 		{ { .command = "cat x", .user = "you" }, "confirm" },
 		{ { .command = "ls", .no_machine = true }, "confirm" },
+		{ { .command = "echo a", .has_log_file = true }, "confirm" },
 	};
 	struct ruling ruling;
 
