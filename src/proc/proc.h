@@ -208,6 +208,7 @@ struct proc_rare {
 /* A thousand are kept: no hole between members. */
 struct proc {
 	struct proc *older, *newer; /* the table's list */
+	struct proc *finished_before, *finished_after; /* its list of finished ones */
 	uint64_t seq;
 	struct proc_settings *settings;
 	struct proc_live *live;       /* NULL once no process of it lives */

@@ -23,10 +23,11 @@ struct proctab {
 	const char *instance;
 	uint64_t last_seq, last_log;
 	struct proc *newest, *oldest;
+	struct proc *first_finished, *last_finished; /* in the order in which they finished */
 	struct proc *index[INDEX_SLOTS]; /* the newest record of each slot; older ones by walking */
 	int records, trees;
 	int spools; /* finished runs whose log holds a descriptor */
-	struct proc *spools_from; /* no older record is one of them */
+	struct proc *spools_from; /* none that finished before it is one of them */
 	uint64_t kept_bytes;
 	uint64_t unread_from; /* proctab_usage() has not read runs up to this number */
 	int64_t oom_kills; /* cgroup_own_oom_kills() at the last look */
@@ -49,19 +50,30 @@ static void proctab_remove(struct proctab *t, struct proc *p)
 	*(p->older ? &p->older->newer : &t->oldest) = p->newer;
 	if (*slot == p)
 		*slot = NULL;
-	if (t->spools_from == p)
-		t->spools_from = p->newer;
 	t->records--;
 	t->kept_bytes -= p->rare->kept_bytes;
 	t->spools -= p->spool_counted;
 	proc_free(p);
 }
 
+static void proctab_add_finished(struct proctab *t, struct proc *p)
+{
+	p->finished_before = t->last_finished;
+	*(t->last_finished ? &t->last_finished->finished_after : &t->first_finished) = p;
+	t->last_finished = p;
+}
+
 /* Remove a finished run. */
 static void proctab_forget(struct proctab *t, struct proc *p)
 {
+	struct proc *before = p->finished_before, *after = p->finished_after;
+
 	if (t->hook)
 		t->hook(t->hook_ctx, p, PROC_EVENT_REMOVED);
+	*(before ? &before->finished_after : &t->first_finished) = after;
+	*(after ? &after->finished_before : &t->last_finished) = before;
+	if (t->spools_from == p)
+		t->spools_from = after;
 	proctab_remove(t, p);
 }
 
@@ -89,12 +101,12 @@ static void proctab_drop_logs(struct proctab *t, struct proc *p)
 	proctab_count_kept(t, p);
 }
 
-/* Drop the log of the oldest finished run that has one; there must be one. Records are passed once,
- * and again only when an older run finishes: nothing here may cost a walk for each read. */
+/* Drop the log of the run that finished first of those that have one; there must be one. Records
+ * are passed once: nothing here may cost a walk for each read. */
 static void proctab_drop_oldest(struct proctab *t)
 {
 	while (!t->spools_from->spool_counted)
-		t->spools_from = t->spools_from->newer;
+		t->spools_from = t->spools_from->finished_after;
 	proctab_drop_logs(t, t->spools_from);
 }
 
@@ -114,26 +126,21 @@ static void proctab_keep_budget(struct proctab *t, struct proc *writer)
 /* Remove the oldest finished records beyond finished_max. */
 static void proctab_retire_records(struct proctab *t)
 {
-	int finished = t->records - t->trees;
-
-	for (struct proc *p = t->oldest, *next; p && finished > t->options.finished_max; p = next) {
-		next = p->newer;
-		if (!proc_is_finished(p))
-			continue;
-		proctab_forget(t, p);
-		finished--;
-	}
+	while (t->records - t->trees > t->options.finished_max)
+		proctab_forget(t, t->first_finished);
 }
 
 /* @p has finished: count its log if that holds a descriptor, and drop the oldest beyond spools_max.
- * Survivors of a kill may make one later. */
+ * Survivors of a kill may make one later, when others have finished. */
 static void proctab_limit_spools(struct proctab *t, struct proc *p)
 {
 	if (p->rare->spool.fd < 0 || p->spool_counted)
 		return;
 	p->spool_counted = true;
-	if (!t->spools++ || p->seq < t->spools_from->seq)
+	if (!t->spools++)
 		t->spools_from = p;
+	else if (p->finished_after)
+		t->spools_from = t->first_finished;
 	while (t->spools > t->options.spools_max)
 		proctab_drop_oldest(t);
 }
@@ -156,19 +163,18 @@ static void proctab_check_memory(struct proctab *t, struct proc *p)
 		proctab_drop_oldest(t);
 }
 
-/* @p is over. It may move. */
-static void proctab_shrink(struct proctab *t, struct proc *p)
+/* @p is over, and in no other list yet. It may move; returns where it is. */
+static struct proc *proctab_shrink(struct proctab *t, struct proc *p)
 {
 	struct proc **slot = &t->index[p->seq % INDEX_SLOTS];
-	bool in_slot = *slot == p, spools_from = t->spools_from == p;
+	bool in_slot = *slot == p;
 
 	p = proc_shrink(p);
 	*(p->newer ? &p->newer->older : &t->newest) = p;
 	*(p->older ? &p->older->newer : &t->oldest) = p;
 	if (in_slot)
 		*slot = p;
-	if (spools_from)
-		t->spools_from = p;
+	return p;
 }
 
 static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
@@ -184,14 +190,18 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 		t->trees--;
 	if (t->hook)
 		t->hook(t->hook_ctx, p, events);
-	if (events & PROC_EVENT_FAILED)
+	if (events & PROC_EVENT_FAILED) {
 		proctab_remove(t, p);
-	else if (events & (PROC_EVENT_EMPTY | PROC_EVENT_OUTPUT) && proc_is_finished(p))
-		proctab_limit_spools(t, p);
-	if (events & PROC_EVENT_EMPTY) { /* the last event of a run: p is elsewhere or gone */
-		proctab_shrink(t, p);
-		proctab_retire_records(t);
+		return;
 	}
+	if (events & PROC_EVENT_EMPTY) {
+		p = proctab_shrink(t, p);
+		proctab_add_finished(t, p);
+	}
+	if (events & (PROC_EVENT_EMPTY | PROC_EVENT_OUTPUT) && proc_is_finished(p))
+		proctab_limit_spools(t, p);
+	if (events & PROC_EVENT_EMPTY)
+		proctab_retire_records(t); /* may free p */
 }
 
 struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct confine *confine,

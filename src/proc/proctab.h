@@ -2,10 +2,13 @@
  * proctab - all runs: start, find by id, limits, retention, shutdown.
  *
  * Owns every struct proc. A record lives while its tree does, and until more than `finished_max`
- * records are finished (oldest go first). All runs share the log budget: beyond it the oldest
- * finished runs lose their logs, and if running runs alone exceed it, their tails stop growing.
+ * records are finished. All runs share the log budget: beyond it finished runs lose their logs, and
+ * if running runs alone exceed it, their tails stop growing.
  * Finished runs also lose their logs when these hold more than `spools_max` descriptors, and when
  * the kernel has killed a process for lack of memory under the limit of the server itself.
+ *
+ * Of finished runs the oldest goes first: the one that finished first, however long it has run. So
+ * clients have time to ask about an end, and nothing is dropped at the moment it ends.
  */
 #ifndef PROCPEN_PROC_PROCTAB_H
 #define PROCPEN_PROC_PROCTAB_H

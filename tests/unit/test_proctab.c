@@ -17,6 +17,7 @@ static struct {
 
 static struct proctab *table;
 static const char *directory; /* of the runs */
+static int spools_max;
 
 static void on_event(void *ctx, struct proc *p, unsigned events)
 {
@@ -33,6 +34,7 @@ static int setup(void **state)
 {
 	memset(&seen, 0, sizeof(seen));
 	directory = "/tmp";
+	spools_max = 100;
 	return children_setup(state);
 }
 
@@ -52,7 +54,7 @@ static void open_table(int running, int finished, uint64_t head, uint64_t tail, 
 		.tail_bytes = tail,
 		.budget_bytes = budget,
 		.drain_ms = 50,
-		.spools_max = 100,
+		.spools_max = spools_max,
 	};
 
 	table = proctab_new(all.loop, all.reaper, all.confine, INSTANCE, &options);
@@ -384,6 +386,36 @@ static void test_proctab_retention_spares_the_living(void **state)
 	assert_null(proctab_get(table, 3));
 	stop(leftover);
 	stop(running);
+}
+
+/* The oldest is the one that finished first, also when another one has gone from between. */
+static void test_proctab_retention_goes_by_end(void **state)
+{
+	uint64_t slow, slower, bytes, first, deleted, last;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	open_table(10, 3, 4 * KIB, 64 * KIB, 1024 * KIB);
+	slow = run("sleep 300");
+	slower = run("sleep 300");
+	for (int i = 0; i < 3; i++)
+		first = run_to_the_end("true");
+	stop(slow);
+	assert_non_null(proctab_get(table, slow));
+	assert_non_null(proctab_get(table, first));
+	assert_null(proctab_get(table, first - 2));
+	deleted = run_to_the_end("true"); /* first - 1 goes */
+	assert_int_equal(proctab_delete(table, proctab_get(table, deleted), &bytes, &e), 0);
+	stop(slower);
+	assert_non_null(proctab_get(table, first));
+	last = run_to_the_end("true");
+	assert_null(proctab_get(table, first));
+	assert_non_null(proctab_get(table, slow));
+	assert_int_equal(proctab_delete(table, proctab_get(table, last), &bytes, &e), 0);
+	run_to_the_end("true");
+	run_to_the_end("true");
+	assert_null(proctab_get(table, slow));
+	assert_non_null(proctab_get(table, slower));
 }
 
 static void test_proctab_no_finished_records(void **state)
@@ -729,9 +761,8 @@ static void test_proctab_budget_spares_the_running(void **state)
 	stop(running);
 }
 
-/* "Oldest" goes by the start: a run that finishes last loses its log first, whatever was dropped
- * before it finished. */
-static void test_proctab_budget_goes_by_start(void **state)
+/* The log of a run that finishes last goes last, whatever was dropped before it finished. */
+static void test_proctab_budget_goes_by_end(void **state)
 {
 	uint64_t slow, early, late;
 
@@ -744,12 +775,38 @@ static void test_proctab_budget_goes_by_start(void **state)
 	late = run_to_the_end(WRITE_KIB(150));
 	expect_logs_gone(early, true);
 	stop(slow);
-	expect_logs_gone(slow, false);
-	run_to_the_end(WRITE_KIB(95));
-	expect_logs_gone(slow, true);
 	expect_logs_gone(late, false);
-	run_to_the_end(WRITE_KIB(240));
+	run_to_the_end(WRITE_KIB(95));
 	expect_logs_gone(late, true);
+	expect_logs_gone(slow, false);
+	run_to_the_end(WRITE_KIB(240));
+	expect_logs_gone(slow, true);
+}
+
+/* Of logs that hold too many descriptors the one of the run that finished first goes, and not that
+ * of the one that finishes now. A log that its owner has deleted counts no more. */
+static void test_proctab_spools_go_by_end(void **state)
+{
+	struct err e = ERR_INIT;
+	uint64_t slow, early, late, bytes;
+
+	(void)state;
+	spools_max = 2;
+	open_plain_table();
+	slow = run_ready(WRITE_KIB(10) "; sleep 300");
+	early = run_to_the_end(WRITE_KIB(10));
+	late = run_to_the_end(WRITE_KIB(10));
+	run_to_the_end("true");
+	expect_logs_gone(early, false);
+	stop(slow);
+	expect_logs_gone(early, true);
+	expect_logs_gone(late, false);
+	expect_logs_gone(slow, false);
+	assert_int_equal(proctab_delete(table, proctab_get(table, late), &bytes, &e), 0);
+	run_to_the_end(WRITE_KIB(10));
+	expect_logs_gone(slow, false);
+	run_to_the_end(WRITE_KIB(10));
+	expect_logs_gone(slow, true);
 }
 
 static void set_true(void *ctx)
@@ -848,6 +905,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_retention, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_retention_spares_the_living, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_retention_goes_by_end, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_no_finished_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_records_share_settings, setup,
 						teardown),
@@ -869,7 +928,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_budget_evicts_the_oldest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_freezes_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_proctab_budget_goes_by_start, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_budget_goes_by_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_spools_go_by_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_log_writer_is_killed, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_shutdown, setup, teardown),
