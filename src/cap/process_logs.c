@@ -222,7 +222,10 @@ static void process_logs_write_combined(struct jsonw *w, const struct req *r, st
 	logs_members_begin(w, p);
 	logs_combined_write(w, p, &page, &place);
 	next = place.at[0] + place.at[1];
-	arrivals_served(&p->arrivals, next);
+	if (t->has_tail)
+		arrivals_looked(&p->arrivals, next);
+	else
+		arrivals_served(&p->arrivals, t->since, next);
 	jsonw_int(w, "next_since", (int64_t)next);
 	logs_members_end(w, p, place.at[0], place.at[1]);
 	jsonw_bool(w, "truncated", process_logs_has_page(t, p, &p->out, place.at[0]) ||

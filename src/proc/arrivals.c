@@ -10,7 +10,8 @@
 		     * stream less than four bytes */
 
 struct arrivals_index {
-	uint64_t served;
+	uint64_t served[ARRIVALS_READERS]; /* the last one first; 0: none */
+	uint64_t looked;
 	uint32_t count, room;
 	struct arrival parts[];
 };
@@ -62,10 +63,18 @@ static uint64_t arrivals_position(const struct arrivals_index *x, size_t i)
 	return x->parts[i].offset + other;
 }
 
+/* Does one go on within these parts? Those that were served when there was no index go on within
+ * the first part. */
 static bool arrivals_has_reader(const struct arrivals_index *x, size_t i, size_t parts)
 {
-	return x->served + CHARACTER > arrivals_position(x, i) &&
-	       x->served < arrivals_position(x, i + parts) + CHARACTER;
+	uint64_t from = arrivals_position(x, i), to = arrivals_position(x, i + parts) + CHARACTER;
+
+	if (!i || (x->looked + CHARACTER > from && x->looked < to))
+		return true;
+	for (size_t k = 0; k < ARRIVALS_READERS; k++)
+		if (x->served[k] + CHARACTER > from && x->served[k] < to)
+			return true;
+	return false;
 }
 
 static void arrivals_thin(struct arrivals_index *x)
@@ -118,8 +127,36 @@ struct arrival arrivals_get(const struct arrivals *a, size_t i)
 	return (struct arrival){ .ms = a->first_ms, .is_err = a->first_is_err };
 }
 
-void arrivals_served(struct arrivals *a, uint64_t position)
+static size_t arrivals_find_reader(const struct arrivals_index *x, uint64_t position)
+{
+	size_t k = 0;
+
+	while (k < ARRIVALS_READERS && x->served[k] != position)
+		k++;
+	return k;
+}
+
+/* In this order it takes its own place (of one that begins: a free one), that of another one at
+ * @to, which may be the same one that has begun again, or that of the one that has stayed away
+ * longest. */
+void arrivals_served(struct arrivals *a, uint64_t from, uint64_t to)
+{
+	struct arrivals_index *x = a->index;
+	size_t k;
+
+	if (!x)
+		return;
+	k = arrivals_find_reader(x, from);
+	if (k == ARRIVALS_READERS)
+		k = arrivals_find_reader(x, to);
+	if (k == ARRIVALS_READERS)
+		k--;
+	memmove(x->served + 1, x->served, k * sizeof(*x->served));
+	x->served[0] = to;
+}
+
+void arrivals_looked(struct arrivals *a, uint64_t to)
 {
 	if (a->index)
-		a->index->served = position;
+		a->index->looked = to;
 }

@@ -8,8 +8,9 @@
  *
  * Bounded: at ARRIVALS_MAX parts, the older half is thinned. Two neighbours of one stream become
  * one, which loses a time; where the streams alternate, two parts of each become one of each, so
- * the order is known between these pairs only. The place where the last reader goes on is never
- * inside such a pair, so that the reader misses nothing.
+ * the order is known between these pairs only. The places where readers go on are never inside
+ * such a pair, so that they miss nothing. Known are the last ARRIVALS_READERS of them, and where
+ * the last look at the end of the output ended, which takes none of their places.
  */
 #ifndef PROCPEN_PROC_ARRIVALS_H
 #define PROCPEN_PROC_ARRIVALS_H
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #define ARRIVALS_MAX 1024
+#define ARRIVALS_READERS 4
 
 struct arrival {
 	uint64_t offset; /* in its stream */
@@ -44,7 +46,10 @@ void arrivals_note(struct arrivals *a, bool is_err, uint64_t offset, uint32_t ms
 size_t arrivals_count(const struct arrivals *a);
 struct arrival arrivals_get(const struct arrivals *a, size_t i);
 
-/* A reader goes on at @position: so many bytes of both streams lie before it. */
-void arrivals_served(struct arrivals *a, uint64_t position);
+/* A reader that was at @from goes on at @to: so many bytes of both streams lie before it. */
+void arrivals_served(struct arrivals *a, uint64_t from, uint64_t to);
+
+/* A look at the end of the output has come to @to, where it may go on as a reader. */
+void arrivals_looked(struct arrivals *a, uint64_t to);
 
 #endif

@@ -189,6 +189,47 @@ def combined_can_be_followed_while_it_is_thinned():
     same_as_apart(server, p, entries)
 
 
+ONE_BY_ONE = r"""
+import fcntl, os, sys, termios, time
+
+def write(stream, data):
+    os.write(stream, data)
+    while any(fcntl.ioctl(stream, termios.FIONREAD, b"    ")):
+        time.sleep(0.0001)
+
+for n in range(900):
+    if n == 300:
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+    write(1, b"o%06d\n" % n)
+    write(2, b"e%06d\n" % n)
+"""
+
+
+@suite.test()
+def readers_of_combined_do_not_disturb_each_other():
+    """The writer waits for each read, so that the streams alternate, 300 times before the pages
+    and the looks, and so often after them that the order of those is thinned."""
+    server = Server()
+    p = server.run("python3", args=["-c", ONE_BY_ONE], background=True)["process_id"]
+    eventually(lambda: server.logs(p, limit=1)["stderr_size"] == 300 * 8, WAIT, "300 of each")
+    first = {limit: server.logs(p, stream="combined", limit=limit) for limit in (2000, 2001, 1206)}
+    for _ in range(6):
+        server.logs(p, stream="combined", tail_lines=5)
+        server.logs(p, stream="combined", limit=100)
+    end = server.logs(p, stream="combined", tail_lines=0)["next_since"]
+    open(os.path.join(server.workspace, "go"), "w").close()
+    equal(server.call("process.monitor", {"process_id": p, "wait_ms": 60000})["exit_code"], 0, "exit")
+    for page in first.values():
+        rest, _ = combined(server, p, page["next_since"])
+        same_as_apart(server, p, page["entries"] + rest)
+    rest, _ = combined(server, p, end)
+    for stream in ("stdout", "stderr"):
+        equal(joined(rest, stream, end // 2), server.logs(p)[stream][end // 2:], "the rest")
+    equal(server.logs(p, stream="combined")["entries"][0]["data"], "o000000\n", "the first read")
+    check(len(combined(server, p)[0]) <= 1024, "the order is not thinned")
+
+
 @suite.test()
 def combined_names_what_is_not_kept():
     server = Server("--set", "log.head_bytes=4K", "--set", "log.tail_bytes=64K")

@@ -72,33 +72,125 @@ static void test_arrivals_that_alternate_stay_bounded(void **state)
 	arrivals_release(&a);
 }
 
-/* The position of part @i, both streams having parts behind it. */
-static uint64_t position(const struct arrivals *a, size_t i)
-{
-	struct arrival part = arrivals_get(a, i), other = arrivals_get(a, i + 1);
+#define PAIR 200 /* bytes of a read of each stream */
 
-	assert_true(part.is_err != other.is_err);
-	return part.offset + other.offset;
+/* Go on with reads that alternate, 100 bytes each, until there were @reads. */
+static void alternate_on(struct arrivals *a, unsigned *done, unsigned reads)
+{
+	for (; *done < reads; ++*done)
+		arrivals_note(a, *done % 2, *done / 2 * (PAIR / 2), *done);
+	check_parts(a, PAIR / 2);
 }
 
-static void test_arrivals_keep_the_place_of_a_reader(void **state)
+/* How much of stdout lies before @position, by the order that is known. */
+static uint64_t before(const struct arrivals *a, uint64_t position)
 {
+	uint64_t at[2] = { 0, 0 };
+
+	for (size_t i = 0; position; i++) {
+		struct arrival part = arrivals_get(a, i);
+		size_t next = i + 1;
+		uint64_t len;
+
+		while (arrivals_get(a, next).is_err != part.is_err)
+			next++;
+		len = arrivals_get(a, next).offset - part.offset;
+		len = len < position ? len : position;
+		at[part.is_err] += len;
+		position -= len;
+	}
+	return at[0];
+}
+
+/* The same by the order in which the reads of alternate_on() came. */
+static uint64_t truly_before(uint64_t position)
+{
+	uint64_t rest = position % PAIR;
+
+	return position / PAIR * (PAIR / 2) + (rest < PAIR / 2 ? rest : PAIR / 2);
+}
+
+/* Whatever the others read, each reader that stays within its number goes on where it was. */
+static void test_arrivals_keep_the_places_of_readers(void **state)
+{
+	uint64_t places[ARRIVALS_READERS] = { 51 * PAIR + 50, 71 * PAIR + 100, 91 * PAIR + 150,
+					      PAIR + 99 };
+	uint64_t out[ARRIVALS_READERS];
 	struct arrivals a = { 0 };
-	bool found = false;
+	unsigned done = 0;
 
 	(void)state;
-	alternate(&a, ARRIVALS_MAX, 100);
-	arrivals_served(&a, position(&a, 102) + 50);
-	for (unsigned i = ARRIVALS_MAX; i < 3 * ARRIVALS_MAX; i++)
-		arrivals_note(&a, i % 2, i / 2 * 100, i);
-	check_parts(&a, 100);
-	for (size_t i = 0; i + 1 < arrivals_count(&a); i++)
-		if (arrivals_get(&a, i).ms == 102) {
-			found = true;
-			assert_int_equal(arrivals_get(&a, i + 1).ms, 103);
-			assert_int_equal(position(&a, i), 102 * 100 / 2 + 102 * 100 / 2);
-		}
-	assert_true(found);
+	alternate_on(&a, &done, ARRIVALS_MAX);
+	for (size_t i = 0; i < ARRIVALS_READERS; i++) {
+		arrivals_served(&a, 0, places[i]);
+		out[i] = truly_before(places[i]);
+	}
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = 1; i < 10; i++)
+			arrivals_looked(&a, (done / 2 - i) * PAIR - 50); /* goes on as no reader */
+		alternate_on(&a, &done, done + ARRIVALS_MAX / 2);
+		for (size_t i = 0; i < ARRIVALS_READERS; i++)
+			assert_int_equal(before(&a, places[i]), out[i]);
+		/* One reads on, and one begins again and again. */
+		arrivals_served(&a, places[0], places[0] + 1230);
+		places[0] += 1230;
+		out[0] = before(&a, places[0]);
+		arrivals_served(&a, 0, places[3]);
+		arrivals_served(&a, 0, places[3]);
+	}
+	assert_int_not_equal(before(&a, 61 * PAIR + 150), truly_before(61 * PAIR + 150));
+	arrivals_release(&a);
+}
+
+static void test_arrivals_drop_the_reader_that_stays_away(void **state)
+{
+	struct arrivals a = { 0 };
+	unsigned done = 0;
+
+	(void)state;
+	alternate_on(&a, &done, ARRIVALS_MAX);
+	for (unsigned i = 0; i <= ARRIVALS_READERS; i++)
+		arrivals_served(&a, 0, (100 + 20 * i) * PAIR + 150);
+	alternate_on(&a, &done, 20 * ARRIVALS_MAX);
+	for (unsigned i = 1; i <= ARRIVALS_READERS; i++)
+		assert_int_equal(before(&a, (100 + 20 * i) * PAIR + 150), (101 + 20 * i) * PAIR / 2);
+	assert_int_not_equal(before(&a, 100 * PAIR + 150), 101 * PAIR / 2);
+	arrivals_release(&a);
+}
+
+/* Where a look at the end ended, a reader may go on. */
+static void test_arrivals_keep_the_place_of_a_look(void **state)
+{
+	const uint64_t looked = 500 * PAIR + 150;
+	struct arrivals a = { 0 };
+	unsigned done = 0;
+
+	(void)state;
+	alternate_on(&a, &done, ARRIVALS_MAX);
+	arrivals_looked(&a, looked);
+	for (unsigned i = 0; i < 2 * ARRIVALS_READERS; i++)
+		arrivals_served(&a, 0, (100 + 20 * i) * PAIR + 150);
+	alternate_on(&a, &done, 20 * ARRIVALS_MAX);
+	assert_int_equal(before(&a, looked), truly_before(looked));
+	arrivals_release(&a);
+}
+
+/* A reader of the first part, when it was the only one, is not known. */
+static void test_arrivals_keep_the_first_part(void **state)
+{
+	struct arrivals a = { 0 };
+	unsigned done = 0;
+
+	(void)state;
+	alternate_on(&a, &done, 1);
+	arrivals_served(&a, 0, PAIR / 2);
+	alternate_on(&a, &done, ARRIVALS_MAX);
+	for (unsigned i = 0; i < 2 * ARRIVALS_READERS; i++)
+		arrivals_served(&a, 0, (100 + 20 * i) * PAIR + 150);
+	arrivals_looked(&a, 500 * PAIR);
+	alternate_on(&a, &done, 20 * ARRIVALS_MAX);
+	assert_int_equal(before(&a, PAIR / 2), PAIR / 2);
+	assert_int_equal(before(&a, PAIR / 2 + 1), PAIR / 2);
 	arrivals_release(&a);
 }
 
@@ -108,7 +200,10 @@ int main(void)
 		cmocka_unit_test(test_arrivals_one_read_needs_no_memory),
 		cmocka_unit_test(test_arrivals_of_one_stream_lose_times),
 		cmocka_unit_test(test_arrivals_that_alternate_stay_bounded),
-		cmocka_unit_test(test_arrivals_keep_the_place_of_a_reader),
+		cmocka_unit_test(test_arrivals_keep_the_places_of_readers),
+		cmocka_unit_test(test_arrivals_drop_the_reader_that_stays_away),
+		cmocka_unit_test(test_arrivals_keep_the_place_of_a_look),
+		cmocka_unit_test(test_arrivals_keep_the_first_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
