@@ -116,7 +116,8 @@ static bool process_kill_has_killed(const struct kill_task *t, const struct proc
 		return false;
 	return t->after_exit || p->reason == PROC_REASON_KILLED_BY_REQUEST ||
 	       p->reason == PROC_REASON_CANCELLED || p->reason == PROC_REASON_SERVER_SHUTDOWN ||
-	       (p->state == PROC_STATE_COMPLETED && p->rare->killed_rest);
+	       ((p->reason == PROC_REASON_EXITED || p->reason == PROC_REASON_SIGNALED) &&
+		p->rare->killed_rest);
 }
 
 static void process_kill_write_leftover(struct jsonw *w, const struct proc *p)

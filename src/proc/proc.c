@@ -65,15 +65,16 @@ static void proc_set_killed(struct proc *p)
 
 /*
  * Decide by evidence, in this order: our own kill if it took effect, then the wait
- * status. A command that exited by itself while our SIGKILL was under way has exited,
- * unless a limit struck before: then its exit is not a result.
+ * status. A command that exited or died of another signal while our SIGKILL was under way
+ * has ended by itself, unless a limit struck before: then its end is not a result.
  */
 static void proc_decide_state(struct proc *p)
 {
 	bool by_signal = p->exited && WIFSIGNALED(p->wait_status);
+	bool by_sigkill = by_signal && WTERMSIG(p->wait_status) == SIGKILL;
 
 	if (p->live->kill_reason != PROC_REASON_RUNNING &&
-	    (!p->exited || by_signal || p->live->kill_reason == p->rare->proof.struck)) {
+	    (!p->exited || by_sigkill || p->live->kill_reason == p->rare->proof.struck)) {
 		proc_set_killed(p);
 	} else if (proc_end_was_requested(p)) {
 		p->live->kill_reason = PROC_REASON_KILLED_BY_REQUEST;

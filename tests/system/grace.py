@@ -455,6 +455,28 @@ def test_timeout_in_the_grace():
 
 
 @suite.test()
+def test_a_crash_that_races_a_kill():
+    """The server finds the end of the command and the call at once, in either order: it was a crash,
+    and the call ended what the command had left."""
+    with Place() as place:
+        server = place.server
+        for _ in range(12):
+            p = server.run("sleep 300 & touch app.ready; exec sleep 301", background=True)["process_id"]
+            eventually(lambda: place.has("app.ready"), WAIT, "not ready")
+            os.unlink(os.path.join(place.workspace, "app.ready"))
+            pid = server.call("process.list")["processes"][0]["pid"]
+            server.signal(signal.SIGSTOP)
+            os.kill(pid, signal.SIGSEGV)
+            eventually(lambda: not os.path.exists("/proc/%d" % pid), WAIT, "the command lives")
+            id = place.ask(p, signal="KILL")
+            server.signal(signal.SIGCONT)
+            kill = server.answer(id)["result"]
+            equal((kill["state"], kill["reason"], kill["alive"]), ("killed", "signaled", 0), "kill")
+            check(kill["killed"] or kill["leftover"] is None, "what is left was not killed")
+            equal(server.call("process.monitor", {"process_id": p})["signal"], "SIGSEGV", "signal")
+
+
+@suite.test()
 def test_end_of_the_server_ends_the_grace():
     for number in (signal.SIGTERM, signal.SIGKILL):
         place = Place()

@@ -624,6 +624,53 @@ static void test_proctab_forced_only_if_sigkill_ended_a_process(void **state)
 	assert_int_equal(p->state, PROC_STATE_KILLED);
 }
 
+/* The command of @seq, which has written its pid, has died of @signal, but the table does not know
+ * that yet. */
+static void die_unnoticed(uint64_t seq, int signal)
+{
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+	char bytes[16] = "";
+	uint64_t offset = 0;
+	pid_t pid;
+
+	assert_true(output_read(&proctab_get(table, seq)->out, &offset, bytes, 15) > 1);
+	pid = atoi(bytes);
+	assert_int_equal(kill(pid, signal), 0);
+	while (!kill(pid, 0) && clock_mono_ms() < until)
+		usleep(1000);
+	assert_int_equal(kill(pid, 0), -1);
+}
+
+/* A SIGKILL that is sent when the command is dead of another signal is not the cause. */
+static void test_proctab_crash_races_a_kill(void **state)
+{
+	static const struct {
+		int signal;
+		enum proc_reason kill, wanted;
+	} rows[] = {
+		{ SIGSEGV, PROC_REASON_KILLED_BY_REQUEST, PROC_REASON_SIGNALED },
+		{ SIGTERM, PROC_REASON_CANCELLED, PROC_REASON_SIGNALED },
+		{ SIGABRT, PROC_REASON_TIMEOUT, PROC_REASON_SIGNALED },
+		{ SIGSEGV, PROC_REASON_SERVER_SHUTDOWN, PROC_REASON_SIGNALED },
+		{ SIGKILL, PROC_REASON_CANCELLED, PROC_REASON_CANCELLED }, /* whose is not known */
+	};
+
+	(void)state;
+	open_plain_table();
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint64_t seq = run_ready("echo $$; exec sleep 300");
+		struct proc *p;
+
+		die_unnoticed(seq, rows[i].signal);
+		proc_kill_tree(proctab_get(table, seq), rows[i].kill);
+		p = wait_empty(seq);
+		assert_int_equal(p->state, PROC_STATE_KILLED);
+		assert_int_equal(p->reason, rows[i].wanted);
+		assert_string_equal(proc_signal_name(p), names_signal(rows[i].signal));
+		assert_int_equal(p->forced, rows[i].signal == SIGKILL);
+	}
+}
+
 /* An exit soon after an ending signal was asked for; a later one was not. */
 static void test_proctab_who_lives_on_ends_by_itself(void **state)
 {
@@ -920,6 +967,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_forced_only_if_sigkill_ended_a_process, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_crash_races_a_kill, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_who_lives_on_ends_by_itself, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_any_signal_can_ask, setup, teardown),
