@@ -109,7 +109,7 @@ static int process_kill_signal_sent(const struct kill_task *t, const struct proc
 }
 
 /* Is the run gone because of this call, or of another kill by procpen that overtook it? An end by a
- * limit, by the run's timeout or by itself does not count. */
+ * limit, by itself, or by a timeout that came before the signal does not count. */
 static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
 {
 	if (p->usage.alive || p->phase != PROC_SETTLED || !process_kill_signal_sent(t, p))

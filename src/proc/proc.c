@@ -472,11 +472,20 @@ static void proc_on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct
 	pool_return(proc_env(p)->pool, &started, last);
 }
 
+/* If the command was sent a signal that is to end it, that is the cause of the end, and only the
+ * time for it is over. */
+static void proc_time_out(struct proc *p, enum proc_reason limit)
+{
+	bool asked = clock_mono_ms() < p->live->asked_until_ms;
+
+	proc_kill_tree(p, asked ? PROC_REASON_KILLED_BY_REQUEST : limit);
+}
+
 static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
+	proc_time_out(w->data, PROC_REASON_TIMEOUT);
 }
 
 /* Bytes that wait in a pipe are output, read or not. */
@@ -499,7 +508,7 @@ static void proc_on_silence(struct ev_loop *loop, ev_timer *w, int revents)
 	if (left > 0)
 		loop_timer_start(loop, w, (double)left);
 	else
-		proc_kill_tree(p, PROC_REASON_IDLE);
+		proc_time_out(p, PROC_REASON_IDLE);
 }
 
 static void proc_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)

@@ -692,6 +692,44 @@ static void test_proctab_who_lives_on_ends_by_itself(void **state)
 	assert_int_equal(proc_exit_code(p), 5);
 }
 
+static bool is_signaled(void *seq)
+{
+	return seen.events[*(uint64_t *)seq] & PROC_EVENT_SIGNALED;
+}
+
+/* A timeout kills at once, but the signal came first: that is the cause. */
+static void test_proctab_timeout_ends_the_grace(void **state)
+{
+	static const struct {
+		int signal;
+		double force_after_ms;
+		bool idle;
+		enum proc_reason wanted;
+	} rows[] = {
+		{ SIGTERM, 60000, false, PROC_REASON_KILLED_BY_REQUEST },
+		{ SIGTERM, 60000, true, PROC_REASON_KILLED_BY_REQUEST },
+		{ SIGUSR1, 60000, false, PROC_REASON_KILLED_BY_REQUEST },
+		{ SIGUSR1, 0, false, PROC_REASON_TIMEOUT }, /* does not ask for the end */
+		{ SIGUSR1, 0, true, PROC_REASON_IDLE },
+	};
+
+	(void)state;
+	open_plain_table();
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint64_t seq = run_ready("trap '' TERM USR1; echo; while :; do sleep 0.02; done");
+		struct proc *p = proctab_get(table, seq);
+
+		end(seq, rows[i].signal, rows[i].force_after_ms);
+		assert_true(children_wait(&all, is_signaled, &seq));
+		ev_invoke(all.loop, rows[i].idle ? &p->live->silence : &p->live->timeout, EV_TIMER);
+		p = wait_empty(seq);
+		assert_true(p->forced);
+		assert_int_equal(p->reason, rows[i].wanted);
+		assert_int_equal(p->state, rows[i].wanted == PROC_REASON_KILLED_BY_REQUEST
+						   ? PROC_STATE_KILLED : PROC_STATE_TIMED_OUT);
+	}
+}
+
 /* A signal with a deadline asks for the end, whichever it is; without one it does not. */
 static void test_proctab_any_signal_can_ask(void **state)
 {
@@ -969,6 +1007,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_crash_races_a_kill, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_who_lives_on_ends_by_itself, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_timeout_ends_the_grace, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_any_signal_can_ask, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_leftovers_have_their_time, setup,
