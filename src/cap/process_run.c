@@ -526,7 +526,7 @@ static void process_run_on_failed(struct cap *c, struct req *r, struct proc *p)
 	*t->follow_id = '\0';
 	if (t->result_options.replayed ? process_run_rejoin(c, r, p) : process_run_again(c, r, p))
 		return;
-	if (t->key && t->key->seq == p->seq)
+	if (t->key && t->key->owner == t->handle) /* else the key goes with the record */
 		t->key->seq = 0;
 	json_incref(e.details);
 	req_fail(r, &e);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Records of runs: their output in order, deleting them, and keys that stand for them."""
+import json
 import os
 import signal
 
@@ -309,6 +310,24 @@ def keys_go_with_their_records():
     for n in range(12):
         result = server.run("true", idempotency_key="key %d" % n)
         equal(result["replayed"], False, "key %d of a record that is gone" % n)
+
+
+@suite.test()
+def a_start_that_fails_frees_its_key():
+    """Also after the first call was cancelled, while its repeat waited for the same start."""
+    server = Server()
+    server.write_broken_program("broken")
+    cancelled = 0
+    for n in range(20):
+        call = {"command": "./broken", "args": [], "idempotency_key": "key %d" % n}
+        lines = [{"id": "first", "method": "process.run", "params": call},
+                 {"id": "repeat", "method": "process.run", "params": call},
+                 {"method": "$/cancelRequest", "params": {"id": "first"}}]
+        server.send_bytes(b"".join(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n" for line in lines))
+        cancelled += server.answer("first")["error"]["data"]["type"] == "Cancelled"
+        equal(server.answer("repeat")["error"]["data"]["type"], "SpawnFailed", "the repeat")
+        equal(failure(server, "process.run", **call).type, "SpawnFailed", "the next call")
+    check(cancelled, "none of 20 was cancelled before its start had failed")
 
 
 @suite.test()
