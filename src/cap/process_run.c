@@ -659,7 +659,8 @@ static void process_run_wait(struct cap *c, struct req *r, const struct proc *p)
 	process_run_follow(c, r, p);
 	r->run = t->seq = p->seq;
 	r->on_cancel = process_run_on_cancel;
-	r->on_cancel_ctx = c;
+	r->answer_now = process_run_on_yield;
+	r->on_cancel_ctx = r->answer_now_ctx = c;
 	if (t->background)
 		events |= PROC_EVENT_STARTED;
 	wait_add(&c->waits, r, p, events, process_run_on_event);
@@ -679,8 +680,6 @@ static void process_run_join(struct cap *c, struct req *r)
 
 	cap_replayed(r->call, p);
 	process_run_wait(c, r, p);
-	r->answer_now = process_run_on_yield; /* its end is not that of the run */
-	r->answer_now_ctx = c;
 	if (p->phase == PROC_SETTLED || (t->background && p->phase != PROC_STARTING))
 		process_run_answer(c, r, p);
 }

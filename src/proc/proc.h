@@ -235,9 +235,9 @@ struct proc {
 	bool usage_partial : 1;       /* the usage is a lower bound: part of it was not reported */
 	bool supervisor_lost : 1;     /* its shim died first: its end, or even its start, is
 				       * unknown */
+	bool announced : 1;           /* a client was told that it runs; set by the one that told
+				       * it */
 	bool never_began : 1;         /* with failure: its shim died before it took the command */
-	bool announced : 1;           /* with failure: a client was told that it runs; set by the
-				       * one that told it */
 	bool replaced : 1;            /* ... and another run does its work; set by the hook */
 	bool out_of_memory : 1;       /* when it failed, the kernel had killed a process for the
 				       * server's own memory limit */

@@ -140,8 +140,8 @@ struct req {
 	/* Called first when the request is about to be answered with @e. */
 	void (*on_fail)(void *ctx, struct req *r, const struct err *e);
 	void *on_fail_ctx;
-	/* Answer at once with the state so far. Set by handlers that only wait, and by every holder
-	 * of REQ_SLOT_END; else NULL. */
+	/* Answer at once with the state so far. Set by handlers that wait for a run, and by every
+	 * holder of REQ_SLOT_END; else NULL. */
 	void (*answer_now)(void *ctx, struct req *r);
 	void *answer_now_ctx;
 	ev_timer timer;            /* for the owner of the task; stopped when the request ends */

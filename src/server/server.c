@@ -285,14 +285,20 @@ static bool server_is_overdue(const struct server *s, const struct req *r)
 	       clock_mono_ms() - from >= server_eof_limit_ms(s, r->dialect->eof_ms);
 }
 
-/* Kill the run that the request has started; its end answers the request. A run of another request,
- * which this one only waits for, goes on. While READING the input may still bring the answer to an
- * open question. */
+/* Does the run @p that @r waits for go on without it? That of a start, or of its repeat, only where
+ * an answer has said so. Others may wait for what another request has started. */
+static bool server_lets_go_on(const struct req *r, const struct proc *p)
+{
+	return r->answer_now && (p->announced || !(r->row->flags & CAP_STARTS));
+}
+
+/* Kill the run that the request has started; its end answers the request. A run that goes on is
+ * answered as it is. While READING the input may still bring the answer to an open question. */
 static void server_end_request(struct server *s, struct req *r)
 {
 	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
 
-	if (p && r->answer_now) {
+	if (p && server_lets_go_on(r, p)) {
 		r->answer_now(r->answer_now_ctx, r);
 	} else if (p) {
 		r->overdue = true;
