@@ -559,20 +559,21 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	const struct run_task *t = r->task;
-	struct proc *p = proctab_get(c->procs, t->seq);
+	struct proc *p = proctab_get(c->procs, t->seq); /* not NULL: its end would be the answer */
 	struct err e = ERR_INIT;
 
 	if (t->key && t->key->holders > 1) {
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; another one with "
 					   "the same idempotency_key waits for the run");
-		req_fail(r, &e);
-	} else if (p && p->announced) {
+	} else if (p->announced) {
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; %s goes on, as an "
 			"answer for the same idempotency_key has said", p->id);
-		req_fail(r, &e);
-	} else if (p) {
+	} else {
 		proc_kill_tree(p, PROC_REASON_CANCELLED);
+		return;
 	}
+	follow_remove(&c->follows, t->follow_id);
+	req_fail(r, &e);
 }
 
 static void process_run_free_stream(void *stream)
