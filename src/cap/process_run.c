@@ -487,6 +487,9 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	if (!p->never_began || t->again || r->cancelled || c->closing)
 		return false;
 	t->again = true;
+	t->seq = r->run = 0; /* a log file is opened first, and the record of @p goes meanwhile */
+	if (t->key)
+		t->key->seq = 0;
 	free(t->cwd);
 	t->cwd = NULL;
 	call->e = &e;

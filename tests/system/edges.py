@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sizes and moments at the edge: cancels that come at once, floods, few descriptors, lost files."""
 import base64
+import contextlib
 import json
 import os
 import resource
@@ -349,6 +350,12 @@ def waiting_shims(server):
     return found
 
 
+def is_traced(pid):
+    """Is it held by a tracer?"""
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "t"
+
+
 def shims_at_rest(server):
     """Those that wait, if they are still the same half a second later: no trial, and ready."""
     found = waiting_shims(server)
@@ -442,6 +449,37 @@ def test_waiting_shim_dies():
     equal(sorted(set(ran)), ran, "each ran once")
     equal([n for n in ended if n not in ran], [], "ended, but did not run")
     server.stop()
+
+
+@suite.test()
+def test_key_of_a_run_whose_shim_dies():
+    """The command is started once more, and its key stands for that start, also while its log is opened."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    for more in ({}, {"log_file": "log"}):
+        server = Server()
+        call = {"command": "echo x >>ran; wc -l <ran", "idempotency_key": "k", **more}
+        server.run("true")
+        shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+        deaf = shims + sum(map(children_of, shims), [])
+        tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", *("-p%d" % pid for pid in deaf),
+                                   "-e", "trace=ppoll,recvmsg,read",
+                                   "-e", "inject=ppoll,recvmsg,read:delay_enter=30000000"],
+                                  stderr=subprocess.DEVNULL)
+        eventually(lambda: tracer.poll() is not None or all(map(is_traced, deaf)), WAIT, "not traced")
+        if tracer.poll() is not None:
+            raise Skip("strace cannot attach to a shim")
+        ids = [server.request("process.run", call) for _ in range(2)]
+        eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
+        for pid in deaf:
+            with contextlib.suppress(ProcessLookupError):  # it has ended with its shim
+                os.kill(pid, signal.SIGKILL)
+        tracer.kill()  # it would hold them in their end
+        tracer.wait()
+        results = [server.result(id) for id in ids] + [server.run(**call)]
+        equal([r["stdout_summary"] for r in results], 3 * ["1\n"], "lines with %s" % more)
+        equal([r["replayed"] for r in results], [False, True, True], "replayed")
+        server.stop()
 
 
 # Of the process that prints them: nice, class, processors, I/O priority, limit of descriptors.
