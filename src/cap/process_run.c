@@ -562,17 +562,18 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	const struct run_task *t = r->task;
-	struct proc *p = proctab_get(c->procs, t->seq); /* not NULL: its end would be the answer */
+	struct proc *p = proctab_get(c->procs, t->seq);
 	struct err e = ERR_INIT;
 
 	if (t->key && t->key->holders > 1) {
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; another one with "
 					   "the same idempotency_key waits for the run");
-	} else if (p->announced) {
+	} else if (p && p->announced) {
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; %s goes on, as an "
 			"answer for the same idempotency_key has said", p->id);
 	} else {
-		proc_kill_tree(p, PROC_REASON_CANCELLED);
+		if (p) /* else it has yet to begin, and is killed then */
+			proc_kill_tree(p, PROC_REASON_CANCELLED);
 		return;
 	}
 	follow_remove(&c->follows, t->follow_id);
