@@ -127,10 +127,19 @@ static void proc_let_pumps_go(struct proc *p)
 	pump_let_go(&p->live->err);
 }
 
+/* The feed has a duplicate of our end of the terminal. It must not keep open what nobody reads:
+ * what a process wrote to it then would be lost, and the writer wait for good. */
+static void proc_close_ended_terminal(struct proc *p)
+{
+	if (p->live->out.is_terminal && !pump_open(&p->live->out))
+		feed_hang_up(&p->live->feed);
+}
+
 static bool proc_drain_pumps(struct proc *p)
 {
 	bool out_ended = pump_drain(&p->live->out), err_ended = pump_drain(&p->live->err);
 
+	proc_close_ended_terminal(p);
 	return out_ended && err_ended;
 }
 
@@ -138,6 +147,7 @@ static void proc_on_pump_data(void *ctx, bool stored)
 {
 	struct proc *p = ctx;
 
+	proc_close_ended_terminal(p);
 	if (stored) {
 		p->live->output_mono_ms = clock_mono_ms();
 		if (p->rare->log_file)

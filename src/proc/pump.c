@@ -56,6 +56,17 @@ static void pump_note(const struct pump *p, uint64_t before)
 			      ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
 }
 
+/* As output_fill(). At the end of a terminal lock it (pty(7)), so that nobody opens it again before
+ * it is closed, and read what came until then: what is written later would be lost. */
+static ssize_t pump_fill(const struct pump *p, size_t max)
+{
+	ssize_t n = output_fill(p->out, p->io.fd, max);
+
+	if (n < 0 && errno == EIO && p->is_terminal && !ioctl(p->io.fd, TIOCSPTLCK, &(int){ 1 }))
+		n = output_fill(p->out, p->io.fd, max);
+	return n;
+}
+
 static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
@@ -70,7 +81,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	else if (!pump_has_turn(p))
 		return;
 	do {
-		n = output_fill(p->out, io->fd, left);
+		n = pump_fill(p, left);
 		left -= n > 0 ? (size_t)n : 0;
 	} while (n >= few && left);
 	over = n == 0 || (n < 0 && errno != EAGAIN);
@@ -126,17 +137,17 @@ bool pump_drain(struct pump *p)
 
 	if (!pump_open(p))
 		return true;
-	n = output_fill(p->out, p->io.fd, READ_MAX); /* of most commands that is all */
+	n = pump_fill(p, READ_MAX); /* of most commands that is all */
 	/* Bytes in the pipe now were written before the event that caused the drain, or soon after
 	 * it: to read until it is empty could take as long as somebody writes. */
 	if (n > 0)
 		left = pump_count_waiting(p);
 	while (n > 0 && left) {
-		n = output_fill(p->out, p->io.fd, left);
+		n = pump_fill(p, left);
 		left -= n > 0 && (size_t)n < left ? (size_t)n : left;
 	}
 	if (n > 0)
-		n = output_fill(p->out, p->io.fd, READ_MAX); /* the end of file, or a little more */
+		n = pump_fill(p, READ_MAX); /* the end of file, or a little more */
 	pump_note(p, before);
 	if (n > 0 || (n < 0 && errno != EIO))
 		return false;
@@ -342,6 +353,12 @@ bool feed_refused(const struct feed *f)
 	    poll(&end, 1, 0) < 1)
 		return f->refused;
 	return end.revents & POLLERR; /* poll(2): the read end is closed */
+}
+
+void feed_hang_up(struct feed *f)
+{
+	if (f->loop && f->io.fd >= 0)
+		pump_feed_refuse(f);
 }
 
 void feed_close(struct feed *f)

@@ -85,6 +85,10 @@ void feed_add(struct feed *f, const void *bytes, size_t len, bool end);
 void feed_offer(struct feed *f, const void *bytes, size_t len, size_t taken, bool end);
 void feed_close(struct feed *f);
 
+/* The terminal has ended, which shows at its output only: close it, as if the last reader of a pipe
+ * were gone. */
+void feed_hang_up(struct feed *f);
+
 /* Did the command close its stdin before all was written? */
 bool feed_refused(const struct feed *f);
 

@@ -627,6 +627,37 @@ def test_fork_holds_it():
     equal(server.survivors(), [], "alive")
 
 
+# Lives on without the terminal, and then writes to it by name more than the kernel keeps.
+COMES_BACK = ('trap "" HUP; t=$(tty); (exec 0<&- 1>&- 2>&-; : >closed; until [ -e go ]; do sleep 0.1; done; '
+              'head -c 300000 /dev/zero >"$t"; echo $? >status; exec sleep 600) & until [ -e closed ]; do sleep 0.1; done; echo over')
+
+
+@suite.test()
+def test_ends_when_nobody_holds_it():
+    """After the command a terminal that no process has open is closed for good, at both ends: who
+    opens it by name is told so, and neither loses what it writes nor waits for a reader."""
+    server = Server()
+    run = Terminal(server, COMES_BACK)
+    equal(run.end()["exit_code"], 0, "exit code")
+    e = run.refused("late\n")
+    equal((e.type, "has closed its stdin" in str(e)), ("StdinClosed", True), str(e))
+    try:
+        server.call("process.resize", {"process_id": run.id, "cols": 90, "rows": 30})
+        raise AssertionError("it has a size")
+    except RpcError as e:
+        equal(e.type, "ProcessAlreadyExited", str(e))
+    with open(os.path.join(server.workspace, "go"), "w", encoding="utf-8"):
+        pass
+    status = os.path.join(server.workspace, "status")
+    eventually(lambda: os.path.exists(status) and os.path.getsize(status), WAIT, "its writer waits")
+    with open(status, encoding="utf-8") as f:
+        check(f.read().strip() != "0", "it was told that it could write")
+    page = server.logs(run.id)
+    equal((page["stdout"], page["stdout_size"]), ("over\r\n", 6), str(page))
+    server.stop()
+    equal(server.survivors(), [], "alive")
+
+
 @suite.test()
 def test_hang_up():
     """SIGHUP reaches each process, stopped ones too, and what they say last is kept."""

@@ -1,7 +1,9 @@
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,19 +30,24 @@ static void on_data(void *ctx, bool stored)
 	(void)stored;
 }
 
-static void stream_open(struct stream *s, struct ev_loop *loop)
+static void stream_start(struct stream *s, struct ev_loop *loop, int fd)
 {
-	int fds[2];
-
-	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
-	s->in = fds[1];
 	spool_init(&s->spool);
 	s->range = (struct output_range){
 		.spool = &s->spool, .head_max = 4 * KIB, .tail_max = 64 * KIB,
 	};
 	output_init(&s->out, &s->range);
 	s->pump.on_data = on_data;
-	pump_start(&s->pump, loop, fds[0], -1, &s->out);
+	pump_start(&s->pump, loop, fd, -1, &s->out);
+}
+
+static void stream_open(struct stream *s, struct ev_loop *loop)
+{
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	s->in = fds[1];
+	stream_start(s, loop, fds[0]);
 }
 
 static void stream_close(struct stream *s)
@@ -159,6 +166,32 @@ static void test_pump_holds_the_end(void **state)
 	ev_run(loop, EVRUN_NOWAIT);
 	assert_true(ended);
 	assert_false(pump_open(&s.pump));
+	stream_close(&s);
+	loop_free(loop);
+}
+
+/* Bytes that come between the end of a terminal and its close would be lost, so by then nobody can
+ * open it. */
+static void test_pump_locks_a_terminal_that_ends(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	struct stream s = { .in = -1, .pump.is_terminal = true };
+	int ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK), still;
+	char name[64];
+
+	(void)state;
+	assert_true(ours >= 0 && !unlockpt(ours) && !ptsname_r(ours, name, sizeof(name)));
+	still = fcntl(ours, F_DUPFD_CLOEXEC, 0);
+	stream_start(&s, loop, ours);
+	s.in = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_int_equal(write(s.in, "x", 1), 1);
+	mem_cleanup_close(&s.in);
+	while (pump_open(&s.pump))
+		ev_run(loop, EVRUN_ONCE);
+	assert_int_equal(s.out.total, 1);
+	assert_int_equal(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC), -1);
+	assert_int_equal(errno, EIO);
+	mem_cleanup_close(&still);
 	stream_close(&s);
 	loop_free(loop);
 }
@@ -321,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_pump_floods_take_turns),
 		cmocka_unit_test(test_pump_serves_the_quiet_at_once),
 		cmocka_unit_test(test_pump_holds_the_end),
+		cmocka_unit_test(test_pump_locks_a_terminal_that_ends),
 		cmocka_unit_test(test_feed_queues_what_does_not_fit),
 		cmocka_unit_test(test_feed_ends_behind_its_queue),
 		cmocka_unit_test(test_feed_forgets_what_is_refused),
