@@ -144,13 +144,14 @@ static bool output_store(struct output *o, const char *bytes, size_t len)
 /*
  * Fill without splice: for a small stream, for systems that lack splice, and for a store that takes
  * no more bytes. The last case still drains the pipe, so that a full disk does not block the
- * command; the hole begins there.
+ * command; the hole begins there. Of a packet (O_DIRECT, pipe(2)), which is a page at most, the
+ * kernel drops what a read has no room for: so none has less.
  */
-static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
+static ssize_t output_fill_by_copy(struct output *o, int pipe_fd)
 {
 	struct output_range *r = o->range;
 	static char bytes[16 * 1024];
-	ssize_t n = read(pipe_fd, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
+	ssize_t n = read(pipe_fd, bytes, sizeof(bytes));
 
 	if (n <= 0)
 		return n;
@@ -170,7 +171,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	ssize_t n;
 
 	if (o->range->dropped || !o->range->spooled || o->range->unspliceable)
-		return output_fill_by_copy(o, pipe_fd, max);
+		return output_fill_by_copy(o, pipe_fd);
 	do
 		n = splice(pipe_fd, NULL, o->range->spool->fd, &at,
 			   max < contiguous ? max : (size_t)contiguous,
@@ -180,7 +181,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 		o->total += (uint64_t)n;
 	} else if (n < 0 && errno != EAGAIN) {
 		o->range->unspliceable = errno == EINVAL; /* a terminal, see splice(2) */
-		return output_fill_by_copy(o, pipe_fd, max);
+		return output_fill_by_copy(o, pipe_fd);
 	}
 	return n;
 }

@@ -68,7 +68,8 @@ size_t output_heap_bytes(const struct output *o);
 void output_move(struct output *o, char *place);
 
 /*
- * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns the bytes moved, 0 at
+ * Move up to @max bytes from @pipe_fd (non-blocking) into the store, or those of one read of 16 KiB
+ * if that gives more. Returns the bytes moved, 0 at
  * end of file, or -1 with errno, EAGAIN if the pipe is empty. Counts bytes that the store cannot
  * take (ENOSPC, ENOMEM) as part of the hole.
  */

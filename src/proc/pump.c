@@ -67,6 +67,14 @@ static ssize_t pump_fill(const struct pump *p, size_t max)
 	return n;
 }
 
+/* Of @left bytes those that a fill has moved, which may be more. */
+static size_t pump_part(ssize_t moved, size_t left)
+{
+	if (moved < 0)
+		return 0;
+	return (size_t)moved < left ? (size_t)moved : left;
+}
+
 static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
@@ -82,7 +90,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 		return;
 	do {
 		n = pump_fill(p, left);
-		left -= n > 0 ? (size_t)n : 0;
+		left -= pump_part(n, left);
 	} while (n >= few && left);
 	over = n == 0 || (n < 0 && errno != EAGAIN);
 	pump_note(p, before);
@@ -144,7 +152,7 @@ bool pump_drain(struct pump *p)
 		left = pump_count_waiting(p);
 	while (n > 0 && left) {
 		n = pump_fill(p, left);
-		left -= n > 0 && (size_t)n < left ? (size_t)n : left;
+		left -= pump_part(n, left);
 	}
 	if (n > 0)
 		n = pump_fill(p, READ_MAX); /* the end of file, or a little more */

@@ -339,6 +339,26 @@ def test_shortage_leaves_a_hole():
     server.stop()
 
 
+# Writes argv[2] packets of argv[1] bytes (pipe(2), O_DIRECT).
+PACKETS = """
+import fcntl, os, sys
+fcntl.fcntl(1, fcntl.F_SETFL, os.O_DIRECT)
+size, count = map(int, sys.argv[1:])
+for i in range(count): assert os.write(1, b"x" * size) == size
+"""
+
+
+@suite.test()
+def test_packets_after_a_shortage():
+    """The kernel drops what of a packet does not fit in a read; none is cut where nothing more is kept."""
+    server = Server(wrapper=("prlimit", "--fsize=65536"))
+    for size in (4093, 3001, 4096):
+        run = server.run("python3", ["-c", PACKETS, str(size), "1500"])
+        equal((run["exit_code"], run["stdout_size"]), (0, 1500 * size), "packets of %d" % size)
+        check(server.logs(run["process_id"])["stdout_evicted"], "nothing ran short")
+    server.stop()
+
+
 @suite.test()
 def test_budget_stops_growing_tails():
     """Running runs alone over the budget: their tails stop growing, the hole says so."""

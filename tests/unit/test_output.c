@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "proc/output.h"
 
 #define WRITTEN_MAX (1 << 20)
+#define COPIED_MAX (16 * 1024) /* one read, whatever the maximum of the fill */
 
 struct store {
 	struct spool spool;
@@ -86,7 +88,7 @@ static void fill(struct store *s, size_t max)
 		return;
 	}
 	assert_true(n > 0);
-	assert_true((size_t)n <= max && (uint64_t)n <= s->waiting);
+	assert_true((size_t)n <= (max < COPIED_MAX ? COPIED_MAX : max) && (uint64_t)n <= s->waiting);
 	s->written += (uint64_t)n;
 	s->waiting -= (uint64_t)n;
 	assert_int_equal(s->out.total, s->written);
@@ -239,6 +241,23 @@ static void test_output_borders(void **state)
 			check_all(s);
 			store_free(s);
 		}
+}
+
+/* The kernel drops what of a packet a read has no room for. */
+static void test_output_keeps_whole_packets(void **state)
+{
+	struct store *s = store_new(0, 8192, 65536, false);
+
+	(void)state;
+	assert_int_equal(fcntl(s->in, F_SETFL, O_NONBLOCK | O_DIRECT), 0);
+	for (size_t i = 0; i < 30; i++) {
+		put(s, PIPE_BUF - i);
+		fill(s, 1);
+		while (s->waiting)
+			fill(s, 1000);
+	}
+	check_all(s);
+	store_free(s);
 }
 
 static void test_output_end_of_file(void **state)
@@ -541,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_output_random_against_the_model),
 		cmocka_unit_test(test_output_copy_path_against_the_model),
 		cmocka_unit_test(test_output_borders),
+		cmocka_unit_test(test_output_keeps_whole_packets),
 		cmocka_unit_test(test_output_end_of_file),
 		cmocka_unit_test(test_output_silent_stream_needs_no_spool),
 		cmocka_unit_test(test_output_small_stream_needs_no_spool),
