@@ -2,18 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "os/sandbox/seccomp_unotify.h"
-
-/* The filter kills only for a call of a foreign ABI, which has no errno. */
-static bool denied_calls_has_named_death(const struct denial *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!list[i].error)
-			return true;
-	return false;
-}
 
 static void denied_calls_write_one(struct jsonw *w, const char *name, uint64_t count,
 				   const char *error)
@@ -29,16 +21,13 @@ void denied_calls_write(struct jsonw *w, const struct proc *p)
 {
 	size_t count;
 	const struct denial *list = seccomp_unotify_list(p->rare->notify, &count);
-	bool died = p->reason == PROC_REASON_SECCOMP;
 
-	if (!p->rare->notify && !died)
+	if (!p->rare->notify)
 		return;
 	jsonw_array(w, "denied_calls");
 	for (size_t i = 0; i < count; i++)
 		denied_calls_write_one(w, *list[i].name ? list[i].name : NULL, list[i].count,
 				       list[i].error ? err_sys_name(list[i].error) : "SIGSYS");
-	if (died && !denied_calls_has_named_death(list, count))
-		denied_calls_write_one(w, NULL, 1, "SIGSYS");
 	jsonw_end_array(w);
 }
 
@@ -52,6 +41,15 @@ static void denied_calls_warn_one(struct jsonw *w, const struct denial *denial)
 		 denial->count == 1 ? "" : "s",
 		 denial->error ? err_sys_name(denial->error) : "SIGSYS, a foreign system call");
 	jsonw_str(w, NULL, text);
+}
+
+/* By SIGSYS, which nothing shows to be the sandbox's. Without a filter it cannot be. */
+static bool denied_calls_has_unknown_death(const struct proc *p)
+{
+	const char *signal = proc_signal_name(p);
+
+	return p->reason == PROC_REASON_SIGNALED && signal && !strcmp(signal, "SIGSYS") &&
+	       p->settings->applied.layers & 1u << CONFINE_SECCOMP;
 }
 
 void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
@@ -71,10 +69,11 @@ void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
 	if (asked && !p->rare->notify)
 		jsonw_str(w, NULL, "refused system calls cannot be named: that needs Linux 5.0 "
 				   "and a sandbox profile with a filter");
-	if (p->reason == PROC_REASON_SECCOMP && !p->rare->notify)
-		jsonw_str(w, NULL, "the command died of SIGSYS; which system call it made is "
-				   "known only with explain_denials");
-	else if (p->reason == PROC_REASON_SECCOMP && !denied_calls_has_named_death(list, count))
-		jsonw_str(w, NULL, "the command died of SIGSYS, but not by this sandbox: a filter "
-				   "of its own, or a signal");
+	if (denied_calls_has_unknown_death(p))
+		jsonw_str(w, NULL, p->rare->notify
+			  ? "the command died of SIGSYS, but not by this sandbox: a filter of its "
+			    "own, or a signal"
+			  : "the command died of SIGSYS: by the sandbox, for a system call of "
+			    "another architecture, by a filter of its own, or by a signal; only "
+			    "explain_denials can tell");
 }

@@ -1,8 +1,8 @@
 /*
  * denied_calls - reports the system calls of a run that the seccomp filter refused.
  *
- * A result has "denied_calls" if the run has a listener (explain_denials), or if its command died
- * of SIGSYS; in that case the name is null if it is unknown. "warnings" has the same as sentences.
+ * A result has "denied_calls" if the run has a listener (explain_denials). "warnings" has the same
+ * as sentences, and what SIGSYS may mean if the command died of it.
  */
 #ifndef PROCPEN_CAP_DENIED_CALLS_H
 #define PROCPEN_CAP_DENIED_CALLS_H

@@ -303,12 +303,12 @@ static void run_limits_process_error(const struct proc *p, struct err *e)
 static int64_t run_limits_struck_value(const struct proc *p)
 {
 	if (p->reason != PROC_REASON_CPU_LIMIT)
-		return p->settings->limits.file_bytes;
+		return limits_file_bytes(&p->settings->limits);
 	return WTERMSIG(p->wait_status) == SIGXCPU ? p->settings->limits.cpu_soft
 						   : p->settings->limits.cpu_seconds;
 }
 
-/* An rlimit: the request's, or one that the command has set. */
+/* An rlimit: the request's, the server's, or one of processor time that the command has set. */
 static void run_limits_rlimit_error(const struct proc *p, struct err *e)
 {
 	bool cpu = p->reason == PROC_REASON_CPU_LIMIT;

@@ -86,6 +86,15 @@ bool limits_check_group(struct limits_proof *proof, struct cgroup *group)
 	return true;
 }
 
+int64_t limits_file_bytes(const struct limits *l)
+{
+	struct rlimit own;
+
+	if (l->file_bytes >= 0 || getrlimit(RLIMIT_FSIZE, &own))
+		return l->file_bytes;
+	return limits_rlimit_or_none(own.rlim_cur);
+}
+
 enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 				  const struct usage *usage)
 {
@@ -94,7 +103,7 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 	/* The command may have set the limit itself. Kernels before 5.5 take 0 as 1. */
 	if (signal == SIGXCPU && (usage->cpu_ms >= 10 * CPU_PROOF_PERCENT || !l->cpu_soft))
 		return PROC_REASON_CPU_LIMIT;
-	if (signal == SIGXFSZ)
+	if (signal == SIGXFSZ && limits_file_bytes(l) >= 0)
 		return PROC_REASON_FILE_SIZE_LIMIT;
 	if (signal == SIGKILL && l->cpu_seconds >= 0 &&
 	    usage->cpu_ms / (10 * CPU_PROOF_PERCENT) >= l->cpu_seconds)

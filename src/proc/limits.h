@@ -36,7 +36,7 @@ struct limits {
 	int64_t tasks;
 	int64_t cpu_seconds;  /* of one process, RLIMIT_CPU, the hard one; -1: none */
 	int64_t cpu_soft;     /* the soft one; -1: none */
-	int64_t file_bytes;   /* RLIMIT_FSIZE, the soft one; -1: none */
+	int64_t file_bytes;   /* RLIMIT_FSIZE, the soft one; -1: the server's own */
 	enum limits_holder memory, cpu, processes;
 };
 
@@ -62,8 +62,12 @@ void limits_reported(struct limits_proof *proof, const struct shim_report *repor
 /* Read the counters of @group (may be NULL). True if the kernel killed for the memory limit. */
 bool limits_check_group(struct limits_proof *proof, struct cgroup *group);
 
+/* The soft RLIMIT_FSIZE that a command starts with; -1: none. */
+int64_t limits_file_bytes(const struct limits *l);
+
 /*
- * The limit that a wait status proves: by SIGXCPU or SIGXFSZ, or by SIGKILL of a command that has
+ * The limit that a wait status proves: by SIGXCPU, by SIGXFSZ of a command that started with such a
+ * limit, or by SIGKILL of a command that has
  * used all the time of its RLIMIT_CPU (the kernel's action at the hard limit). RUNNING: none.
  */
 enum proc_reason limits_of_status(const struct limits *l, int wait_status,

@@ -41,8 +41,8 @@ static enum proc_reason proc_reason_of_status(const struct proc *p)
 
 	if (limit != PROC_REASON_RUNNING)
 		return limit;
-	return WTERMSIG(p->wait_status) == SIGSYS &&
-			       p->settings->applied.layers & 1u << CONFINE_SECCOMP
+	/* Anybody can send SIGSYS; that a filter did is known only of the calls that we answer. */
+	return WTERMSIG(p->wait_status) == SIGSYS && seccomp_unotify_killed(p->rare->notify)
 		       ? PROC_REASON_SECCOMP
 		       : PROC_REASON_SIGNALED;
 }

@@ -359,7 +359,7 @@ def test_foreign_architecture():
     if os.uname().machine != "x86_64":
         raise Skip("int 0x80 belongs to x86")
     server = Server()
-    answer = server.hostile("foreign")
+    answer = server.hostile("foreign", explain_denials=True)
     check(answer["signal"] in ("SIGSYS", "SIGSEGV"), "signal %s" % answer["signal"])
     equal((answer["exit_code"], answer["stdout_summary"]), (None, ""), "exit code, output")
     if answer["signal"] == "SIGSYS":

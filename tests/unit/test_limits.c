@@ -76,8 +76,6 @@ static void test_limits_of_a_wait_status(void **state)
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy_too), PROC_REASON_CPU_LIMIT);
 	/* The smallest such limit is a second: after much less time it was a kill. */
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &little), PROC_REASON_RUNNING);
-	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &little),
-			 PROC_REASON_FILE_SIZE_LIMIT);
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &enough), PROC_REASON_CPU_LIMIT);
 	/* A SIGKILL alone proves nothing, nor does time alone. */
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_RUNNING);
@@ -85,6 +83,34 @@ static void test_limits_of_a_wait_status(void **state)
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGTERM), &enough), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&l, EXITED(0), &enough), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&l, EXITED(SIGXCPU), &enough), PROC_REASON_RUNNING);
+}
+
+/* SIGXFSZ is a limit's only where there is one: the request's, or the server's. */
+static void test_limits_of_file_size(void **state)
+{
+	const struct shim_rlimit of_request = { .resource = RLIMIT_FSIZE, .soft = 1000, .hard = 2000 };
+	const struct confine_request with = { .rlimits = &of_request, .rlimit_count = 1 };
+	const struct confine_request without = { .rlimit_count = 0 };
+	struct usage usage = { .cpu_ms = 1 };
+	struct limits l = made(&with, &plain_run), none = made(&without, &plain_run);
+	struct rlimit own, finite;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &own), 0);
+	finite = (struct rlimit){ .rlim_cur = 1 << 30, .rlim_max = own.rlim_max };
+	if (own.rlim_cur == RLIM_INFINITY) {
+		assert_int_equal(limits_file_bytes(&none), -1);
+		assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &usage),
+				 PROC_REASON_RUNNING);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &finite), 0);
+	assert_int_equal(limits_file_bytes(&none), 1 << 30);
+	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &usage),
+			 PROC_REASON_FILE_SIZE_LIMIT);
+	assert_int_equal(limits_file_bytes(&l), 1000);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGXFSZ), &usage),
+			 PROC_REASON_FILE_SIZE_LIMIT);
+	setrlimit(RLIMIT_FSIZE, &own);
 }
 
 /* Since Linux 5.5 a limit of no time at all strikes at once. */
@@ -168,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits_holders),
 		cmocka_unit_test(test_limits_of_a_wait_status),
+		cmocka_unit_test(test_limits_of_file_size),
 		cmocka_unit_test(test_limits_of_no_time),
 		cmocka_unit_test(test_limits_numbers_of_the_request),
 		cmocka_unit_test(test_limits_first_report_stays),

@@ -39,6 +39,7 @@ struct seccomp_unotify {
 	ev_timer pause;
 	uint64_t answered, others;
 	int since_pause; /* answers */
+	bool killed;
 	size_t count;
 	struct denial list[SECCOMP_UNOTIFY_MAX];
 };
@@ -128,6 +129,7 @@ static bool seccomp_unotify_answer_one(struct seccomp_unotify *d)
 	if (!response.resp.error)
 		response.resp.error = -EPERM; /* 0 would mean that the call succeeded */
 	if (foreign) {
+		d->killed = true;
 		seccomp_unotify_denial_count(d, &request.notif.data, 0);
 		seccomp_unotify_kill_foreign(fd, &request.notif);
 	}
@@ -207,6 +209,11 @@ const struct denial *seccomp_unotify_list(const struct seccomp_unotify *d, size_
 {
 	*count_out = d ? d->count : 0;
 	return d ? d->list : NULL;
+}
+
+bool seccomp_unotify_killed(const struct seccomp_unotify *d)
+{
+	return d && d->killed;
 }
 
 uint64_t seccomp_unotify_others(const struct seccomp_unotify *d)

@@ -15,6 +15,7 @@
 #ifndef PROCPEN_OS_SANDBOX_SECCOMP_UNOTIFY_H
 #define PROCPEN_OS_SANDBOX_SECCOMP_UNOTIFY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,9 @@ void seccomp_unotify_free(struct seccomp_unotify *d);
 
 /* The different calls in the order of their first refusal; *@count may be 0. Accepts NULL. */
 const struct denial *seccomp_unotify_list(const struct seccomp_unotify *d, size_t *count);
+
+/* Was SIGSYS sent to a process for a call of a foreign architecture? Accepts NULL. */
+bool seccomp_unotify_killed(const struct seccomp_unotify *d);
 
 /* Refusals of further calls beyond SECCOMP_UNOTIFY_MAX different ones. Accepts NULL. */
 uint64_t seccomp_unotify_others(const struct seccomp_unotify *d);
