@@ -30,14 +30,17 @@ static int command_failed(struct command *c, enum shim_stage stage, long result)
 	return 1;
 }
 
-static int command_set_rlimits(struct command *c)
+/* With @of_descriptors that of open files, else all others. */
+static int command_set_rlimits(struct command *c, int of_descriptors)
 {
 	const struct shim_plan *plan = c->plan;
 
 	for (uint32_t i = 0; i < plan->rlimit_count; i++) {
 		uint64_t pair[2] = { plan->rlimits[i].soft, plan->rlimits[i].hard };
-		long result = sys4(__NR_prlimit64, 0, plan->rlimits[i].resource, pair, 0);
+		long result = 0;
 
+		if ((plan->rlimits[i].resource == RLIMIT_NOFILE) == of_descriptors)
+			result = sys4(__NR_prlimit64, 0, plan->rlimits[i].resource, pair, 0);
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_RLIMIT, result);
 	}
@@ -196,7 +199,7 @@ static int command_enter_layers(struct command *c)
 	int ruleset = c->await || c->ruleset < 0 ? c->plan->landlock_fd : c->ruleset;
 	long result;
 
-	if (command_join_groups(c) || command_set_rlimits(c))
+	if (command_join_groups(c) || command_set_rlimits(c, 0))
 		return 1;
 	if (flags & SHIM_DROP_CAPS && command_cut_bounding_set(c))
 		return 1;
@@ -340,7 +343,8 @@ static int command_run(void *command)
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	if (command_enter_layers(c) || command_open_terminal(c))
+	/* The limit of open files last: the filter's listener and the terminal need descriptors. */
+	if (command_enter_layers(c) || command_open_terminal(c) || command_set_rlimits(c, 1))
 		return 1;
 	if (c->watches)
 		sockets_note_inherited();
