@@ -73,11 +73,12 @@ void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write)
 {
 	static const struct err_action retry = { "retry", "Call again a little later." };
 	const struct err_action *action = err_rows[e->type].actions;
+	bool passes = err_retryable(e) && !err_rows[e->type].retryable;
 
 	jsonw_array(w, "actions");
-	for (; action && action->name && !e->lasting; action++)
+	for (; action && action->name && !e->lasting && !passes; action++)
 		rpc_write_action(w, action, write);
-	if (err_retryable(e) && !err_rows[e->type].retryable)
+	if (passes)
 		rpc_write_action(w, &retry, write);
 	jsonw_end_array(w);
 }

@@ -4,8 +4,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rpc/plain.h"
 #include "rpc/rpc.h"
@@ -368,6 +370,28 @@ static void test_rpc_error_data_is_complete(void **state)
 	json_decref(answer);
 }
 
+/* What a type recommends is no help where something ran out. */
+static void test_rpc_actions_of_a_shortage(void **state)
+{
+	struct err e = ERR_INIT;
+	struct buf line;
+
+	(void)state;
+	buf_init(&line, SIZE_MAX);
+	err_sys(&e, ERR_SPAWN_FAILED, EACCES, "not started");
+	rpc_write_error(&line, NULL, 0, &e, NULL, NULL);
+	buf_add(&line, "", 1);
+	assert_non_null(strstr(line.data, "\"actions\":[{\"name\":\"check_permissions\""));
+	buf_release(&line);
+	err_sys(&e, ERR_SPAWN_FAILED, EMFILE, "not started");
+	rpc_write_error(&line, NULL, 0, &e, NULL, NULL);
+	buf_add(&line, "", 1);
+	assert_non_null(strstr(line.data, "\"actions\":[{\"name\":\"retry\""));
+	assert_null(strstr(line.data, "check_permissions"));
+	buf_release(&line);
+	err_release(&e);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -390,6 +414,7 @@ int main(void)
 		TEST(test_rpc_batch_goes_element_by_element),
 		TEST(test_rpc_too_long_line),
 		TEST(test_rpc_error_data_is_complete),
+		cmocka_unit_test(test_rpc_actions_of_a_shortage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
