@@ -702,6 +702,30 @@ static int mode_traced(int argc, char **argv)
 	return 4;
 }
 
+/* busy stops|sockets COUNT: so many orphans that make work for the shim without end: each makes it its
+ * tracer and stops, or makes a socket of which the shim is told. */
+static int mode_busy(int argc, char **argv)
+{
+	const bool stops = strcmp(argv[0], "stops") == 0;
+
+	signal(SIGURG, SIG_IGN);
+	for (int i = 0, count = argc > 1 ? atoi(argv[1]) : 1; i < count && i < 20; i++) {
+		if (fork_or_die() > 0)
+			continue;
+		orphan_self();
+		wait_until_orphaned();
+		write_all(1, "busy\n", 5);
+		for (;;) {
+			if (stops && !ptrace(PTRACE_TRACEME, 0, 0, 0))
+				raise(SIGURG);
+			if (!stops)
+				close(socket(AF_UNIX, SOCK_STREAM, 0));
+		}
+	}
+	sleep_on();
+	return 0;
+}
+
 static bool keeps_memory;
 
 /* Is the first thread of this process over? */
@@ -822,7 +846,7 @@ static const struct {
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
 	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },
 	{ "headless", mode_headless, 1 }, { "births", mode_births, 0 },
-	{ "leave", mode_leave, 1 },
+	{ "leave", mode_leave, 1 }, { "busy", mode_busy, 1 },
 };
 
 int main(int argc, char **argv)

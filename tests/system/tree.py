@@ -374,5 +374,50 @@ def test_a_stop_of_a_traced_command_is_no_end():
     server.stop()
 
 
+def is_real_time(pid):
+    return os.sched_getscheduler(pid) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
+
+
+def filters(pid):
+    """How many filters of system calls a process has."""
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        found = re.search(r"^Seccomp_filters:\s*(\d+)$", f.read(), re.M)
+    return int(found[1]) if found else 0
+
+
+def makes_work(server, kind, quiet):
+    """Can processes of runs like @quiet make their shim work at will?"""
+    if kind == "stops":
+        return server.hostile("traced")["exit_code"] != 3
+    other = server.run("sleep", ["300"], background=True)
+    return filters(quiet["pid"]) > filters(other["pid"]) and "seccomp:default" in other["sandbox"]
+
+
+@suite.test()
+def test_shim_that_is_kept_busy():
+    """A real-time shim takes its turn like any other process, once its run makes work for it without
+    end. Calls are answered, and the kill counts what it killed."""
+    tried = []
+    for kind, params in (("stops", {}), ("sockets", {"network": False})):
+        server = Server()
+        quiet = server.run("sleep", ["300"], background=True, **params)
+        if is_real_time(parent(quiet["pid"])) and makes_work(server, kind, quiet):
+            run = server.hostile("busy", kind, 20, background=True, **params)
+            shim = parent(run["pid"])
+            eventually(lambda: server.logs(run["process_id"])["stdout"].count("busy") == 20, WAIT,
+                       "not all are busy")
+            eventually(lambda: not is_real_time(shim), WAIT, "real-time with endless " + kind)
+            server.ping()
+            check(is_real_time(parent(quiet["pid"])), "the shim of another run was lowered")
+            answer = server.call("process.kill", {"process_id": run["process_id"],
+                                                  "signal": "SIGKILL"})
+            equal((answer["killed"], answer["leftover"], answer["survivors"]), (True, 20, 0),
+                  "killed, leftover, survivors")
+            tried.append(kind)
+        server.stop()
+    if not tried:
+        raise Skip("no shim is real-time here, or no run can make work for it")
+
+
 if __name__ == "__main__":
     suite.main()

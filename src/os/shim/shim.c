@@ -63,6 +63,7 @@
 #define KILL_FAST_PASSES 500
 #define KILL_DEEP_PASSES 16 /* every so many passes, also kill below children that do not die */
 #define KILL_LISTS 8 /* a tree that grows for longer than so many cannot be counted */
+#define CAUSED_MAX 16 /* so often we do work of the run's making as a real-time process */
 #define GROUPS_MAX 256 /* process groups signalled as one; in further ones each process */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
@@ -75,6 +76,7 @@ static int over; /* the tree is empty, and the shim waits for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered */
 static int kernel_reaps; /* too many died to reap them one by one */
+static int caused; /* such work: see shim_count_caused() */
 
 _Noreturn static void shim_exit(int status)
 {
@@ -155,6 +157,56 @@ _Noreturn static void report_empty_and_leave(void)
 	shim_exit(0);
 }
 
+/* ---- scheduling ---- */
+
+/*
+ * sched(7): a hundred processes that do nothing but fork leave the shim a hundredth of the
+ * processor, and fork faster than it can kill them. So run under SCHED_FIFO if permitted.
+ * Otherwise a session of our own gets at least one of the shares that the kernel divides the
+ * processor into ("The autogroup feature").
+ */
+static void shim_raise_priority(void)
+{
+	const int priority = 1;
+
+	if (command.raised || !usual.size)
+		return;
+	if (sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) < 0) {
+		usual.size = 0;
+		command.scheduling = 0;
+		command.timer_slack_ns = 0;
+		return;
+	}
+	command.raised = 1;
+}
+
+/* Take the server's class again. 0, or a negative errno. */
+static long shim_become_usual(void)
+{
+	struct command_scheduling kept = usual;
+	long result = command.raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
+
+	kept.flags |= SCHED_FLAG_RESET_ON_FORK;
+	if (result == -EPERM) /* without CAP_SYS_NICE that cannot be taken back: sched(7) */
+		result = sys3(__NR_sched_setattr, 0, &kept, 0);
+	if (!result)
+		command.raised = 0;
+	return result;
+}
+
+/*
+ * A process of the run has made work for us that it can make again and again, at little cost to
+ * itself. A real-time process that does such work without end takes the processors from everybody
+ * else, so after a few times we do it in our turn. The kill raises us again.
+ */
+static void shim_count_caused(void)
+{
+	if (caused < CAUSED_MAX)
+		caused++;
+	else
+		(void)shim_become_usual();
+}
+
 /* ---- children ---- */
 
 static int shim_has_children(void)
@@ -162,31 +214,45 @@ static int shim_has_children(void)
 	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
 }
 
-/*
- * Reap one child. Returns its pid, 0 if none is dead, -ECHILD if there is no child. A
- * child can make the shim its tracer (ptrace(2), PTRACE_TRACEME) and then stops for each
- * signal, which wait4() reports too: detach from it and pass the signal on.
- */
+static int shim_is_stop(int status)
+{
+	return (status & 0xff) == 0x7f;
+}
+
+/* The child @pid has made the shim its tracer (ptrace(2), PTRACE_TRACEME), so it stops for each
+ * signal, which wait4() reports too: detach from it and pass the signal on. */
+static void shim_release_traced(long pid, int status)
+{
+	const int signal = status >> 8 & 0xff;
+
+	if (killing) {
+		sys2(__NR_kill, pid, SIGKILL); /* else it could stop again and again */
+		return;
+	}
+	sys4(__NR_ptrace, PTRACE_DETACH, pid, 0, signal == SIGTRAP ? 0 : signal);
+	shim_count_caused();
+}
+
+/* Collect one child that is dead, or that has stopped for us. Returns its pid, 0 if there is none,
+ * -ECHILD if there is no child. */
 static long shim_collect(int *status)
 {
-	for (;;) {
-		struct kernel_rusage usage;
-		long pid = sys4(__NR_wait4, -1, status, WNOHANG, &usage);
-		int signal;
+	struct kernel_rusage usage;
+	long pid;
 
-		if (pid == -EINTR)
-			continue;
-		if (pid <= 0)
-			return pid;
-		if ((*status & 0xff) != 0x7f) {
-			rusage_add(&usage);
-			if (killing)
-				tally_collected((int)pid, *status & 0x7f, pid != command_pid);
-			return pid;
-		}
-		signal = *status >> 8 & 0xff;
-		sys4(__NR_ptrace, PTRACE_DETACH, pid, 0, signal == SIGTRAP ? 0 : signal);
+	do
+		pid = sys4(__NR_wait4, -1, status, WNOHANG, &usage);
+	while (pid == -EINTR);
+	if (pid <= 0)
+		return pid;
+	if (shim_is_stop(*status)) {
+		shim_release_traced(pid, *status);
+		return pid;
 	}
+	rusage_add(&usage);
+	if (killing)
+		tally_collected((int)pid, *status & 0x7f, pid != command_pid);
+	return pid;
 }
 
 /*
@@ -215,7 +281,7 @@ static void shim_command_exited(int exit_status)
 }
 
 /*
- * Reap up to REAP_MAX dead children and report the command's exit. Returns how many. When no
+ * Collect up to REAP_MAX children and report the command's exit. Returns how many. When no
  * process is left, exits, or sets `over` if the shim is reused. In portions, because processes
  * may die as fast as we reap them, and requests of the server come first.
  */
@@ -232,7 +298,7 @@ static int shim_reap(void)
 			report_empty_and_leave();
 		if (pid <= 0)
 			break;
-		if (pid == command_pid)
+		if (pid == command_pid && !shim_is_stop(status))
 			shim_command_exited(status);
 	}
 	return count;
@@ -371,6 +437,7 @@ _Noreturn static void kill_tree(void)
 {
 	plan.flags &= ~(uint32_t)SHIM_REUSABLE;
 	killing = 1;
+	shim_raise_priority();
 	shim_stop_forks();
 	for (int pass = 0;; pass++) {
 		if (shim_reap_backlog())
@@ -558,8 +625,10 @@ static void shim_serve(void)
 			sys2(__NR_nanosleep, &moment, 0);
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
-		if (polls[2].revents)
+		if (polls[2].revents) {
 			sockets_serve(polls[2].revents);
+			shim_count_caused();
+		}
 		if (polls[1].revents)
 			command_drain_signal_fd(signal_fd);
 		if (polls[0].revents) {
@@ -629,41 +698,15 @@ static void shim_enter_namespaces(void)
 }
 
 /*
- * sched(7): a hundred processes that do nothing but fork leave the shim a hundredth of the
- * processor, and fork faster than it can kill them. So run under SCHED_FIFO if permitted.
- * Otherwise a session of our own gets at least one of the shares that the kernel divides the
- * processor into ("The autogroup feature").
- */
-static void shim_raise_priority(void)
-{
-	const int priority = 1;
-
-	if (command.raised || !usual.size)
-		return;
-	if (sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) < 0) {
-		usual.size = 0;
-		command.scheduling = 0;
-		command.timer_slack_ns = 0;
-		return;
-	}
-	command.raised = 1;
-}
-
-/*
  * Where the exec wakes us (vfork(2)): if we were real-time then, we would take the processor from
  * the command, and on a busy machine it would wait for its next turn, milliseconds later.
  */
 static void shim_lower_priority(void)
 {
-	struct command_scheduling kept = usual;
-	long result = command.raised ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
+	long result = shim_become_usual();
 
-	kept.flags |= SCHED_FLAG_RESET_ON_FORK;
-	if (result == -EPERM) /* without CAP_SYS_NICE that cannot be taken back: sched(7) */
-		result = sys3(__NR_sched_setattr, 0, &kept, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);
-	command.raised = 0;
 }
 
 /* A real-time server's shims stay at its priority: ours may be less than their commands' then, and
@@ -725,7 +768,7 @@ static void shim_close_command_fds(void)
 /* Returns when the shim is to be reused. @forget: drop the command's data when not needed. */
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const struct command *c))
 {
-	announced = over = 0;
+	announced = over = caused = 0;
 	sockets_forget();
 	rusage_start();
 	/* A command that forks without end must find us raised: later we would wait our turn. */
