@@ -142,11 +142,8 @@ static int proc_start_open_files(struct start *s, const struct proc_spec *spec,
 		return proc_start_share_stdio(s, spec->path, e);
 	if (proc_start_open_streams(s, spec, plan) || proc_start_take_room(s, spec, plan->flags))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
-	if (s->in_read < 0) {
-		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		if (s->in_read < 0)
-			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
-	}
+	if (s->in_read < 0)
+		plan->flags |= SHIM_NULL_STDIN;
 	proc_start_chown_pipes(s, &spec->confine);
 	return 0;
 }
@@ -165,7 +162,7 @@ static int proc_start_open_stdio(struct spawn_request *request, struct err *e)
 	proc_start_close_fds(s); /* of an earlier try */
 	if (proc_start_open_files(s, stdio->spec, request->plan, e))
 		return -1;
-	request->stdin_fd = s->in_read;
+	request->stdin_fd = s->in_read < 0 ? s->out_write : s->in_read; /* one that is replaced */
 	request->stdout_fd = s->out_write;
 	request->stderr_fd = s->err_write;
 	return 0;

@@ -117,7 +117,7 @@ def doors(server, script, *args, **params):
     """{name: "open" or the errno} of a probe, and the layers it ran in."""
     result = server.run(PYTHON, ["-c", script] + list(args), **params)
     equal(result["exit_code"], 0, "exit code of the probe; %s" % result["stderr_summary"])
-    found = dict(re.findall(r"^(\S+) (?:shut )?(\S+)$", result["stdout_summary"], re.M))
+    found = dict(re.findall(r"^(\S+) (?:shut )?(\S+)\r?$", result["stdout_summary"], re.M))
     check(found, "the probe said nothing: %s" % result)
     return found, result["sandbox"]
 
@@ -539,6 +539,18 @@ def test_hidden_working_directory(place, options):
 
 
 @each_form
+def test_hidden_devices(place, options):
+    """A command without input finds its stdin empty there, too."""
+    if not hides(place, options):
+        return
+    server = place.server(*options, "--set", "sandbox.hide=/dev")
+    result = server.run("cat; ls /dev")
+    equal((result["exit_code"], result["stdout_summary"], result["stderr_summary"]), (0, "", ""),
+          "what it reads and sees")
+    server.stop()
+
+
+@each_form
 def test_hidden_paths(place, options):
     """Files, directories, what comes later, by links too; and the record always."""
     for name in ("dir", "link_target"):
@@ -897,6 +909,47 @@ def test_devices(place, options):
             equal(is_open(found, "other"), {}, "open in %s" % sandbox)
         else:
             check("devices: all that" in gaps, "gaps %s" % gaps)
+
+
+# Starts what follows with a /dev/null of its own, which lies below $0.
+OWN_NULL = ["unshare", "--mount", "/bin/sh", "-ec", 'mkdir "$0"; mount -t tmpfs none "$0"; '
+            'mknod -m 666 "$0/null" c 1 3; mount --bind "$0/null" /dev/null; exec "$@"']
+# Changes the mode of its stdin, and of /dev/null by name.
+NULL_MODE = ATTEMPT + """
+if not os.path.samestat(os.stat(0), os.stat("/dev/null")):
+    sys.exit("stdin is another file")
+attempt("mode.stdin", lambda: os.fchmod(0, 0o600))
+attempt("mode.name", lambda: os.chmod("/dev/null", 0o600))
+"""
+
+
+@suite.test()
+def test_mode_of_an_empty_stdin():
+    """Root's commands can change the mode of /dev/null through their stdin only where they can by
+    name. In the mount namespace they cannot."""
+    place = Place()
+    own = os.path.join(place.base, "own")
+    if os.geteuid() or subprocess.run(OWN_NULL + [own, "true"], capture_output=True).returncode:
+        place.close()
+        raise Skip("this user can make no /dev/null")
+    os.rmdir(own)
+    try:
+        for options in ([], NO_NAMESPACES):
+            server = place.server(*options, wrapper=OWN_NULL + [own])
+            null = "/proc/%d/root/dev/null" % server.pid
+            eventually(lambda: os.stat(null).st_dev != os.stat("/dev/null").st_dev, WAIT,
+                       "the server has the host's /dev/null")
+            for params in ({}, {"profile": "strict"}, {"tty": True, "stdin_mode": "null"}):
+                found, sandbox = doors(server, NULL_MODE, **params)
+                equal(found["mode.stdin"], found["mode.name"], "%s in %s" % (params, sandbox))
+                if "mount_namespace" in sandbox:
+                    equal((found["mode.stdin"], stat.S_IMODE(os.stat(null).st_mode)),
+                          ("EROFS", 0o666), "%s in %s" % (params, sandbox))
+                os.chmod(null, 0o666)
+            server.stop()
+            os.rmdir(own)
+    finally:
+        place.close()
 
 
 @each_form

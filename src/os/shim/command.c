@@ -234,6 +234,25 @@ static long command_enter_directory(const struct command *c)
 	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
 }
 
+/* In the mount namespace that the command belongs to: one of the server's would lie on a mount of
+ * the host, where root's command could change mode and owner of the device. */
+static int command_open_null(struct command *c)
+{
+	int ends[2];
+	long result;
+
+	if (!(c->plan->flags & SHIM_NULL_STDIN))
+		return 0;
+	sys1(__NR_close, 0); /* what is opened next gets this number */
+	result = sys4(__NR_openat, AT_FDCWD, "/dev/null", O_RDONLY, 0);
+	if (result < 0) { /* where the operator hides /dev: what reads as empty, too */
+		result = sys2(__NR_pipe2, ends, 0);
+		if (!result)
+			sys1(__NR_close, ends[1]);
+	}
+	return result < 0 ? command_failed(c, SHIM_STAGE_DESCRIPTORS, result) : 0;
+}
+
 /* As the user that the command has by now, to whom the terminal will belong. */
 static int command_open_terminal(struct command *c)
 {
@@ -344,7 +363,8 @@ static int command_run(void *command)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
 	/* The limit of open files last: the filter's listener and the terminal need descriptors. */
-	if (command_enter_layers(c) || command_open_terminal(c) || command_set_rlimits(c, 1))
+	if (command_open_null(c) || command_enter_layers(c) || command_open_terminal(c) ||
+	    command_set_rlimits(c, 1))
 		return 1;
 	if (c->watches)
 		sockets_note_inherited();

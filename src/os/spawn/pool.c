@@ -32,7 +32,7 @@
 #define RUNS_MAX 1000   /* of one shim */
 #define MESSAGE_OVERHEAD 32 /* of SO_SNDBUF, as unix_dgram_sendmsg() of Linux counts */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL | \
-		   SHIM_TYPED_STDIN)
+		   SHIM_TYPED_STDIN | SHIM_NULL_STDIN)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
 #define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS) /* after a command, when need be */
 
