@@ -183,6 +183,27 @@ static void test_work_makefile(void **state)
 	check_makefile("v# := $(shell git describe a#)\nall: t#\nt#:\n\tcc -D$(v#) a.c\n");
 }
 
+/* What is read of a value again and again costs steps each time: of references in references more
+ * than their bytes. */
+static void test_work_makefile_value(void **state)
+{
+	char text[40000];
+	size_t len = (size_t)sprintf(text, "make -f - <<'E'\n#%030000d\nv=-", 0);
+	struct spent s;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		len += (size_t)sprintf(text + len, "$(shell -");
+	for (unsigned i = 0; i < 300; i++)
+		text[len++] = ')';
+	for (unsigned i = 0; i < 100; i++)
+		len += (size_t)sprintf(text + len, "\nx:-$v");
+	sprintf(text + len, "\nE\n");
+	s = judge(text);
+	if (s.left)
+		fail_msg("%lu steps for %zu bytes", (unsigned long)s.work, len);
+}
+
 /* ---- what multiplies itself ---- */
 
 /* Steps that a command costs at the least, and bytes that a step, or a byte of the text, may ask for. */
@@ -466,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_work_small_texts),
 		cmocka_unit_test(test_work_collected_lists),
 		cmocka_unit_test(test_work_makefile),
+		cmocka_unit_test(test_work_makefile_value),
 		cmocka_unit_test(test_work_hostile),
 		cmocka_unit_test(test_work_ends_in_time),
 		cmocka_unit_test(test_work_ends_anywhere),

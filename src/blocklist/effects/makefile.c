@@ -493,9 +493,13 @@ static bool makefile_shell_names(const struct shell_word *line,
 				   : !strchr(line->text.s, ':')))
 		return false;
 	all = makefile_expand(line, variables, out);
-	for (s = all.text.s; (s = strchr(s, '$')) != NULL; s++)
-		if (makefile_shell(s, &end) && makefile_begins_word(&all, s, NULL))
+	for (s = all.text.s; (s = strchr(s, '$')) != NULL; s++) {
+		if (!makefile_shell(s, &end))
+			continue;
+		if (!action_charge(out, (size_t)(end - s) / WORK_READ) ||
+		    makefile_begins_word(&all, s, NULL))
 			return true;
+	}
 	return false;
 }
 
