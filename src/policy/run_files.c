@@ -769,13 +769,25 @@ static bool run_files_passes_input(const struct blocklist_run *run)
 	return false;
 }
 
+/* Is @run `go build`, `go test` or the like, which run no file that a word names? */
+static bool run_files_is_go_build(const struct blocklist_run *run)
+{
+	static const char commands[] = " build clean doc env fmt get install list mod test version "
+				       "vet work ";
+	const char *command = run->count > 1 ? shell_word_constant(&run->words[1]) : NULL;
+
+	return !strcmp(run->program.s, "go") && command &&
+	       list_has(commands, command, strlen(command));
+}
+
 /* Does @run take a file among its words for a program, without an option? */
 static bool run_files_runs_words(const struct blocklist_run *run)
 {
 	static const char programs[] = " crontab dc gdb go java jbang k6 lldb mongo mongosh "
 				       "run-parts uv ";
 
-	return list_has(programs, run->program.s, run->program.len) ||
+	return (list_has(programs, run->program.s, run->program.len) &&
+		!run_files_is_go_build(run)) ||
 	       run_files_starts_script(run);
 }
 
@@ -786,6 +798,21 @@ static bool run_files_takes_text(const struct blocklist_run *run)
 				       "sqlite3 vi view vim ";
 
 	return list_has(programs, run->program.s, run->program.len);
+}
+
+/* Is word @i of sed, which names files by a pattern, surely behind the script, and no option?
+ * Without -l only scripts are values of options in words of their own. */
+static bool run_files_is_later_file(const struct blocklist_run *run, size_t i)
+{
+	const struct shell_word *word = &run->words[i];
+
+	if (i < 2 || !word->text.len || word->kind[0] != SHELL_LITERAL ||
+	    !run_files_is_operand(run, i))
+		return false;
+	for (size_t k = 0; k < word->text.len; k++)
+		if (word->kind[k] != SHELL_LITERAL && word->kind[k] != SHELL_GLOB)
+			return false;
+	return true;
 }
 
 /* Refuse @run if it may run a standard input that is not known. */
@@ -808,6 +835,9 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 	enum run_files_role role = scripted ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
 	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL) ||
 			(interprets && run_files_has_option(run, " -S ", "")); /* perl, ruby */
+	bool takes_text = run_files_takes_text(run);
+	bool is_sed = list_has(" gsed sed ", run->program.s, run->program.len) &&
+		      !run_files_has_option(run, " -l --line-length ", "");
 	struct run_script script;
 
 	run_files_find_script(run, as, &script);
@@ -818,7 +848,8 @@ static void run_files_take_words(struct run_files *f, const struct blocklist_run
 
 		if (text)
 			taken |= run_files_take_word(f, text, role);
-		else if (as || scripted || run_files_takes_text(run))
+		else if (as || scripted ||
+			 (takes_text && !(is_sed && run_files_is_later_file(run, i))))
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
 		if (text && searches && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);

@@ -236,7 +236,7 @@ def test_files():
         check("remember" in tried(server, params)[1], "%s cannot be remembered" % params)
 
 
-STUBS = ("chroot", "docker", "gawk", "lua", "mysql", "node", "nvim", "perl", "php", "psql", "pypy3", "python3", "ruby",
+STUBS = ("chroot", "docker", "gawk", "go", "lua", "mysql", "node", "nvim", "perl", "php", "psql", "pypy3", "python3", "ruby",
          "sqlite3", "ssh", "sudo", "tclsh")
 
 
@@ -303,7 +303,8 @@ def test_named_by_options():
     for text in ("node a", "node -r ./a y.py", "gawk -f a data", "gawk -nf a data", "node --require ./a y.py", "node --require=./a y.py", "node -r ./dir y.py",
                  "ruby -r./y x.sh", "ruby -r ./y x.sh", "ruby -C dir y.rb", "ruby -Cdir y.rb", "chroot . /x.sh",
                  "env --split 'bash x.sh'", "time --outp=x.sh ls; sh x.sh",
-                 "psql -c \"$(cat x.sh)\"", "sqlite3 a.db \"$(cat x.sh)\"", "sed \"$(cat x.sh)\" data",
+                 "go run *.go", "go $X x.go", "go -C dir run *.go", "sed s/a/b/ *", "sed -n bin/*", "sed -e bin/*", "sed -l 5 bin/*",
+                 "sed -f x.sh bin/*", "sed 1p bin/$X", "sed 1p \"bin/$X\"", "psql -c \"$(cat x.sh)\"", "sqlite3 a.db \"$(cat x.sh)\"", "sed \"$(cat x.sh)\" data",
                  "docker exec c sh -c \"$(cat x.sh)\""):
         question = tried(server, call(text))[1]
         check(question and "remember" not in question, "%s can be remembered" % text)
@@ -314,7 +315,9 @@ def test_named_by_options():
         question = tried(server, call(":; " + text))[1]
         check(at(name) in question.get("scripts", []), "%s does not bind %s" % (text, name))
     for text in ("node -r dotenv/config y.py", "ruby -rset y.rb", "PYTHONPATH=src python3 y.py", "python3 -c 'print()' --out dir",
-                 "node -e 1 ./new", "node a.js ./new", "gawk -vf=1 '{print}' data", "gawk -F, -f y.py data", "make -j4 test", "docker run img ls", "perl -S y.rb"):
+                 "node -e 1 ./new", "node a.js ./new", "gawk -vf=1 '{print}' data", "gawk -F, -f y.py data", "make -j4 test", "docker run img ls", "perl -S y.rb",
+                 "go test $(go list ./...)", "go build -ldflags \"-X v=$(git describe)\" -o app .",
+                 "sed -i s/a/b/ bin/*", "sed -ne s/a/b/p bin/* ./d*", "sed -n -e 1p -e 2p dir/*.js"):
         question = tried(server, call(text))[1]
         check(question and "remember" in question, "%s cannot be remembered" % text)
 
