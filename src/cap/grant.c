@@ -36,7 +36,7 @@ static const char *grant_lacks_environment(const json_t *environment)
 	json_object_foreach((json_t *)(uintptr_t)environment, name, value) {
 		const char *text = json_string_value(value);
 
-		if (strcmp(name, "PATH") && shell_names_files(name, strlen(name)))
+		if (strcmp(name, "PATH") && shell_names_files(name, strlen(name), text))
 			return "its environment sets a variable that leads to files, such as "
 			       "CDPATH";
 		if (text && (strstr(text, "$(") || strchr(text, '`')))

@@ -991,7 +991,8 @@ static bool run_files_names_path(const char *text)
 
 	while (isalnum((unsigned char)text[len]) || text[len] == '_')
 		len++;
-	return (strchr("+=[%", text[len]) && shell_names_files(text, len)) ||
+	return (strchr("+=[%", text[len]) &&
+		shell_names_files(text, len, text[len] == '=' ? value + 1 : NULL)) ||
 	       (value && run_files_names_path(value + 1)) ||
 	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
 }

@@ -63,11 +63,12 @@ struct shell_word {
 const char *shell_word_constant(const struct shell_word *word);
 
 /*
- * Do names of programs and directories lead elsewhere by the variable @name, of @len bytes, or does
+ * Do names of programs and directories lead elsewhere by the variable @name, of @len bytes, or may
  * it name files to run: PATH, CDPATH, BASH_CMDS, BASH_ALIASES, ENV, BASH_ENV, BASH_FUNC_*, LD_*,
- * PROMPT_COMMAND, NODE_OPTIONS, PERL5OPT, PYTHONSTARTUP, RUBYOPT?
+ * PROMPT_COMMAND, NODE_OPTIONS, PERL5OPT, PYTHONSTARTUP, RUBYOPT? NODE_OPTIONS and RUBYOPT do not
+ * with a @value of everyday options that load nothing. NULL: it is not known.
  */
-bool shell_names_files(const char *name, size_t len);
+bool shell_names_files(const char *name, size_t len, const char *value);
 
 /* The unknown character @index of @word; NULL if it has no name. */
 const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index);

@@ -15,6 +15,8 @@
 #define WORK_SEARCH 2u
 #define WORK_HASH 16u
 
+/* Bytes of options in a variable that are looked at. */
+#define OPTIONS_MAX 256
 /* Possible values of a variable at one place. */
 #define ALTERNATIVES_MAX 8
 
@@ -252,7 +254,50 @@ static void vars_log_change(struct expander *e, struct variable *v)
 	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 
-bool shell_names_files(const char *name, size_t len)
+/* Of the options that @name holds, those that load no file; NULL: it is another variable. */
+static const char *const *vars_options(const char *name, size_t len)
+{
+	static const char *const node[] = {
+		"--enable-source-maps", "--experimental-vm-modules", "--max-http-header-size",
+		"--max-old-space-size", "--max-semi-space-size", "--max_old_space_size",
+		"--no-deprecation", "--no-warnings", "--openssl-legacy-provider",
+		"--stack-trace-limit", "--trace-deprecation", "--trace-uncaught",
+		"--trace-warnings", NULL,
+	};
+	static const char *const ruby[] = { "-W0", "-W1", "-W2", "-W:no-deprecated",
+					    "-W:no-experimental", "-w", NULL };
+
+	if (len == strlen("NODE_OPTIONS") && !memcmp(name, "NODE_OPTIONS", len))
+		return node;
+	return len == strlen("RUBYOPT") && !memcmp(name, "RUBYOPT", len) ? ruby : NULL;
+}
+
+/* Behind the option of @options at @s, and its value, a number; NULL: there is none of them. */
+static const char *vars_option_end(const char *const *options, const char *s)
+{
+	size_t len = strcspn(s, "= ");
+
+	while (*options && (strlen(*options) != len || memcmp(*options, s, len) != 0))
+		options++;
+	if (!*options)
+		return NULL;
+	s += len;
+	s += *s == '=' ? 1 + strspn(s + 1, "0123456789") : 0;
+	return !*s || *s == ' ' ? s : NULL;
+}
+
+/* Has the variable only options that load no file, if its value is @value? NULL: that is not
+ * known. */
+static bool vars_loads_nothing(const char *name, size_t len, const char *value)
+{
+	const char *const *options = vars_options(name, len);
+
+	while (options && value && *(value += strspn(value, " ")))
+		value = vars_option_end(options, value);
+	return options && value;
+}
+
+bool shell_names_files(const char *name, size_t len, const char *value)
 {
 	static const char *const names[] = { "PATH", "CDPATH", "BASH_CMDS", "BASH_ALIASES",
 					     "ENV", "BASH_ENV", "PROMPT_COMMAND",
@@ -261,15 +306,30 @@ bool shell_names_files(const char *name, size_t len)
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (strlen(names[i]) == len && !memcmp(names[i], name, len))
-			return true;
+			return !vars_loads_nothing(name, len, value);
 	return !strncmp(name, "LD_", 3) || !strncmp(name, "BASH_FUNC_", 10);
+}
+
+/* May files be run by @v, if it is what @b says? */
+static bool vars_leads_to_files(const struct variable *v, const struct assignment *b)
+{
+	char text[OPTIONS_MAX] = "";
+	const struct value *value = b->values;
+	bool known = !b->is_array && (!value || (!value->other && value->len < OPTIONS_MAX));
+
+	for (uint32_t i = 0; known && value && i < value->len; i++) {
+		known = char_is_known(&value->v[i]);
+		text[i] = value->v[i].c;
+	}
+	return shell_names_files(v->name, strlen(v->name), known ? text : NULL);
 }
 
 static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
 	static const char *const homes[] = { "HOME", "ZDOTDIR", "XDG_CONFIG_HOME", NULL };
 
-	e->script->sets_path |= shell_names_files(v->name, strlen(v->name));
+	if (b && shell_names_files(v->name, strlen(v->name), NULL)) /* else its first value again */
+		e->script->sets_path |= vars_leads_to_files(v, b);
 	e->script->sets_home |= str_is_listed(v->name, homes);
 	e->script->has_cdpath |= b && b->values && (b->values->len || b->values->other) &&
 				 !strcmp(v->name, "CDPATH");

@@ -205,7 +205,9 @@ def test_files():
                  "BASH_CMDS[ls]=bin/tool; ls", "bash -c 'for PATH in bin; do ls; done'", "env -uPATH ls",
                  "shopt -s expand_aliases\nBASH_ALIASES[ls]='bin/tool y'\nls",
                  "BASH_ENV=data bash -c ls", "NODE_OPTIONS='-r ./a' node x.js; ls", "export NODE_OPTIONS='-r ./a'; node x.js",
-                 "env PERL5OPT=-My perl x.sh", "export RUBYOPT=-r./y; ruby x.sh", "PYTHONSTARTUP=y.py python3 -i",
+                 "NODE_OPTIONS=--no-warnings=./a ls", "NODE_OPTIONS='--no-warnings -r ./a' ls", "NODE_OPTIONS=$X ls",
+                 "NODE_OPTIONS=\"$NODE_OPTIONS --no-warnings\" ls", "env NODE_OPTIONS=--import=./a ls", "env NODE_OPTIONS=$X ls",
+                 "NODE_OPTIONS=--no-warnings; for NODE_OPTIONS in --import=./a; do node x.js; done", "env PERL5OPT=-My perl x.sh", "export RUBYOPT=-r./y; ruby x.sh", "PYTHONSTARTUP=y.py python3 -i",
                  "PROMPT_COMMAND='. ./x.sh' bash -i", "env 'BASH_FUNC_ls%%=() { . ./x.sh; }' bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
                  "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "export $(cat data); ls", "export \"$(<data)\"; ls", "declare -x $X; ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "python3 -B bin -m mod", "python3 - -m mod <x.sh", "node bin",
@@ -226,7 +228,8 @@ def test_files():
         check("remember" not in question, "%s by the request's environment" % why)
     question = tried(server, {"command": "bash", "environment": {"HOME": at("bin")}, "tty": True})[1]
     check("remember" not in question, "a shell on a terminal reads other files")
-    for params in ({"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
+    for params in ({"command": "ls", "environment": {"NODE_OPTIONS": "--max-old-space-size=4096"}},
+                   {"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
                    {"command": "HOME=bin ls"}, {"command": "export HOME=bin; make"}, {"command": "env HOME=bin sh x.sh"}, {"command": "export A=\"$(cat data)\"; ls"},
                    {"command": "env JAVA_HOME=bin bash -lc ls"},
                    {"command": "psql -c 'copy t from stdin' <data"}, {"command": "echo 'select 1;' | sqlite3"},
@@ -316,6 +319,8 @@ def test_named_by_options():
         check(at(name) in question.get("scripts", []), "%s does not bind %s" % (text, name))
     for text in ("node -r dotenv/config y.py", "ruby -rset y.rb", "PYTHONPATH=src python3 y.py", "python3 -c 'print()' --out dir",
                  "node -e 1 ./new", "node a.js ./new", "gawk -vf=1 '{print}' data", "gawk -F, -f y.py data", "make -j4 test", "docker run img ls", "perl -S y.rb",
+                 "NODE_OPTIONS=--max-old-space-size=4096 ls", "export NODE_OPTIONS='--no-warnings --trace-warnings'; ls",
+                 "env RUBYOPT='-W0 -w' ls", "docker run -e NODE_OPTIONS=--no-warnings img",
                  "go test $(go list ./...)", "go build -ldflags \"-X v=$(git describe)\" -o app .",
                  "sed -i s/a/b/ bin/*", "sed -ne s/a/b/p bin/* ./d*", "sed -n -e 1p -e 2p dir/*.js"):
         question = tried(server, call(text))[1]
