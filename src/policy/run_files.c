@@ -982,19 +982,33 @@ static void run_files_follow_changes(struct run_files *f, const struct blocklist
 	f->is_exposed |= f->own && f->is_apart;
 }
 
-/* Does @text name a variable by which names lead elsewhere, or files are run that no word names: as
- * it stands, behind a =, behind the letter of a short option? */
-static bool run_files_names_path(const char *text)
+/* Does @text begin with the name of a variable by which names lead elsewhere, or files are run that
+ * no word names? */
+static bool run_files_begins_path(const char *text)
 {
-	const char *value = strchr(text, '=');
 	size_t len = 0;
 
 	while (isalnum((unsigned char)text[len]) || text[len] == '_')
 		len++;
-	return (strchr("+=[%", text[len]) &&
-		shell_names_files(text, len, text[len] == '=' ? value + 1 : NULL)) ||
-	       (value && run_files_names_path(value + 1)) ||
-	       (text[0] == '-' && text[1] && run_files_names_path(text + 2));
+	return strchr("+=[%", text[len]) &&
+	       shell_names_files(text, len, text[len] == '=' ? text + len + 1 : NULL);
+}
+
+/* Does @text name such a variable: as it stands, behind each =, behind the letter of a short option
+ * that begins at one of these? */
+static bool run_files_names_path(const char *text)
+{
+	bool here = true, option = false; /* a name may begin here; behind the next letter */
+
+	for (const char *s = text; *s; s++) {
+		bool dash = here && *s == '-', behind_letter = option;
+
+		if (here && run_files_begins_path(s))
+			return true;
+		option = dash;
+		here = *s == '=' || behind_letter;
+	}
+	return false;
 }
 
 /* Is the name of the variable that @word sets not known? */

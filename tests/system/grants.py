@@ -208,7 +208,7 @@ def test_files():
                  "NODE_OPTIONS=--no-warnings=./a ls", "NODE_OPTIONS='--no-warnings -r ./a' ls", "NODE_OPTIONS=$X ls",
                  "NODE_OPTIONS=\"$NODE_OPTIONS --no-warnings\" ls", "env NODE_OPTIONS=--import=./a ls", "env NODE_OPTIONS=$X ls",
                  "NODE_OPTIONS=--no-warnings; for NODE_OPTIONS in --import=./a; do node x.js; done", "env PERL5OPT=-My perl x.sh", "export RUBYOPT=-r./y; ruby x.sh", "PYTHONSTARTUP=y.py python3 -i",
-                 "PROMPT_COMMAND='. ./x.sh' bash -i", "env 'BASH_FUNC_ls%%=() { . ./x.sh; }' bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls",
+                 "PROMPT_COMMAND='. ./x.sh' bash -i", "env 'BASH_FUNC_ls%%=() { . ./x.sh; }' bash -c ls", "export ENV=data; sh -ic ls", "env LD_PRELOAD=./x.so ls", "ls --x=-ePATH=y", "ls -a-b--PATH=y",
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
                  "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "export $(cat data); ls", "export \"$(<data)\"; ls", "declare -x $X; ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "python3 -B bin -m mod", "python3 - -m mod <x.sh", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
@@ -228,7 +228,7 @@ def test_files():
         check("remember" not in question, "%s by the request's environment" % why)
     question = tried(server, {"command": "bash", "environment": {"HOME": at("bin")}, "tty": True})[1]
     check("remember" not in question, "a shell on a terminal reads other files")
-    for params in ({"command": "ls", "environment": {"NODE_OPTIONS": "--max-old-space-size=4096"}},
+    for params in ({"command": "ls " + "--=" * 200}, {"command": "ls", "environment": {"NODE_OPTIONS": "--max-old-space-size=4096"}},
                    {"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
                    {"command": "HOME=bin ls"}, {"command": "export HOME=bin; make"}, {"command": "env HOME=bin sh x.sh"}, {"command": "export A=\"$(cat data)\"; ls"},
                    {"command": "env JAVA_HOME=bin bash -lc ls"},
