@@ -34,12 +34,15 @@ static const struct run_script_row run_script_rows[] = {
 	  .values = "I", .input = "d", .inert = "hvV" },
 	{ .programs = " ruby jruby ",
 	  .text = "e", .plain = "acdlnpsSUvwy0123456789", .attached = "iFKTWx",
-	  .values = "CEIrX", .inert = "h", .long_plain = " --disable-gems --verbose --yjit " },
+	  .values = "CEIrX", .inert = "h",
+	  .long_plain = " --disable-gems --jit --verbose --yjit " },
 	{ .programs = " node nodejs ",
 	  .text = "ep", .plain = "c", .values = "Cr", .input = "i", .inert = "hv",
 	  .long_text = " --eval --print ",
-	  .long_plain = " --enable-source-maps --expose-gc --inspect --no-warnings "
-			"--trace-warnings --watch ",
+	  .long_plain = " --enable-source-maps --experimental-strip-types "
+			"--experimental-vm-modules --expose-gc --inspect --inspect-brk "
+			"--no-deprecation --no-warnings --openssl-legacy-provider "
+			"--trace-deprecation --trace-warnings --watch ",
 	  .long_values = " --conditions --env-file --experimental-loader --import --input-type "
 			 "--loader --require --title " },
 	{ .programs = " php ",
@@ -138,6 +141,11 @@ static enum run_script_from run_script_read_long(struct run_script_walk *w, cons
 
 	if (list_has(" --help --version ", word, strlen(word)))
 		return RUN_SCRIPT_TEXT;
+	if (w->is_shell && !w->has_text && !word[2] && w->at + 1 < w->count &&
+	    !strchr("-+", *w->words[w->at + 1].text.s)) {
+		w->at++;
+		return RUN_SCRIPT_FILE;
+	}
 	if (list_has(w->row->long_text, word, len))
 		return run_script_take_text(w, run_script_value(w, value));
 	if (list_has(w->row->long_values, word, len))

@@ -265,7 +265,7 @@ def test_script_from_input():
     server, at, call = with_stubs()
     os.symlink("/dev/fd/77", at("link"))
     fed = ["python3 -X -c", "python3 -W -c", "python3 -W data", "python3 - data", "python3 -m code", "python3 -i y.py", "python3 -ic pass",
-           "bash --rcfile -c", "bash --init-file -c", "bash --rcfile data -i", "bash -s data", "bash -s ls", "bash -o data",
+           "bash --rcfile -c", "bash --init-file -c", "bash --rcfile data -i", "bash -s data", "bash -s ls", "bash --", "bash -s -- x.sh", "bash -o data",
            "bash +O -c", "sh -sc :", "sh -c -s :", "perl -I -e", "perl -I bin", "perl - data", "perl -d -e 1", "perl -e 1 -d",
            "ruby -I -e", "ruby -E -e", "node -r -e", "node -p", "node -i -e 1", "node --title y.py", "node --import ./a.js",
            "php -- data", "php -a", "lua -l -e", "lua -i -e 1", "lua -e 1 -", "tclsh -e x", "gawk -f -", "gawk -f- data",
@@ -287,14 +287,14 @@ def test_script_from_input():
         check(question and "remember" not in question, "%s can be remembered" % text)
     for text in ("python3 -u y.py <data", "python3 -W ignore y.py <data", "cat data | python3 -c 'import sys'", "bash -euo pipefail x.sh <data", "bash --norc x.sh <data", "bash -ec cat <data",
                  "perl -lane 'print' <data", "perl -pe 's/a/b/' <data", "perl -e '/a/' <data", "perl -MEncode -ne print <data",
-                 "ruby -rset -e 'p 1' <data", "node -e 1 <data", "node -p 1 <data", "node --a=b y.py <data", "php -r 1 <data",
+                 "ruby -rset -e 'p 1' <data", "node -e 1 <data", "node -p 1 <data", "node --a=b y.py <data", "node --experimental-strip-types --no-deprecation y.py <data", "ruby --jit y.rb <data", "cat data | node --trace-deprecation a.js", "php -r 1 <data",
                  "lua -e 1 <data", "gawk '{print}' <data", "gawk -f y.py <data", "psql -At -c 'select 1' <data",
                  "mysql -u root -e 'select 1' <data", "ssh host 'cat >f' <data", "tar c . | ssh host tar x", "ssh host",
                  "ssh host <<'EOF'\nls\nEOF", "docker exec -i c sh -c 'cat >f' <data", "sqlite3 a.db 'select 1' | head",
                  "python3 - <<'EOF' | head\nprint('a*~')\nEOF", "cat <data | head; python3 - <<'EOF'\nprint(1)\nEOF",
                  "echo 'print(1)' | python3 -", "echo 'echo a' | bash", "bash -s x <<'EOF'\necho a\nEOF", "tee >(cat) <data",
                  "python3 --version | head", "echo $(python3 -V)", "while read l; do python3 y.py; done <data", "python3 </dev/null",
-                 "nohup python3 y.py >log 2>&1 </dev/null &", "grep bash <data", "git commit -F - <data"):
+                 "nohup python3 y.py >log 2>&1 </dev/null &", "bash -- x.sh <data", "grep bash <data", "git commit -F - <data"):
         question = tried(server, call(text))[1]
         check(question and "remember" in question, "%s cannot be remembered" % text)
 
