@@ -723,10 +723,12 @@ static bool run_files_runs_input(const struct blocklist_run *run)
  * and the wrappers start is looked at as a command of its own. */
 static bool run_files_may_start(const struct blocklist_run *run)
 {
+	static const char others[] = " apk apt apt-get dnf dpkg pacman pip pip3 tee yum zypper ";
 	bool builtin = run->is_direct && shell_words_is_builtin(run->words[0].text.s);
 
 	return !run->is_function && !builtin && !run_files_wrapper(run) &&
-	       !run_files_is_reader(run->program.s);
+	       !run_files_is_reader(run->program.s) &&
+	       !list_has(others, run->program.s, run->program.len);
 }
 
 /* Word @i of @run as a program. */
