@@ -880,9 +880,9 @@ static bool run_files_starts(const struct run_files *f, const struct blocklist_r
 		{ " time ", " -o --output " },
 	};
 
-	if (f->has_tty && !strcmp(run->program.s, "nohup"))
+	if (!as || (f->has_tty && !strcmp(run->program.s, "nohup")))
 		return false;
-	for (size_t i = 0; as && run->count > 1 && i < COUNT_OF(rows); i++)
+	for (size_t i = 0; run->count > 1 && i < COUNT_OF(rows); i++)
 		if (list_has(rows[i].programs, run->program.s, run->program.len))
 			return !run_files_has_option(run, rows[i].writing, "");
 	return false;

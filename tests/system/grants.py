@@ -228,7 +228,8 @@ def test_files():
         check("remember" not in question, "%s by the request's environment" % why)
     question = tried(server, {"command": "bash", "environment": {"HOME": at("bin")}, "tty": True})[1]
     check("remember" not in question, "a shell on a terminal reads other files")
-    for params in ({"command": "ls " + "--=" * 200}, {"command": "ls", "environment": {"NODE_OPTIONS": "--max-old-space-size=4096"}},
+    for params in ({"command": "A=1", "tty": True}, {"command": ">new", "tty": True}, {"command": "ls " + "--=" * 200},
+                   {"command": "ls", "environment": {"NODE_OPTIONS": "--max-old-space-size=4096"}},
                    {"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
                    {"command": "HOME=bin ls"}, {"command": "export HOME=bin; make"}, {"command": "env HOME=bin sh x.sh"}, {"command": "export A=\"$(cat data)\"; ls"},
                    {"command": "env JAVA_HOME=bin bash -lc ls"},
