@@ -378,10 +378,10 @@ static bool run_files_interprets(const struct blocklist_wrapper *as)
  * long one? */
 static bool run_files_is_open(const char *word, const char *values)
 {
-	size_t letters = 1 + strcspn(word + 1, values);
+	size_t letters = word[0] == '-' ? 1 + strcspn(word + 1, values) : 0;
 
-	return word[0] == '-' && (word[1] == '-' ? !strchr(word, '=')
-						 : word[letters] && !word[letters + 1]);
+	return letters && (word[1] == '-' ? !strchr(word, '=')
+					  : word[letters] && !word[letters + 1]);
 }
 
 /* Is @word, but for a value, a long option of @list, or short for one? */
