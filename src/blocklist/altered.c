@@ -10,10 +10,12 @@
 
 bool altered_writes(const struct shell_redirect *r)
 {
-	const char *file = shell_word_constant(&r->target);
+	const char *file;
 
-	return (r->op == SHELL_TO || r->op == SHELL_APPEND || r->op == SHELL_BOTH) &&
-	       (!file || strcmp(file, "/dev/null"));
+	if (r->op != SHELL_TO && r->op != SHELL_APPEND && r->op != SHELL_BOTH)
+		return false;
+	file = shell_word_constant(&r->target);
+	return !file || strcmp(file, "/dev/null");
 }
 
 bool altered_feeds(const struct shell_redirect *r)
