@@ -350,73 +350,23 @@ static struct value *eval_assigned_values(struct expander *e, const struct ast_a
 	return first;
 }
 
-/* An item; [key]=value also sets name[key]. */
-static struct value *eval_array_item(struct expander *e, const char *name,
-				     const struct shell_word *w)
-{
-	struct value *v = word_value(e, w);
-	const char *close = w->text.s[0] == '[' ? strstr(w->text.s, "]=") : NULL;
-
-	if (!close)
-		return v;
-	size_t key = (size_t)(close - w->text.s) + 1, len = strlen(name);
-	char *joined = shell_alloc(e->arena, len + key + 1);
-
-	memcpy(joined, name, len);
-	memcpy(joined + len, w->text.s, key);
-	v = value_make(e, v->v + key + 1, v->len - key - 1);
-	vars_set(e, joined, v);
-	return v;
-}
-
 static void eval_assign_array(struct expander *e, const struct ast_assign *a)
 {
-	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
-	struct assignment *before = a->append ? vars_get(e, a->name) : NULL;
-	uint32_t old = before && before->is_array ? before->item_count : 0;
 	struct words words = { 0 };
 
 	for (const struct ast_word *w = a->items; w && !expand_failed(e); w = w->next)
 		expand_word(e, w, &words);
-	b->is_array = true;
-	b->item_count = old + (uint32_t)words.len;
-	b->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
-	for (uint32_t i = 0; i < old; i++)
-		b->items[i] = before->items[i];
-	for (size_t i = 0; i < words.len; i++)
-		b->items[old + i] = eval_array_item(e, a->name, &words.v[i]);
-	b->values = b->item_count > 0 ? b->items[0] : NULL;
-	expand_charge(e, b->item_count);
+	array_assign(e, param_nameref(e, a->name), &words, a->append);
 	words_release(&words);
-	vars_set_binding(e, a->name, b);
 }
-
-#define INDEX_MAX 1024
 
 static void eval_assign_element(struct expander *e, const struct ast_assign *a)
 {
-	struct assignment *before = vars_get(e, a->name), *b = shell_alloc(e->arena, sizeof(*b));
-	const char *key = param_key(e, a->name, a->index);
-	struct chars c = { 0 };
-	int64_t n;
+	struct chars key = { 0 };
 
-	if (key)
-		vars_set(e, key, expand_value(e, a->value));
-	expand_parts(e, a->index->parts, &c, EXPAND_ONE);
-	if (!expand_arith(e, &c, &n) || n < 0 || n >= INDEX_MAX)
-		n = 0;
-	chars_release(&c);
-	uint32_t old = before && before->is_array ? before->item_count : 0;
-
-	b->is_array = true;
-	b->item_count = n >= old ? (uint32_t)n + 1 : old;
-	b->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
-	for (uint32_t i = 0; i < b->item_count; i++)
-		b->items[i] = i < old ? before->items[i] : value_text(e, "", 0);
-	expand_charge(e, b->item_count);
-	b->items[n] = expand_value(e, a->value);
-	b->values = b->items[0];
-	vars_set_binding(e, a->name, b);
+	expand_parts(e, a->index->parts, &key, EXPAND_ONE);
+	array_set_element(e, param_nameref(e, a->name), &key, expand_value(e, a->value), a->append);
+	chars_release(&key);
 }
 
 static void eval_assign(struct expander *e, const struct ast_assign *a, struct shell_assign *out)

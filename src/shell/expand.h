@@ -67,9 +67,10 @@ struct value {
 
 struct assignment {
 	struct value *values; /* NULL and !is_set: empty */
-	struct value **items; /* of an array */
-	uint32_t item_count;
-	bool is_set, exported, is_array;
+	struct value **items; /* of an array; NULL: not set */
+	uint32_t item_count, item_room;
+	bool is_set, exported, is_array, is_associative;
+	bool is_open; /* an array with elements at places that are not known */
 };
 
 struct version {
@@ -348,10 +349,21 @@ void expand_declared(struct expander *e, const struct ast_word *w, struct shell_
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 		  struct chars *out);
-/* The variable of an associative array's element, "m[k]"; NULL: the index may be a number. */
-const char *param_key(struct expander *e, const char *name, const struct ast_word *index);
 /* The variable that @name refers to, by declare -n; else @name. */
 const char *param_nameref(struct expander *e, const char *name);
+
+/* ---- array.c ---- */
+
+/* name=(words); name+=(words) with @append. */
+void array_assign(struct expander *e, const char *name, const struct words *words, bool append);
+/* name[key]=v; name[key]+=v with @append. */
+void array_set_element(struct expander *e, const char *name, const struct chars *key,
+		       struct value *v, bool append);
+/* ${name[key]}; NULL: not known. */
+struct value *array_element(struct expander *e, const char *name, const struct chars *key,
+			    uint32_t at);
+/* How many elements are set. */
+size_t array_count(const struct assignment *b);
 
 /* ---- eval.c: commands ---- */
 

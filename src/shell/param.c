@@ -520,10 +520,14 @@ static void param_append_all(struct expander *e, const char *name, struct value 
 	bool unset;
 	const struct value *ifs = quoted && name[0] == '*' ? vars_value(e, "IFS", &unset) : NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && (name[0] == '@' || !quoted))
+	for (size_t i = 0, first = 0; i < count; i++) {
+		if (!v[i]) { /* an element that is not set */
+			first += i == first;
+			continue;
+		}
+		if (i > first && (name[0] == '@' || !quoted))
 			chars_add(e, out, '\0', CHAR_BREAK, 0, 0);
-		else if (i > 0 && (!ifs || ifs->len))
+		else if (i > first && (!ifs || ifs->len))
 			chars_add(e, out, ifs ? ifs->v[0].c : ' ', CHAR_QUOTED, 0, 0);
 		param_append(e, out, v[i], quoted);
 	}
@@ -586,6 +590,13 @@ static const char *param_initial(const struct expander *e, const char *name)
 	return !strcmp(name, "PS2") && !bash ? "> " : NULL;
 }
 
+static struct value *param_initial_value(struct expander *e, const char *name, uint32_t at)
+{
+	const char *text = param_initial(e, name);
+
+	return text ? value_text(e, text, at) : NULL;
+}
+
 /*
  * The value of a parameter. NULL: unknown. A variable that the text has unset is empty; one
  * that it never sets may come from the environment.
@@ -603,9 +614,7 @@ static struct value *param_lookup(struct expander *e, const char *name, uint32_t
 	v = vars_value(e, name, unset);
 	if (v || *unset)
 		return v ? v : value_text(e, "", at);
-	const char *text = param_initial(e, name);
-
-	return text ? value_text(e, text, at) : NULL;
+	return param_initial_value(e, name, at);
 }
 
 /* ---- arrays ---- */
@@ -618,54 +627,18 @@ static bool param_is_all_index(const struct ast_word *index)
 	       (p->text.s[0] == '@' || p->text.s[0] == '*');
 }
 
-static int64_t param_index_number(struct expander *e, const struct ast_word *index)
-{
-	struct chars c = { 0 };
-	int64_t n = -1;
-
-	expand_parts(e, index->parts, &c, EXPAND_ONE);
-	if (!expand_arith(e, &c, &n))
-		n = -1;
-	chars_release(&c);
-	return n;
-}
-
-const char *param_key(struct expander *e, const char *name, const struct ast_word *index)
-{
-	struct chars c = { 0 };
-	const char *key, *joined = NULL;
-
-	expand_parts(e, index->parts, &c, EXPAND_ONE);
-	key = chars_string(e, c.v, c.len);
-	chars_release(&c);
-	if (key && *key && (*key < '0' || *key > '9')) {
-		char *s = shell_alloc(e->arena, strlen(name) + strlen(key) + 3);
-
-		sprintf(s, "%s[%s]", name, key);
-		joined = s;
-	}
-	return joined;
-}
-
 /* x[i]; NULL: unknown. */
 static struct value *param_element(struct expander *e, const struct ast_param *p, uint32_t at)
 {
-	const char *key = param_key(e, p->name, p->index);
-	bool unset;
-	struct value *v = key ? vars_value(e, key, &unset) : NULL;
+	struct chars key = { 0 };
+	struct value *v;
 
-	if (v)
-		return v;
-	struct assignment *b = vars_get(e, p->name);
-	int64_t n = param_index_number(e, p->index);
-
-	if (!b && n == 0 && param_initial(e, p->name))
-		return value_text(e, param_initial(e, p->name), at);
-	if (!b || n < 0)
-		return NULL;
-	if (!b->is_array)
-		return n == 0 ? b->values : value_text(e, "", at);
-	return n < b->item_count && b->items[n] ? b->items[n] : value_text(e, "", at);
+	expand_parts(e, p->index->parts, &key, EXPAND_ONE);
+	v = array_element(e, p->name, &key, at);
+	if (!v && key.len == 1 && key.v[0].c == '0' && !vars_get(e, p->name))
+		v = param_initial_value(e, p->name, at);
+	chars_release(&key);
+	return v;
 }
 
 /* x[@] */
@@ -676,7 +649,7 @@ static bool param_whole_array(struct expander *e, const struct ast_param *p, boo
 	char all[2] = { p->index->parts->text.s[0], '\0' };
 
 	b = vars_get(e, p->name);
-	if (!b)
+	if (!b || (b->is_open && b->item_count == 0))
 		return false;
 	if (b->is_array)
 		param_append_all(e, all, b->items, b->item_count, quoted, out);
@@ -696,17 +669,23 @@ static void param_length_of_all(struct expander *e, size_t count, bool quoted, u
 	chars_text(e, out, text, quoted ? CHAR_QUOTED : CHAR_FIELD, at);
 }
 
-/* ${@:2:1} */
-static void param_some_params(struct expander *e, const struct ast_param *p, bool quoted,
-			      struct chars *out)
+/* ${@:2:1}, ${@: -1}; of an array @v too. False: it is not known which. */
+static bool param_some(struct expander *e, const struct ast_param *p, struct value **v,
+		       size_t count, bool quoted, struct chars *out)
 {
-	int64_t from = 0, len, n = (int64_t)e->params.count;
+	int64_t from, len, n = (int64_t)count;
+	char all[2] = { p->index ? p->index->parts->text.s[0] : p->name[0], '\0' };
 
-	if (!param_number(e, p->arg, &from) || from < 0 || from > n)
+	if (!param_number(e, p->arg, &from) || (p->arg2 && !param_number(e, p->arg2, &len)))
+		return false;
+	if (from < 0)
+		from += n;
+	if (from < 0 || from > n)
 		from = n;
-	if (!p->arg2 || !param_number(e, p->arg2, &len) || len < 0 || len > n - from)
+	if (!p->arg2 || len < 0 || len > n - from)
 		len = n - from;
-	param_append_all(e, p->name, e->params.v + from, (size_t)len, quoted, out);
+	param_append_all(e, all, v + from, (size_t)len, quoted, out);
+	return true;
 }
 
 /* Append $@, $* or x[@]. False: @p is none of these. */
@@ -718,9 +697,12 @@ static bool param_several(struct expander *e, const struct ast_param *p, bool qu
 	if (p->index && param_is_all_index(p->index)) {
 		struct assignment *b = vars_get(e, p->name);
 
-		if (p->op == PARAM_LENGTH && b && b->is_array)
-			param_length_of_all(e, b->item_count, quoted, at, out);
-		else if (p->op != PARAM_PLAIN || !param_whole_array(e, p, quoted, out))
+		if (p->op == PARAM_LENGTH && b && b->is_array && !b->is_open)
+			param_length_of_all(e, array_count(b), quoted, at, out);
+		else if (!(p->op == PARAM_PLAIN && param_whole_array(e, p, quoted, out)) &&
+			 !(p->op == PARAM_SUBSTRING && b && b->is_array && !b->is_open &&
+			   array_count(b) == b->item_count &&
+			   param_some(e, p, b->items, b->item_count, quoted, out)))
 			param_unknown(e, out, p->name, false, at);
 		param_unused(e, p);
 		return true;
@@ -731,10 +713,8 @@ static bool param_several(struct expander *e, const struct ast_param *p, bool qu
 		param_append_all(e, p->name, count ? e->params.v + 1 : NULL, count, quoted, out);
 		return true;
 	}
-	if (p->op == PARAM_SUBSTRING) {
-		param_some_params(e, p, quoted, out);
-		return true;
-	}
+	if (p->op == PARAM_SUBSTRING)
+		return param_some(e, p, e->params.v, e->params.count, quoted, out);
 	if ((p->op == PARAM_ALTERNATE && count == 0))
 		return true;
 	if (p->op == PARAM_LENGTH) {

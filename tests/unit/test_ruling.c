@@ -139,6 +139,38 @@ static void test_ruling_sees_what_would_run(void **state)
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* A rule on the words of a program, which come from variables. */
+static void test_ruling_knows_variables(void **state)
+{
+	static const struct row rows[] = {
+		{ "a=([3]=prod); deploy ${a[3]}", "deny", "x" },
+		{ "a=([3]=prod y); deploy ${a[4]} ${a[3]}", "deny", "x" },
+		{ "a=(v); a+=([5]=prod); deploy ${a[5]}", "deny", "x" },
+		{ "declare -a a=([3]=prod); deploy ${a[3]}", "deny", "x" },
+		{ "i=3; a=([i]=prod); deploy ${a[3]}", "deny", "x" },
+		{ "i=0; a[i]=prod; i=1; a[i]=y; i=0; deploy ${a[i]}", "deny", "x" },
+		{ "a=(x y z); a[$I]=prod; deploy ${a[2]}", "deny", "x" },
+		{ "a=(x y z); a[$I]=prod; deploy $a", "deny", "x" },
+		{ "a=([5000]=prod); deploy ${a[5000]}", "deny", "x" },
+		{ "a=(x prod); deploy ${a[-1]}", "deny", "x" },
+		{ "a=([3]=prod); deploy \"${a[@]}\"", "deny", "x" },
+		{ "a=(pr); a[0]+=od; deploy $a", "deny", "x" },
+		{ "a=prod; a+=(y); deploy ${a[0]}", "deny", "x" },
+		{ "a=([3]=y); deploy ${a[3]} ${a[0]} ${a[4]}", "notify", NULL },
+		{ "a=(x prod y); deploy ${a[-1]} ${a[@]:2}", "notify", NULL },
+		{ "a=('[3]=prod'); deploy ${a[3]}", "notify", NULL },
+		{ "set -- x prod; deploy ${@: -1}", "deny", "x" },
+		{ "set -- x prod; deploy ${*: -1:1}", "deny", "x" },
+		{ "set -- x prod z; deploy ${@:(-2):1}", "deny", "x" },
+		{ "set -- x prod; deploy \"${@:$I:1}\"", "deny", "x" },
+		{ "set -- x prod y; deploy ${@: -1} ${@: -9}", "notify", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"x\",\"program\":\"deploy\",\"words\":\"prod\",\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 static void test_ruling_matches_members(void **state)
 {
 	static const struct row rows[] = {
@@ -1338,6 +1370,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ruling_sees_what_would_run),
+		cmocka_unit_test(test_ruling_knows_variables),
 		cmocka_unit_test(test_ruling_matches_members),
 		cmocka_unit_test(test_ruling_ignores_words),
 		cmocka_unit_test(test_ruling_finds_the_subcommand),

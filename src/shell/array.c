@@ -1,0 +1,214 @@
+/*
+ * Arrays: x=(a [5]=b), x[i]=c, ${x[i]}. The elements of an associative one are variables with names
+ * like "x[key]", and so are those behind INDEX_MAX. One at a place that is not known is appended,
+ * and makes every place but the first unknown.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shell/expand.h"
+
+#define INDEX_MAX 1024
+/* Elements at places that are not known. */
+#define OPEN_MAX 64u
+
+/* ---- places ---- */
+
+/* The variable of the element of @name that @key names; NULL: the key is not known. */
+static const char *array_key(struct expander *e, const char *name, const struct chars *key)
+{
+	const char *text = chars_string(e, key->v, key->len);
+	char *joined;
+
+	if (!text || !*text)
+		return NULL;
+	joined = shell_alloc(e->arena, strlen(name) + strlen(text) + 3);
+	sprintf(joined, "%s[%s]", name, text);
+	return joined;
+}
+
+/* The number that @key is for @b. False: it is not known, or a text. */
+static bool array_index(struct expander *e, const struct assignment *b, const struct chars *key,
+			int64_t *n)
+{
+	if (b && b->is_associative)
+		return false;
+	if (!expand_arith(e, key, n))
+		return false;
+	if (*n < 0 && b && !b->is_open)
+		*n += b->item_count;
+	return *n >= 0 && *n < INDEX_MAX;
+}
+
+/* Put @v at the place @n, and with @append behind what is there. */
+static void array_put(struct expander *e, struct assignment *b, uint32_t n, struct value *v,
+		      bool append)
+{
+	if (n >= b->item_room) {
+		uint32_t room = n + 1 > 2 * b->item_room ? n + 1 : 2 * b->item_room;
+		struct value **items = shell_alloc(e->arena, room * sizeof(struct value *));
+
+		if (b->item_count > 0)
+			memcpy(items, b->items, b->item_count * sizeof(struct value *));
+		expand_charge(e, room);
+		b->items = items;
+		b->item_room = room;
+	}
+	if (n >= b->item_count)
+		b->item_count = n + 1;
+	b->items[n] = append && b->items[n] ? value_append(e, b->items[n], v) : v;
+}
+
+/* Append @v, whose place is not known. Of many the last stands for any. */
+static uint32_t array_put_somewhere(struct expander *e, const char *name, struct assignment *b,
+				    struct value *v)
+{
+	b->is_open = true;
+	if (b->item_count < OPEN_MAX)
+		array_put(e, b, b->item_count, v, false);
+	else
+		array_put(e, b, b->item_count - 1, value_unknown(e, name, 0), false);
+	return b->item_count;
+}
+
+/* Put @v where @key says. Returns the place behind it. */
+static uint32_t array_put_key(struct expander *e, const char *name, struct assignment *b,
+			      const struct chars *key, struct value *v, bool append)
+{
+	int64_t n;
+	const char *element;
+
+	if (array_index(e, b, key, &n)) {
+		array_put(e, b, (uint32_t)n, v, append);
+		return (uint32_t)n + 1;
+	}
+	element = array_key(e, name, key);
+	if (element)
+		vars_set(e, element, append ? vars_append(e, element, v) : v);
+	return array_put_somewhere(e, name, b, v);
+}
+
+/* A copy of @before with room for @more elements; @before may be NULL. */
+static struct assignment *array_copy(struct expander *e, const struct assignment *before,
+				     uint32_t more)
+{
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+	uint32_t old = 0;
+
+	if (before && before->is_array) {
+		old = before->item_count;
+		b->is_open = before->is_open;
+	} else if (before && before->values) {
+		old = 1;
+	}
+	b->is_associative = before && before->is_associative;
+	b->is_array = true;
+	b->item_count = old;
+	b->item_room = old + more;
+	b->items = shell_alloc(e->arena, (old + more) * sizeof(struct value *));
+	if (old)
+		memcpy(b->items, before->is_array ? before->items : &before->values,
+		       old * sizeof(struct value *));
+	expand_charge(e, old + more);
+	return b;
+}
+
+/* ---- assignments ---- */
+
+/* The end of the [key]= that @w begins with, or 0. */
+static size_t array_key_end(const struct shell_word *w)
+{
+	const char *close = w->text.s[0] == '[' && w->kind[0] == SHELL_GLOB
+				    ? strstr(w->text.s, "]=") : NULL;
+
+	return close ? (size_t)(close - w->text.s) : 0;
+}
+
+static uint32_t array_put_word(struct expander *e, const char *name, struct assignment *b,
+			       uint32_t next, const struct shell_word *w)
+{
+	struct value *v = word_value(e, w);
+	size_t end = array_key_end(w);
+
+	if (!end) {
+		array_put(e, b, next, v, false);
+		return next + 1;
+	}
+	struct chars key = { .v = v->v + 1, .len = end - 1 };
+
+	return array_put_key(e, name, b, &key,
+			     value_make(e, v->v + end + 2, v->len - end - 2), false);
+}
+
+/* $x of an array is its first element. */
+static struct value *array_first(struct expander *e, const struct assignment *b)
+{
+	if (!b->item_count)
+		return NULL;
+	return b->items[0] ? b->items[0] : b->is_open ? NULL : value_text(e, "", 0);
+}
+
+void array_assign(struct expander *e, const char *name, const struct words *words, bool append)
+{
+	const struct assignment *before = vars_get(e, name);
+	struct assignment *b = array_copy(e, append ? before : NULL, (uint32_t)words->len);
+	uint32_t next = b->item_count;
+
+	b->is_associative = before && before->is_associative;
+	for (size_t i = 0; i < words->len; i++)
+		next = array_put_word(e, name, b, next, &words->v[i]);
+	b->values = array_first(e, b);
+	vars_set_binding(e, name, b);
+}
+
+void array_set_element(struct expander *e, const char *name, const struct chars *key,
+		       struct value *v, bool append)
+{
+	const struct assignment *before = vars_get(e, name);
+	struct assignment *b = array_copy(e, before, 1);
+
+	array_put_key(e, name, b, key, v, append);
+	b->values = array_first(e, b);
+	if (b->is_open && before && before->values) {
+		struct value *all = NULL;
+
+		vars_add_values(e, &all, before->values);
+		vars_add_values(e, &all, v);
+		b->values = all;
+	}
+	vars_set_binding(e, name, b);
+}
+
+/* ---- values ---- */
+
+struct value *array_element(struct expander *e, const char *name, const struct chars *key,
+			    uint32_t at)
+{
+	const struct assignment *b = vars_get(e, name);
+	const char *element;
+	bool unset;
+	int64_t n;
+	struct value *v = NULL;
+
+	if (!array_index(e, b, key, &n)) {
+		element = array_key(e, name, key);
+		return element ? vars_value(e, element, &unset) : NULL;
+	}
+	if (!b)
+		return NULL;
+	if (n == 0)
+		v = vars_value(e, name, &unset);
+	else if (b->is_array && !b->is_open && n < b->item_count)
+		v = b->items[n];
+	return v || b->is_open ? v : value_text(e, "", at);
+}
+
+size_t array_count(const struct assignment *b)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < b->item_count; i++)
+		count += b->items[i] != NULL;
+	return count;
+}
