@@ -318,7 +318,7 @@ static bool evaluate_is_function(const struct place *at, const struct shell_word
 	for (size_t i = 0; i < s->function_count; i++)
 		if (s->functions[i].name[0] == word->text.s[0] &&
 		    word_is(word, s->functions[i].name) &&
-		    (s->functions[i].end <= c->start ||
+		    ((s->functions[i].end <= c->start && c->start < s->functions[i].gone) ||
 		     (s->functions[i].start <= c->start && c->start < s->functions[i].end)))
 			return true;
 	return false;

@@ -32,7 +32,7 @@ static const char *array_key(struct expander *e, const char *name, const struct 
 static bool array_index(struct expander *e, const struct assignment *b, const struct chars *key,
 			int64_t *n)
 {
-	if (b && b->is_associative)
+	if (b && b->attributes & ATTRIBUTE_ASSOCIATIVE)
 		return false;
 	if (!expand_arith(e, key, n))
 		return false;
@@ -102,7 +102,7 @@ static struct assignment *array_copy(struct expander *e, const struct assignment
 	} else if (before && before->values) {
 		old = 1;
 	}
-	b->is_associative = before && before->is_associative;
+	b->attributes = before ? before->attributes : 0;
 	b->is_array = true;
 	b->item_count = old;
 	b->item_room = old + more;
@@ -155,7 +155,7 @@ void array_assign(struct expander *e, const char *name, const struct words *word
 	struct assignment *b = array_copy(e, append ? before : NULL, (uint32_t)words->len);
 	uint32_t next = b->item_count;
 
-	b->is_associative = before && before->is_associative;
+	b->attributes = before ? before->attributes : 0;
 	for (size_t i = 0; i < words->len; i++)
 		next = array_put_word(e, name, b, next, &words->v[i]);
 	b->values = array_first(e, b);

@@ -40,62 +40,167 @@ static struct value *builtin_value_home(struct expander *e, uint32_t at)
 	return value_make(e, &c, 1);
 }
 
-static void builtin_declare_one(struct expander *e, const struct shell_word *w, bool local,
-				bool export)
+/* Assign @v to the variable, or the element of an array, that @w names. */
+static void builtin_assign(struct expander *e, const struct shell_word *w, struct value *v,
+			   bool append)
 {
-	size_t n = builtin_name_length(w);
-	const char *name = shell_copy(e->arena, w->text.s, n);
+	size_t n = builtin_name_length(w), end = n;
+	const char *name = vars_nameref(e, shell_copy(e->arena, w->text.s, n));
+
+	if (n == 0)
+		return;
+	while (end < w->text.len && w->text.s[n] == '[' && w->text.s[end] != ']')
+		end++;
+	if (end > n) {
+		const struct value *all = word_value(e, w);
+		const struct chars key = { .v = all->v + n + 1, .len = end - n - 1 };
+
+		array_set_element(e, name, &key, v, append);
+	} else {
+		vars_set(e, name, append ? vars_append(e, name, v) : v);
+	}
+}
+
+/* What the options of declare and the like say. */
+struct declaration {
+	size_t first; /* the word behind them */
+	bool local, export, functions;
+	unsigned add, drop; /* enum attribute */
+};
+
+static unsigned builtin_attribute(char option)
+{
+	static const struct {
+		char option;
+		uint8_t attribute;
+	} all[] = {
+		{ 'r', ATTRIBUTE_READONLY }, { 'l', ATTRIBUTE_LOWER }, { 'u', ATTRIBUTE_UPPER },
+		{ 'c', ATTRIBUTE_CAPITAL }, { 'i', ATTRIBUTE_INTEGER },
+		{ 'n', ATTRIBUTE_NAMEREF }, { 'A', ATTRIBUTE_ASSOCIATIVE },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		if (all[i].option == option)
+			return all[i].attribute;
+	return 0;
+}
+
+static void builtin_declare_option(struct declaration *d, bool on, char option, bool declares)
+{
+	d->functions |= option == 'f' || option == 'F';
+	d->local &= option != 'g';
+	d->export |= on && option == 'x';
+	if (on && (declares || option == 'A'))
+		d->add |= builtin_attribute(option);
+	else if (declares)
+		d->drop |= builtin_attribute(option) & ~(unsigned)ATTRIBUTE_READONLY;
+}
+
+static struct declaration builtin_declaration(const struct shell_word *words, size_t count)
+{
+	const char *name = words[0].text.s;
+	struct declaration d = { .first = 1, .export = strcmp(name, "export") == 0 };
+	bool declares = !d.export && strcmp(name, "readonly") != 0;
+
+	d.local = declares;
+	d.add = declares || d.export ? 0 : ATTRIBUTE_READONLY;
+	for (; d.first < count && strchr("-+", words[d.first].text.s[0]); d.first++) {
+		const char *s = words[d.first].text.s;
+
+		if (!s[0])
+			break;
+		for (size_t k = 1; s[k]; k++)
+			builtin_declare_option(&d, s[0] == '-', s[k], declares);
+	}
+	return d;
+}
+
+/* declare -a a='(x y)': bash reads the list of the text. */
+static bool builtin_is_list(const struct expander *e, const struct value *v)
+{
+	return !e->posix && v->len > 1 && v->v[0].c == '(' && v->v[v->len - 1].c == ')';
+}
+
+static void builtin_declare_one(struct expander *e, const struct shell_word *w,
+				const struct declaration *d)
+{
+	size_t n = builtin_name_length(w), at = n;
+	const char *name = shell_copy(e->arena, w->text.s, n), *s = w->text.s;
+	bool local = d->local && e->in_call, append;
+	unsigned before = d->add & ~(unsigned)ATTRIBUTE_READONLY;
 	struct value *v = NULL;
 
-	if (n == 0 || (n < w->text.len && w->text.s[n] != '=' && w->text.s[n] != '+'))
+	while (at < w->text.len && s[n] == '[' && s[at] != '=')
+		at++;
+	append = strncmp(s + at, "+=", 2) == 0 || (at > n && s[at] == '=' && s[at - 1] == '+');
+	if (n == 0 || (at < w->text.len && s[at] != '=' && !append))
 		return;
-	if (w->text.s[n] == '=')
-		v = builtin_rest_value(e, w, n + 1);
-	else if (strncmp(w->text.s + n, "+=", 2) == 0)
-		v = vars_append(e, name, builtin_rest_value(e, w, n + 2));
-	if (local && e->in_call)
+	if (at < w->text.len)
+		v = builtin_rest_value(e, w, at + 1 + (s[at] == '+'));
+	if (local)
 		vars_local(e, &e->locals, name);
+	if (before || d->drop)
+		vars_set_attributes(e, name, before, d->drop);
+	if (v && builtin_is_list(e, v))
+		v = value_unknown(e, name, w->start);
 	/* In a function the name may be a local one already, or begin empty. */
-	if (v && w->text.s[n] == '+' && local && e->in_call)
-		vars_add_values(e, &v, builtin_rest_value(e, w, n + 2));
-	if (v)
+	if (v && append && local && at == n) {
+		struct value *all = vars_append(e, name, v);
+
+		vars_add_values(e, &all, v);
+		vars_set(e, name, all);
+	} else if (v && before & ATTRIBUTE_NAMEREF) {
 		vars_set(e, name, v);
-	else if (local && e->in_call)
+	} else if (v) {
+		builtin_assign(e, w, v, append);
+	} else if (local) {
 		vars_unset(e, name);
-	if (export)
+	}
+	if (d->add & ATTRIBUTE_READONLY)
+		vars_set_attributes(e, name, ATTRIBUTE_READONLY, 0);
+	if (d->export)
 		vars_export(e, name);
 }
 
 static enum status builtin_declare(struct expander *e, const struct call *c)
 {
-	const char *name = c->words[0].text.s;
-	bool export = strcmp(name, "export") == 0;
-	bool local = strcmp(name, "local") == 0 || strcmp(name, "declare") == 0 ||
-		     strcmp(name, "typeset") == 0;
+	const struct declaration d = builtin_declaration(c->words, c->count);
 
-	bool nameref = false;
-
-	for (size_t i = 1; i < c->count; i++) {
-		const char *s = c->words[i].text.s;
-
-		if (s[0] == '-' || s[0] == '+') {
-			export |= s[0] == '-' && strchr(s, 'x');
-			nameref |= s[0] == '-' && local && strchr(s, 'n');
-			continue;
-		}
-		builtin_declare_one(e, &c->words[i], local, export);
-		if (nameref && e->nameref_count < COUNT_OF(e->namerefs) && strchr(s, '='))
-			e->namerefs[e->nameref_count++] =
-				shell_copy(e->arena, s, builtin_name_length(&c->words[i]));
-	}
+	for (size_t i = d.first; i < c->count && !d.functions; i++)
+		builtin_declare_one(e, &c->words[i], &d);
 	return STATUS_OK;
+}
+
+unsigned builtin_declare_array(struct expander *e, const struct shell_word *words, size_t count,
+			       const char *name)
+{
+	const struct declaration d = builtin_declaration(words, count);
+	unsigned before = d.add & ~(unsigned)ATTRIBUTE_READONLY;
+
+	if (d.local && e->in_call)
+		vars_local(e, &e->locals, name);
+	if (before || d.drop)
+		vars_set_attributes(e, name, before, d.drop);
+	return d.add & ATTRIBUTE_READONLY;
 }
 
 static enum status builtin_unset(struct expander *e, const struct call *c)
 {
-	for (size_t i = 1; i < c->count; i++)
-		if (c->words[i].text.s[0] != '-' && builtin_name_length(&c->words[i]) > 0)
-			vars_unset(e, c->words[i].text.s);
+	bool functions = false, refs = false;
+	size_t i = 1;
+
+	for (; i < c->count && c->words[i].text.s[0] == '-'; i++) {
+		functions |= strchr(c->words[i].text.s, 'f') != NULL;
+		refs |= strchr(c->words[i].text.s, 'n') != NULL;
+	}
+	for (; i < c->count; i++) {
+		const char *name = c->words[i].text.s;
+
+		if (functions || !vars_get(e, name))
+			call_unset(e, name, c->words[i].start);
+		if (!functions && builtin_name_length(&c->words[i]) > 0)
+			vars_unset(e, refs ? name : vars_nameref(e, name));
+	}
 	return STATUS_OK;
 }
 
@@ -221,7 +326,7 @@ static void builtin_read_fields(struct expander *e, const struct call *c, size_t
 		struct value *v = builtin_read_field(e, ifs, line, len, &at, i + 1 == c->count);
 
 		if (builtin_name_length(&c->words[i]) > 0)
-			vars_set(e, c->words[i].text.s, v);
+			builtin_assign(e, &c->words[i], v, false);
 	}
 	if (first == c->count)
 		vars_set(e, "REPLY", value_make(e, line, len));
@@ -290,8 +395,10 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 	if (!in) {
 		for (size_t i = first; i < c->count; i++)
 			if (builtin_name_length(&c->words[i]) > 0)
-				vars_set(e, c->words[i].text.s,
-					 value_unknown(e, c->words[i].text.s, c->words[i].start));
+				builtin_assign(e, &c->words[i],
+					       value_unknown(e, c->words[i].text.s,
+							     c->words[i].start),
+					       false);
 		return STATUS_UNKNOWN;
 	}
 	join_start(e, &j);
@@ -452,7 +559,7 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 	name.kind += option;
 	output_printf(e, c->words + format, c->count - format, &out);
 	if (builtin_name_length(&name) > 0)
-		vars_set(e, name.text.s, value_make(e, out.v, out.len));
+		builtin_assign(e, &name, value_make(e, out.v, out.len), false);
 	chars_release(&out);
 	return STATUS_OK;
 }

@@ -35,7 +35,7 @@ void call_define(struct expander *e, const struct ast_node *n)
 	f->name = n->name ? n->name : "";
 	f->node = n;
 	e->keep_tree = true;
-	f->index = SHELL_NONE;
+	f->index = f->gone = SHELL_NONE;
 	f->older = e->memory->functions;
 	e->memory->functions = f;
 	if (!e->memory->function_lists)
@@ -93,7 +93,19 @@ static void call_list_function(struct expander *e, struct function *f)
 		.last = (uint32_t)s->command_count,
 		.start = f->node->start,
 		.end = f->node->end,
+		.gone = f->gone,
 	};
+}
+
+void call_unset(struct expander *e, const char *name, uint32_t at)
+{
+	struct function *f = call_find_function(e, name);
+
+	if (!f || f->gone != SHELL_NONE)
+		return;
+	f->gone = at;
+	if (f->index != SHELL_NONE)
+		e->script->functions[f->index].gone = at;
 }
 
 /* Walk the body with @params. */

@@ -298,7 +298,7 @@ static bool eval_extends_itself(const struct expander *e, const struct ast_assig
 		p = p->next;
 	if (!p || p->type != PART_PARAM || p->param->op != PARAM_PLAIN || p->param->index ||
 	    p->param->indirect || !p->param->name || strcmp(p->param->name, a->name) != 0 ||
-	    strcmp(a->name, "_") == 0 || e->nameref_count || !p->next)
+	    strcmp(a->name, "_") == 0 || e->has_namerefs || !p->next)
 		return false;
 	*rest = *a->value;
 	rest->parts = p->next;
@@ -314,7 +314,7 @@ static struct value *eval_assigned_value(struct expander *e, const struct ast_as
 	const struct value *before = NULL;
 
 	if (a->append)
-		return vars_append(e, a->name, expand_value(e, a->value));
+		return vars_append(e, vars_nameref(e, a->name), expand_value(e, a->value));
 	if (eval_extends_itself(e, a, &rest))
 		before = vars_value(e, a->name, &unset);
 	if (!before)
@@ -356,7 +356,7 @@ static void eval_assign_array(struct expander *e, const struct ast_assign *a)
 
 	for (const struct ast_word *w = a->items; w && !expand_failed(e); w = w->next)
 		expand_word(e, w, &words);
-	array_assign(e, param_nameref(e, a->name), &words, a->append);
+	array_assign(e, vars_nameref(e, a->name), &words, a->append);
 	words_release(&words);
 }
 
@@ -365,7 +365,7 @@ static void eval_assign_element(struct expander *e, const struct ast_assign *a)
 	struct chars key = { 0 };
 
 	expand_parts(e, a->index->parts, &key, EXPAND_ONE);
-	array_set_element(e, param_nameref(e, a->name), &key, expand_value(e, a->value), a->append);
+	array_set_element(e, vars_nameref(e, a->name), &key, expand_value(e, a->value), a->append);
 	chars_release(&key);
 }
 
@@ -381,8 +381,8 @@ static void eval_assign(struct expander *e, const struct ast_assign *a, struct s
 	else if (a->index)
 		eval_assign_element(e, a);
 	else
-		vars_set(e, param_nameref(e, a->name), eval_assigned_values(e, a));
-	v = vars_value(e, param_nameref(e, a->name), &unset);
+		vars_set(e, vars_nameref(e, a->name), eval_assigned_values(e, a));
+	v = vars_value(e, vars_nameref(e, a->name), &unset);
 	out->name = shell_copy(e->arena, a->name, strlen(a->name));
 	out->value.start = a->value ? a->value->start : 0;
 	out->value.end = a->value ? a->value->end : 0;
@@ -427,6 +427,13 @@ static void eval_succeeded(struct expander *e, const struct ast_node *n)
 		vars_set(e, a->name, first);
 }
 
+static unsigned eval_declare_array(struct expander *e, uint32_t index, const char *name)
+{
+	const struct shell_command *c = &e->script->commands[index];
+
+	return builtin_declare_array(e, c->words, c->word_count, name);
+}
+
 /* The assignments of a command; those before a name hold for this command only. */
 static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t index)
 {
@@ -444,9 +451,13 @@ static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t 
 	for (const struct ast_assign *a = n->assigns; a && !expand_failed(e); a = a->next) {
 		if (n->words && !a->late)
 			vars_local(e, &e->prefix, a->name);
+		unsigned attributes = a->late ? eval_declare_array(e, index, a->name) : 0;
+
 		eval_assign(e, a, &assigns[count++]);
 		if (n->words && !a->late)
 			vars_export(e, a->name);
+		if (attributes)
+			vars_set_attributes(e, a->name, attributes, 0);
 	}
 	e->parent = parent;
 	struct shell_command *c = &e->script->commands[index];
@@ -514,11 +525,18 @@ static enum status eval_run(struct expander *e, const struct shell_word *words, 
 {
 	const char *name = eval_skip_prefix(&words, &count);
 	struct function *f;
+	struct join j;
 	enum status s;
 
 	f = name ? call_find_function(e, name) : NULL;
-	if (f && !f->active)
+	if (f && !f->active && f->gone == SHELL_NONE)
 		return call_function(e, f, words, count);
+	if (f && !f->active) {
+		join_start(e, &j);
+		call_function(e, f, words, count);
+		join_branch(e, &j);
+		join_end(e, &j, true);
+	}
 	if (name && builtin_run(e, words, count, &s))
 		return s;
 	return output_run(e, words, count);

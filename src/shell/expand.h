@@ -65,12 +65,24 @@ struct value {
 	uint32_t len;
 };
 
+/* What declare says of a variable; bits. */
+enum attribute {
+	ATTRIBUTE_READONLY = 1,
+	ATTRIBUTE_LOWER = 2,
+	ATTRIBUTE_UPPER = 4,
+	ATTRIBUTE_CAPITAL = ATTRIBUTE_LOWER | ATTRIBUTE_UPPER,
+	ATTRIBUTE_INTEGER = 8,
+	ATTRIBUTE_NAMEREF = 16,
+	ATTRIBUTE_ASSOCIATIVE = 32,
+};
+
 struct assignment {
 	struct value *values; /* NULL and !is_set: empty */
 	struct value **items; /* of an array; NULL: not set */
 	uint32_t item_count, item_room;
-	bool is_set, exported, is_array, is_associative;
+	bool is_set, exported, is_array;
 	bool is_open; /* an array with elements at places that are not known */
+	uint8_t attributes; /* enum attribute */
 };
 
 struct version {
@@ -114,6 +126,7 @@ struct function {
 	const char *name;
 	const struct ast_node *node;
 	uint32_t index; /* in shell_script.functions; SHELL_NONE: not walked yet */
+	uint32_t gone;  /* where it is unset, or SHELL_NONE */
 	bool active;
 };
 
@@ -189,8 +202,7 @@ struct expander {
 	bool choosing;
 	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
-	const char *namerefs[4]; /* variables of declare -n */
-	unsigned nameref_count;
+	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
 	bool errexit; /* set -e acts here: not in a condition */
 	bool posix;
@@ -277,7 +289,12 @@ void vars_set(struct expander *e, const char *name, struct value *value);
 struct value *vars_append(struct expander *e, const char *name, const struct value *more);
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b);
 void vars_export(struct expander *e, const char *name);
+/* One that is readonly stays. */
 void vars_unset(struct expander *e, const char *name);
+/* Give the variable the attributes @add, and take @drop from it. */
+void vars_set_attributes(struct expander *e, const char *name, unsigned add, unsigned drop);
+/* The variable that @name refers to, by declare -n; else @name. */
+const char *vars_nameref(struct expander *e, const char *name);
 /* Save the value of @name in @list; vars_end_locals() restores those saved since @until. */
 void vars_local(struct expander *e, struct local **list, const char *name);
 void vars_end_locals(struct expander *e, struct local **list, struct local *until);
@@ -349,8 +366,6 @@ void expand_declared(struct expander *e, const struct ast_word *w, struct shell_
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 		  struct chars *out);
-/* The variable that @name refers to, by declare -n; else @name. */
-const char *param_nameref(struct expander *e, const char *name);
 
 /* ---- array.c ---- */
 
@@ -383,6 +398,8 @@ struct function *call_find_function(struct expander *e, const char *name);
 /* @words begin with the function's name. */
 enum status call_function(struct expander *e, struct function *f, const struct shell_word *words,
 			  size_t count);
+/* unset -f at @at: a call may run the body or not. */
+void call_unset(struct expander *e, const char *name, uint32_t at);
 /* $1, ... from @words[1] on. */
 struct params call_params(struct expander *e, const struct shell_word *words, size_t count);
 /* Walk functions that were not called, with unknown parameters. */
@@ -398,6 +415,12 @@ enum status call_alias(struct expander *e, struct alias *a, const struct shell_w
 /* Run the builtin. False: it is none that changes variables, parameters or aliases. */
 bool builtin_run(struct expander *e, const struct shell_word *words, size_t count,
 		 enum status *status);
+/*
+ * What declare and the like, @words, make of the array @name that they are about to assign. Returns
+ * the attributes that it has afterwards.
+ */
+unsigned builtin_declare_array(struct expander *e, const struct shell_word *words, size_t count,
+			       const char *name);
 /* Is it declare or the like, whose words NAME=VALUE are not split? */
 bool builtin_declares(const char *name);
 

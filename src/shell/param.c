@@ -733,17 +733,6 @@ static const char *param_indirect_name(struct expander *e, const char *name, uin
 	return v && v->len > 0 ? chars_string(e, v->v, v->len) : NULL;
 }
 
-const char *param_nameref(struct expander *e, const char *name)
-{
-	for (unsigned i = 0; i < e->nameref_count; i++)
-		if (strcmp(e->namerefs[i], name) == 0) {
-			const char *target = param_indirect_name(e, name, 0);
-
-			return target ? target : name;
-		}
-	return name;
-}
-
 /* Is it ${x%TEXT}? */
 static bool param_trims(const struct ast_param *p, const char *text)
 {
@@ -795,6 +784,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 		  struct chars *out)
 {
 	const char *name = p->name;
+	struct ast_param target;
 
 	expand_charge(e, WORK_PARAM);
 	if (!name || !expand_enter(e, at)) {
@@ -802,10 +792,13 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 		param_unknown(e, out, "${}", quoted, at);
 		return;
 	}
-	if (p->indirect && p->op != PARAM_NAMES)
+	if (p->indirect && p->op != PARAM_NAMES) {
 		name = param_indirect_name(e, name, at);
-	else if (e->nameref_count)
-		name = param_nameref(e, name);
+	} else if (e->has_namerefs) {
+		target = *p;
+		target.name = name = vars_nameref(e, name);
+		p = &target;
+	}
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
 		param_unused(e, p);
 		/* ${x@P}, ${x@E} and the like do not change a plain value. */

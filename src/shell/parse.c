@@ -90,7 +90,6 @@ struct parse_state {
 	uint32_t version;
 	size_t functions, aliases, param_count;
 	const void *params;
-	unsigned namerefs;
 	bool errexit;
 };
 
@@ -102,7 +101,6 @@ static struct parse_state parse_state_of(const struct expander *e)
 		.aliases = e->memory->alias_count,
 		.param_count = e->params.count,
 		.params = e->params.v,
-		.namerefs = e->nameref_count,
 		.errexit = e->errexit,
 	};
 }
@@ -111,7 +109,7 @@ static bool parse_has_changed(const struct parse_state *a, const struct parse_st
 {
 	return a->version != b->version || a->functions != b->functions ||
 	       a->aliases != b->aliases || a->param_count != b->param_count ||
-	       a->params != b->params || a->namerefs != b->namerefs || a->errexit != b->errexit;
+	       a->params != b->params || a->errexit != b->errexit;
 }
 
 /* Read and walk the next commands. Frees their tree unless it defines a function. */

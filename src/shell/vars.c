@@ -20,6 +20,9 @@
 /* Possible values of a variable at one place. */
 #define ALTERNATIVES_MAX 8
 
+/* One name may refer to another, and so on. */
+#define NAMEREFS_MAX 8
+
 /* Characters of them together from which on the longest stands for lists that are in it. */
 #define ALTERNATIVES_LONG 512u
 
@@ -139,6 +142,9 @@ static struct assignment *vars_import_binding(struct expander *e, const struct s
 
 	*copy = *b;
 	copy->values = vars_import_value(e, from, b->values);
+	if (e->memory->outer_exported_only) /* what a program gets are values only */
+		copy->attributes = 0;
+	e->has_namerefs |= copy->attributes & ATTRIBUTE_NAMEREF;
 	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
 	for (uint32_t i = 0; i < b->item_count; i++)
 		copy->items[i] = b->items[i] ? vars_import_value(e, from, b->items[i]) : NULL;
@@ -212,14 +218,43 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 	return vars_pick(b->values, vars_choice_of(e, v, vars_count_values(b->values)));
 }
 
+/* An unknown number. */
+static struct value *vars_number(struct expander *e)
+{
+	struct shell_char c = { 0, expand_name(e, "$(())"), CHAR_UNKNOWN, UNKNOWN_SET };
+
+	return value_make(e, &c, 1);
+}
+
 struct value *vars_append(struct expander *e, const char *name, const struct value *more)
 {
 	bool unset;
 	const struct value *before = vars_value(e, name, &unset);
 
+	const struct assignment *b = vars_get(e, name);
+
+	if (b && b->attributes & ATTRIBUTE_INTEGER)
+		return vars_number(e);
 	if (!before)
 		before = unset ? value_text(e, "", 0) : value_unknown(e, name, 0);
 	return value_append(e, before, more);
+}
+
+const char *vars_nameref(struct expander *e, const char *name)
+{
+	bool unset;
+
+	for (unsigned i = 0; e->has_namerefs && i < NAMEREFS_MAX; i++) {
+		const struct assignment *b = vars_get(e, name);
+		const struct value *v = b && b->attributes & ATTRIBUTE_NAMEREF
+						? vars_value(e, name, &unset) : NULL;
+		const char *target = v && v->len > 0 ? chars_string(e, v->v, v->len) : NULL;
+
+		if (!target)
+			break;
+		name = target;
+	}
+	return name;
 }
 
 /* ---- changes ---- */
@@ -337,14 +372,78 @@ static void vars_bind(struct expander *e, struct variable *v, struct assignment 
 	vars_push_version(e, v, b);
 }
 
+static bool vars_is_number(const struct value *v)
+{
+	uint32_t i = v->len > 1 && v->v[0].c == '-', first = i;
+
+	for (; i < v->len; i++)
+		if (v->v[i].kind != CHAR_QUOTED || v->v[i].c < '0' || v->v[i].c > '9')
+			return false;
+	return v->len == first + 1 || (v->len > 0 && v->v[first].c != '0');
+}
+
+/* What a variable with @attributes makes of @v. NULL: the same. */
+static struct value *vars_converted(struct expander *e, const struct value *v, unsigned attributes)
+{
+	struct value *r;
+	bool changed = false;
+	char first = attributes & ATTRIBUTE_LOWER ? 'A' : 'a';
+
+	if (attributes & ATTRIBUTE_INTEGER)
+		return vars_is_number(v) ? NULL : vars_number(e);
+	if (!(attributes & ATTRIBUTE_CAPITAL))
+		return NULL;
+	if ((attributes & ATTRIBUTE_CAPITAL) == ATTRIBUTE_CAPITAL)
+		return value_unknown(e, NULL, 0);
+	r = value_make(e, v->v, v->len);
+	for (uint32_t i = 0; i < r->len; i++)
+		if (char_is_known(&r->v[i]) && r->v[i].c >= first && r->v[i].c < first + 26) {
+			r->v[i].c ^= 'a' ^ 'A';
+			changed = true;
+		}
+	return changed ? r : NULL;
+}
+
+/*
+ * The attributes of @before hold for @b. Whether they were given for certain is not known: what is
+ * assigned to a variable that is readonly, or changes it, is possible as well as what comes of it.
+ */
+static void vars_keep_attributes(struct expander *e, const struct assignment *before,
+				 struct assignment *b)
+{
+	struct value *all = NULL, *converted;
+
+	b->attributes |= before->attributes;
+	if (b->attributes & ATTRIBUTE_READONLY)
+		vars_add_values(e, &all, before->values);
+	for (const struct value *v = b->values; v; v = v->other)
+		if ((converted = vars_converted(e, v, b->attributes)))
+			vars_add_values(e, &all, converted);
+	vars_add_values(e, &all, b->values);
+	b->values = all;
+	for (uint32_t i = 0; i < b->item_count; i++)
+		if (b->items[i] && (converted = vars_converted(e, b->items[i], b->attributes)))
+			b->items[i] = converted;
+	if (b->attributes & ATTRIBUTE_READONLY && before->is_array) {
+		b->is_array = true;
+		b->items = before->items;
+		b->item_count = b->item_room = before->item_count;
+	}
+}
+
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b)
 {
-	struct variable *v = vars_make_variable(e, name);
-	struct assignment *before = vars_current(v);
+	bool same_shell = e->memory->outer && !e->memory->outer_exported_only;
+	struct variable *v = (same_shell ? vars_lookup(e, name) : NULL);
+	struct assignment *before;
 
+	v = v ? v : vars_make_variable(e, name);
+	before = vars_current(v);
 	expand_charge(e, WORK_VARIABLE);
 	b->is_set = true;
 	b->exported |= before && before->exported;
+	if (before && before->attributes)
+		vars_keep_attributes(e, before, b);
 	vars_bind(e, v, b);
 }
 
@@ -369,8 +468,27 @@ void vars_export(struct expander *e, const char *name)
 	vars_bind(e, vars_make_variable(e, name), b);
 }
 
+void vars_set_attributes(struct expander *e, const char *name, unsigned add, unsigned drop)
+{
+	const struct assignment *before = vars_get(e, name);
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+
+	if (before)
+		*b = *before;
+	else
+		b->is_set = true; /* perhaps by the environment */
+	b->attributes = (uint8_t)((b->attributes | add) & ~drop);
+	e->has_namerefs |= b->attributes & ATTRIBUTE_NAMEREF;
+	if ((before ? before->attributes : 0) != b->attributes)
+		vars_bind(e, vars_make_variable(e, name), b);
+}
+
 void vars_unset(struct expander *e, const char *name)
 {
+	const struct assignment *before = vars_get(e, name);
+
+	if (before && before->attributes & ATTRIBUTE_READONLY)
+		return;
 	vars_bind(e, vars_make_variable(e, name), shell_alloc(e->arena, sizeof(struct assignment)));
 }
 
