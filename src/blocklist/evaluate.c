@@ -435,6 +435,46 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 	       evaluate_too_complex(e, count ? words[0].start : 0);
 }
 
+/* What @word, /dev/fd/N or below it, names, if a redirection opened a path for N that is still in
+ * the same place; else NULL. */
+static const struct shell_word *evaluate_opened_path(struct evaluation *e, const struct place *at,
+						     const struct shell_word *word)
+{
+	size_t end;
+	const struct shell_redirect *r = input_opened(at, word, &end);
+	struct shell_word rest, *path;
+
+	if (!r || (r->op != SHELL_FROM && r->op != SHELL_BOTH) || r->target.content ||
+	    !shell_word_constant(&r->target) ||
+	    (r->target.text.s[0] != '/' && e->directories.moved))
+		return NULL;
+	rest = word_slice(word, end, word->text.len, &e->arena);
+	path = shell_alloc(&e->arena, sizeof(*path));
+	*path = word_concat(&r->target, &rest, &e->arena);
+	path->start = word->start;
+	path->end = word->end;
+	return path;
+}
+
+/* The words of @a, with paths for /dev/fd/N that a redirection opened. */
+static const struct shell_word *evaluate_opened(struct evaluation *e, const struct action *a,
+						const struct place *at)
+{
+	struct shell_word *words = NULL;
+
+	for (size_t i = 1; i < a->count; i++) {
+		const struct shell_word *path = evaluate_opened_path(e, at, &a->words[i]);
+
+		if (path && !words) {
+			words = shell_alloc(&e->arena, a->count * sizeof(*words));
+			memcpy(words, a->words, a->count * sizeof(*words));
+		}
+		if (path)
+			words[i] = *path;
+	}
+	return words ? words : a->words;
+}
+
 static bool evaluate_words(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	struct evaluation_frame *f;
@@ -444,7 +484,8 @@ static bool evaluate_words(struct evaluation *e, const struct action *a, const s
 	if (evaluate_is_too_deep(e) || evaluate_spend(e, WORK_COMMAND + WORK_WORD * a->count))
 		return evaluate_too_complex(e, a->words[0].start);
 	f = evaluate_push(e, at, 1);
-	f->cmd = (struct command){ .words = a->words, .count = a->count, .at = &f->at,
+	f->cmd = (struct command){ .words = evaluate_opened(e, a, at), .count = a->count,
+				   .at = &f->at,
 				   .program = name_base(&a->words[0], &f->foreign) };
 	return evaluate_report(e, &f->at, a->words, a->count, NULL) || evaluate_program_of(e, f);
 }
@@ -759,6 +800,28 @@ static bool evaluate_run_text(struct evaluation *e, const struct action *a,
 	return a->flags & ACTION_FOREIGN ? evaluate_code(e, a, at) : evaluate_nested(e, a, at);
 }
 
+/* sh /dev/fd/N */
+static bool evaluate_descriptor(struct evaluation *e, const struct action *a,
+				const struct place *at)
+{
+	size_t end;
+	const struct shell_redirect *opened = input_opened(at, a->word, &end);
+	struct action inside = *a;
+	struct place apart = *at;
+
+	if (!end || end < a->word->text.len)
+		return false;
+	if (!opened && at->input_flow & FLOW_TEXTS)
+		return evaluate_flow(e, at->input_flow, a->word->start, a->word->end);
+	/* Another shell that reads the lines of this one is judged by them. */
+	if (!opened && at->input_is_rest && !(a->flags & ACTION_FOREIGN))
+		return false;
+	inside.word = opened ? input_text(opened) : input_standard(at, e->input);
+	if (!opened)
+		apart.input = NULL;
+	return inside.word && evaluate_run_text(e, &inside, &apart);
+}
+
 /* sh FILE: the text is known for <(...) and for a file that the text wrote. */
 static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -774,9 +837,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 	if (!content)
 		content = files_content(written, &e->budget, &e->arena);
 	if (!content)
-		content = input_descriptor(at, file);
-	if (!content)
-		return false;
+		return evaluate_descriptor(e, a, at);
 	inside.word = content;
 	return evaluate_run_text(e, &inside, at);
 }

@@ -105,11 +105,93 @@ static bool path_part_is(struct path_part p, const char *text)
 	return true;
 }
 
-/* Add the components of @s to @p. Returns how many ".." went above the first. */
-static unsigned path_add_parts(struct path *p, const uint16_t *s, size_t len)
-{
-	unsigned climbed = 0;
+static const uint16_t path_proc[] = { 'p', 'r', 'o', 'c' };
+static const uint16_t path_self[] = { 's', 'e', 'l', 'f' };
+static const uint16_t path_task[] = { 't', 'a', 's', 'k' };
+static const uint16_t path_fd[] = { 'f', 'd' };
 
+/* @p is somewhere unknown, or below that. */
+static bool path_is_loose(const struct path *p)
+{
+	return p->loose && p->climbed < CLIMB_TO_ROOT;
+}
+
+/* /dev/fd is /proc/self/fd, /proc/net in /proc/self, and /proc/thread-self in /proc/self/task. */
+static void path_enter_self(struct path *p)
+{
+	bool fd = path_part_is(p->parts[0], "dev") && path_part_is(p->parts[1], "fd");
+	bool proc = path_part_is(p->parts[0], "proc");
+	bool thread = proc && path_part_is(p->parts[1], "thread-self");
+	struct path_part last = p->parts[1];
+
+	if (!fd && !thread && !(proc && path_part_is(last, "net")))
+		return;
+	p->parts[0] = (struct path_part){ path_proc, COUNT_OF(path_proc) };
+	p->parts[1] = (struct path_part){ path_self, COUNT_OF(path_self) };
+	p->parts[2] = fd ? (struct path_part){ path_fd, COUNT_OF(path_fd) }
+		    : thread ? (struct path_part){ path_task, COUNT_OF(path_task) } : last;
+	p->parts[3] = last;
+	p->count = 3 + thread;
+}
+
+static void path_leave(struct path *p, size_t climbed)
+{
+	p->count = 0;
+	p->climbed = climbed;
+	p->loose = true;
+}
+
+static void path_enter_parts(struct path *p, const uint16_t *s, size_t len,
+			     const struct path_dir *dir);
+
+/* /proc/self/cwd is the working directory; that of another process may be any. */
+static void path_enter_cwd(struct path *p, const struct path_dir *dir)
+{
+	bool self = path_part_is(p->parts[1], "self");
+
+	p->count = 0;
+	p->guess |= !self && !path_part_is(p->parts[1], "1");
+	if (self && dir->known) {
+		path_enter_parts(p, dir->path, dir->len, dir);
+	} else if (self) {
+		path_leave(p, dir->climbed);
+		while (p->count < dir->below)
+			p->parts[p->count++] = (struct path_part){ dir->path, 0 };
+	}
+}
+
+/*
+ * Go where @p leads, if it is a link of /dev or /proc that only a process can follow: the root, the
+ * working directory, what a descriptor has opened (unknown). @whole: nothing follows, so that a
+ * descriptor is what it is.
+ */
+static void path_enter(struct path *p, bool whole, const struct path_dir *dir)
+{
+	size_t at = p->count > 4 && path_part_is(p->parts[2], "task") ? 4 : 2;
+
+	if (p->count < 2 || p->count > 6 || path_is_loose(p) ||
+	    !(path_part_is(p->parts[0], "proc") || path_part_is(p->parts[0], "dev")))
+		return;
+	if (p->count == 2 && !whole)
+		path_enter_self(p);
+	if (p->count == 2 && !whole && path_part_is(p->parts[0], "dev") &&
+	    (path_part_is(p->parts[1], "stdin") || path_part_is(p->parts[1], "stdout") ||
+	     path_part_is(p->parts[1], "stderr")))
+		path_leave(p, 0);
+	if (p->count <= at || !path_part_is(p->parts[0], "proc"))
+		return;
+	if (p->count == at + 1 && path_part_is(p->parts[at], "root"))
+		p->count = 0;
+	else if (p->count == at + 1 && path_part_is(p->parts[at], "cwd"))
+		path_enter_cwd(p, dir);
+	else if (p->count == at + 2 && path_part_is(p->parts[at], "fd") && !whole)
+		path_leave(p, 0);
+}
+
+/* Add the components of @s to @p, below which links of /proc lead as for a process in @dir. */
+static void path_enter_parts(struct path *p, const uint16_t *s, size_t len,
+			     const struct path_dir *dir)
+{
 	for (size_t i = 0; i < len;) {
 		struct path_part part = { s + i, 0 };
 
@@ -118,40 +200,27 @@ static unsigned path_add_parts(struct path *p, const uint16_t *s, size_t len)
 		i += part.len + 1;
 		if (!part.len || path_part_is(part, "."))
 			continue;
+		path_enter(p, false, dir);
 		if (path_part_is(part, "..")) {
-			climbed += p->count == 0;
+			p->climbed += p->count == 0;
 			p->count -= p->count > 0;
 		} else if (p->count < PATH_COMPONENTS_MAX) {
 			p->parts[p->count++] = part;
 		}
-	}
-	return climbed;
-}
-
-/* /proc/N/root is the root of another process. */
-static void path_leave_proc(struct path *p)
-{
-	while (p->count >= 3 && path_part_is(p->parts[0], "proc") &&
-	       (path_part_is(p->parts[2], "root") || path_part_is(p->parts[2], "cwd"))) {
-		memmove(p->parts, p->parts + 3, (p->count - 3) * sizeof(p->parts[0]));
-		p->count -= 3;
 	}
 }
 
 static void path_resolve_relative(struct path *p, const uint16_t *s, size_t len,
 				  const struct path_dir *dir)
 {
-	p->kind = PATH_ABSOLUTE;
 	if (dir->known) {
-		path_add_parts(p, dir->path, dir->len);
-		path_add_parts(p, s, len);
-		return;
+		path_enter_parts(p, dir->path, dir->len, dir);
+	} else {
+		path_leave(p, dir->climbed);
+		while (p->count < dir->below)
+			p->parts[p->count++] = (struct path_part){ s, 0 };
 	}
-	while (p->count < dir->below)
-		p->parts[p->count++] = (struct path_part){ s, 0 };
-	p->climbed = dir->climbed + path_add_parts(p, s, len);
-	if (p->climbed < CLIMB_TO_ROOT)
-		p->kind = PATH_NOWHERE;
+	path_enter_parts(p, s, len, dir);
 }
 
 /* @named: the unknown at the start is the working directory. */
@@ -165,21 +234,24 @@ static void path_resolve(struct path *p, const struct tokens *t, bool named,
 		       path_part_is((struct path_part){ t->s + 1, 4 }, "root") &&
 		       (t->len == 5 || t->s[5] == '/');
 
-	p->count = 0;
+	p->count = p->climbed = 0;
+	p->loose = p->guess = false;
 	p->kind = PATH_ABSOLUTE;
 	if (named || plus) {
 		path_resolve_relative(p, t->s + 1 + plus, t->len - 1 - plus, dir);
 	} else if (of_root) {
-		path_add_parts(p, root_home, COUNT_OF(root_home));
-		path_add_parts(p, t->s + 5, t->len - 5);
+		path_enter_parts(p, root_home, COUNT_OF(root_home), dir);
+		path_enter_parts(p, t->s + 5, t->len - 5, dir);
 	} else if (home || (t->len && t->s[0] == '/')) {
-		path_add_parts(p, t->s, t->len);
+		path_enter_parts(p, t->s, t->len, dir);
 	} else if (t->len && (t->s[0] == MARK_MAYBE || t->s[0] == MARK_SET)) {
 		p->kind = PATH_FLOATING;
 	} else {
 		path_resolve_relative(p, t->s, t->len, dir);
 	}
-	path_leave_proc(p);
+	path_enter(p, true, dir);
+	if (path_is_loose(p))
+		p->kind = PATH_NOWHERE;
 }
 
 /* ---- comparing ---- */
@@ -423,7 +495,11 @@ void path_chdir(struct path_dir *dir, const struct shell_word *word)
 	if (!path_tokenize(word, 0, true, &t))
 		return;
 	path_resolve(&p, &t, path_named_directory(word, 0), &before);
-	if (p.kind == PATH_ABSOLUTE) {
+	if (p.kind == PATH_ABSOLUTE)
+		path_enter(&p, false, &before);
+	if (p.kind == PATH_ABSOLUTE && path_is_loose(&p))
+		return;
+	if (p.kind == PATH_ABSOLUTE && !p.guess) {
 		path_store_dir(dir, &p);
 	} else if (p.kind == PATH_NOWHERE && p.count <= UINT8_MAX) {
 		dir->climbed = (uint8_t)p.climbed;

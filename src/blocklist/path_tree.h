@@ -31,7 +31,9 @@ struct path_part {
 struct path {
 	enum { PATH_NOWHERE, PATH_ABSOLUTE, PATH_FLOATING } kind; /* FLOATING: begins unknown */
 	size_t count;
-	size_t climbed; /* NOWHERE: levels above an unknown directory */
+	size_t climbed; /* loose: levels above an unknown directory */
+	bool loose; /* it begins in one */
+	bool guess; /* it begins in the directory of another process */
 	struct path_part parts[PATH_COMPONENTS_MAX];
 };
 

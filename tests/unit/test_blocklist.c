@@ -233,7 +233,10 @@ static void test_blocklist_stdin(void **state)
 	static const char text[] = "echo a\nrm -fr /etc\n";
 	static const char *const fed[] = {
 		"sh", "bash -s", "/bin/sh -", "cat | zsh", "true;sh", "env X=1 dash", "(ksh)",
-		"sudo -u x ash", "busybox sh", "sh /dev/stdin", ". /dev/stdin", "xargs -0 sh -c",
+		"sudo -u x ash", "busybox sh", "sh /dev/stdin", ". /dev/stdin",
+		"bash /dev/fd/3 3<&0", "exec 3<&0; . /dev/fd/3", "exec 3<&0 4<&3; sh /proc/self/fd/4",
+		"{ sh /dev/fd/3; } 3<&0", "sh /dev/fd/3 3<&0 < x", "exec 3<&0; sh < /dev/fd/3",
+		"exec 3<&0; exec < x; bash /proc/$$/fd/3", "xargs -0 sh -c",
 	};
 	static const char *const not_fed[] = {
 		"cat", "grep -c x", "shfmt", "git stash", "sh -c ls", "sh x.sh", "tee x",

@@ -516,6 +516,42 @@ static void test_ruling_follows_links_of_directories(void **state)
 	}
 }
 
+/* The links of /proc and /dev/fd are those of the command, and not of the server. */
+static void test_ruling_follows_links_of_processes(void **state)
+{
+	static const struct row rows[] = {
+		{ "cd /proc/self/cwd/sec; make", "deny", "m" },
+		{ "cd /proc/$$/cwd/sec; make", "deny", "m" },
+		{ "cd /proc/thread-self/cwd/sec; make", "deny", "m" },
+		{ "cd /proc/thread-self/../../cwd/sec; make", "deny", "m" },
+		{ "cd /proc/net/../cwd/sec; make", "deny", "m" },
+		{ "cd /proc/self; cd task/$$; cd root/srv/work/sec; make", "deny", "m" },
+		{ "cd /dev/fd/../cwd/sec; make", "deny", "m" },
+		{ "cd /dev/fd/../root/srv/work/sec; make", "deny", "m" },
+		{ "cd /proc/1/root/srv/work/sec; make", "deny", "m" },
+		{ "cd /proc/77/cwd; make", "deny", "m" }, /* may be anywhere */
+		{ "env -C /proc/self/cwd/sec make", "deny", "m" },
+		{ "exec 3< sec; cd /proc/self/fd/3; make", "deny", "m" },
+		{ "exec 3< .. 4<&3; cd /dev/fd/4/work/sec; make", "deny", "m" },
+		{ "cd /dev/fd/3/. 3< /srv/work/sec; make", "deny", "m" },
+		{ "exec 3< sec; cd /tmp; cd /dev/fd/3; make", "deny", "m" },
+		{ "exec 3< $D; cd /dev/fd/3; make", "deny", "m" },
+		{ "cd /dev/stdin/. < sec; make", "deny", "m" },
+		{ "cd /proc/self/cwd; make", "notify", NULL },
+		{ "cd /proc/self/cwd/src; make", "notify", NULL },
+		{ "cd /proc/self/cwd/sec; cd ..; make", "notify", NULL },
+		{ "exec 3< src; cd /proc/self/fd/3; make", "notify", NULL },
+		{ "cd /proc/self/root/srv; make", "notify", NULL },
+		{ "cd /proc/self; make", "notify", NULL },
+		{ "cd /dev/fd; make", "notify", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"m\",\"program\":\"make\",\"directory\":\"/srv/work/sec\","
+	     "\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 static void count_look(void *ctx, const struct ruling_look *look)
 {
 	*(unsigned *)ctx += look->rule != NULL;
@@ -1405,6 +1441,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_follows_cdpath_of_the_request),
 		cmocka_unit_test(test_ruling_sees_options_that_are_off),
 		cmocka_unit_test(test_ruling_follows_links_of_directories),
+		cmocka_unit_test(test_ruling_follows_links_of_processes),
 		cmocka_unit_test(test_ruling_follows_links_that_change),
 		cmocka_unit_test(test_ruling_knows_a_program_by_any_path),
 		cmocka_unit_test(test_ruling_looks_once_for_a_program),

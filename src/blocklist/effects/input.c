@@ -12,34 +12,67 @@
 /* Commands searched backwards for the exec that opened a descriptor. */
 #define BEFORE_MAX 32
 
-static const struct shell_word *input_opened_by(const struct shell_command *c, long fd)
+/* The number in /dev/fd/N or /proc/self/fd/N; *end: behind it. -1: @file is another path. */
+static long input_number(const struct shell_word *file, size_t *end)
 {
-	for (size_t i = 0; i < c->redirect_count; i++) {
-		const struct shell_redirect *r = &c->redirects[i];
+	const char *s = file->text.s, *p = NULL;
+	char *behind;
+	long fd;
 
-		if (r->fd != fd)
+	*end = 0;
+	if (word_begins(file, "/dev/fd/"))
+		p = s + strlen("/dev/fd");
+	else if (word_begins(file, "/proc/") && (p = strchr(s + strlen("/proc/"), '/')))
+		p = strncmp(p, "/fd/", 4) == 0 ? p + 3 : NULL;
+	if (!p || p[1] < '0' || p[1] > '9' || file->kind[p + 1 - s] != SHELL_LITERAL)
+		return -1;
+	fd = strtol(p + 1, &behind, 10);
+	if (*behind && *behind != '/')
+		return -1;
+	*end = (size_t)(behind - s);
+	return fd;
+}
+
+/* The redirection of @c that opens *@fd; NULL: none does, but *@fd may be another one then, of
+ * which it is a duplicate. */
+static const struct shell_redirect *input_redirect(const struct shell_command *c, long *fd)
+{
+	for (size_t i = c->redirect_count; i-- > 0;) {
+		const struct shell_redirect *r = &c->redirects[i];
+		bool out = r->op == SHELL_TO || r->op == SHELL_APPEND;
+
+		if (*fd != (r->fd < 0 ? out : r->fd))
 			continue;
-		if (r->op == SHELL_HERE || r->op == SHELL_STRING)
-			return &r->target;
-		if (r->op == SHELL_FROM && r->target.content)
-			return r->target.content;
+		if (r->op != SHELL_DUP || r->target.text.s[0] < '0' || r->target.text.s[0] > '9')
+			return r;
+		*fd = strtol(r->target.text.s, NULL, 10);
 	}
 	return NULL;
 }
 
-static const struct shell_word *input_opened_before(const struct shell_script *s, uint32_t index,
-						    long fd)
+const struct shell_redirect *input_opened(const struct place *at, const struct shell_word *file,
+					  size_t *end)
 {
-	for (uint32_t i = index; fd > 2 && i-- > 0 && index - i <= BEFORE_MAX;) {
-		const struct shell_command *before = &s->commands[i];
-		const struct shell_word *text = NULL;
+	const struct shell_command *c = place_command(at);
+	long fd = c ? input_number(file, end) : (*end = 0, -1);
+	const struct shell_redirect *r = fd < 0 ? NULL : input_redirect(c, &fd);
 
-		if (before->word_count == 1 && word_is(before->words, "exec"))
-			text = input_opened_by(before, fd);
-		if (text)
-			return text;
+	for (uint32_t i = at->index; fd >= 0 && !r && i-- > 0 && at->index - i <= BEFORE_MAX;) {
+		const struct shell_command *before = &at->script->commands[i];
+		bool around = !before->word_count && before->start <= c->start &&
+			      c->end <= before->end;
+
+		if (around || (before->word_count == 1 && word_is(before->words, "exec")))
+			r = input_redirect(before, &fd);
 	}
-	return NULL;
+	return r;
+}
+
+const struct shell_word *input_text(const struct shell_redirect *r)
+{
+	if (r->op == SHELL_HERE || r->op == SHELL_STRING)
+		return &r->target;
+	return r->op == SHELL_FROM ? r->target.content : NULL;
 }
 
 /* ---- standard input ---- */
@@ -55,16 +88,20 @@ static bool input_redirected(const struct shell_command *c)
 	return false;
 }
 
-/* sh < /dev/stdin */
-static bool input_is_outer(const struct shell_command *c)
+/* sh < /dev/stdin, sh 3<&0 < /dev/fd/3 */
+static bool input_is_outer(const struct place *at)
 {
 	static const char names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
+	const struct shell_command *c = place_command(at);
+	size_t end;
 
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_word *file = &c->redirects[i].target;
 
-		if (c->redirects[i].op == SHELL_FROM &&
-		    word_in(file, names))
+		if (c->redirects[i].op != SHELL_FROM)
+			continue;
+		if (word_in(file, names) ||
+		    (!input_opened(at, file, &end) && end && end == file->text.len))
 			return true;
 	}
 	return false;
@@ -125,7 +162,7 @@ void input_find(struct place *at, const struct dataflow *flows, const struct she
 	if (!at->input)
 		at->input = files_content(file, budget, arena);
 	if (!at->input && outer &&
-	    (input_is_outer(c) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
+	    (input_is_outer(at) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
 		at->input = input_of_process(flows, c->parent);
@@ -165,17 +202,13 @@ void input_rest(struct place *at, const struct shell_word *text, struct shell_ar
 	at->input_is_rest = true;
 }
 
-const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file)
+const struct shell_word *input_standard(const struct place *at, const struct shell_word *outer)
 {
 	const struct shell_command *c = place_command(at);
-	const struct shell_word *text;
-	long fd;
 
-	if (!c || (!word_begins(file, "/dev/fd/") && !word_begins(file, "/proc/self/fd/")))
-		return NULL;
-	fd = strtol(strrchr(file->text.s, '/') + 1, NULL, 10);
-	text = input_opened_by(c, fd);
-	return text ? text : input_opened_before(at->script, at->index, fd);
+	if (at->input && !input_redirected(c))
+		return at->input;
+	return c->piped_from == SHELL_NONE ? outer : NULL;
 }
 
 /*

@@ -26,8 +26,20 @@ void input_find(struct place *at, const struct dataflow *flows, const struct she
  */
 void input_rest(struct place *at, const struct shell_word *text, struct shell_arena *arena);
 
-/* The known text of @file, /dev/fd/N, if a redirection of the command at @at opens N; or NULL. */
-const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file);
+/*
+ * The redirection that opened N of @file, /dev/fd/N, for the command at @at: its own, or one of an
+ * exec before it or a group around it. NULL: N is the standard input, or what opened it is not
+ * known. *end: behind N in @file; 0: that is another path.
+ */
+const struct shell_redirect *input_opened(const struct place *at, const struct shell_word *file,
+					  size_t *end);
+
+/* The known text that @r lets a command read, or NULL. */
+const struct shell_word *input_text(const struct shell_redirect *r);
+
+/* The standard input that the command at @at has but for redirections of its own, if it is known;
+ * @outer: that of the whole text. */
+const struct shell_word *input_standard(const struct place *at, const struct shell_word *outer);
 
 /*
  * sh, at, python: add that @cmd runs its standard input, with @words as $0, $1, ... @flags:
