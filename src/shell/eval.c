@@ -727,11 +727,14 @@ static enum status eval_negate(enum status s)
 
 /*
  * Members after && and || may be skipped: a variable that they assign then has two possible
- * values. The output of a member that cannot run is not captured.
+ * values, but for the members behind them that run only if they did. The output of a member that
+ * cannot run is not captured.
  */
 struct chain {
 	struct join join;
 	bool open;
+	enum ast_join last; /* of the member before */
+	size_t from;        /* where the output of the members before || begins */
 	enum status status;
 };
 
@@ -759,7 +762,14 @@ static enum status eval_member(struct expander *e, const struct ast_node *n, enu
 	s = eval_walk(e, n);
 	e->context = context;
 	e->capture = capture;
-	return skipped ? before : s;
+	if (skipped)
+		return before;
+	/* Which of both said so is not known. */
+	if (before == STATUS_UNKNOWN && s == (n->join == JOIN_AND  ? STATUS_OK
+					      : n->join == JOIN_OR ? STATUS_FAILED
+								   : STATUS_UNKNOWN))
+		return STATUS_UNKNOWN;
+	return s;
 }
 
 /* The command that wrote the capture from @from on may not run. */
@@ -820,6 +830,43 @@ static enum status eval_link(struct expander *e, const struct ast_node *n,
 	return status;
 }
 
+/* Open or close the chain before @n. */
+static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_node *n)
+{
+	enum status runs = n->join == JOIN_AND ? STATUS_OK : STATUS_FAILED;
+
+	if (n->join != JOIN_AND || c->last == JOIN_OR)
+		eval_end_chain(e, c);
+	if (n->join == JOIN_ALWAYS)
+		c->from = e->capture ? e->capture->len : 0;
+	else if (!c->open && c->status != runs) {
+		join_start(e, &c->join);
+		c->open = true;
+	}
+}
+
+/*
+ * a && b || @n: what @n wrote from @middle on is written if what is there from @from on is not.
+ * Without a choice at hand both stay.
+ */
+static void eval_either(struct expander *e, const struct ast_node *n, size_t from, size_t middle)
+{
+	struct chars *c = e->capture;
+	struct value *v;
+	char name[32];
+	bool unset;
+
+	if (!e->choosing || !c || middle == from || c->len == middle)
+		return;
+	snprintf(name, sizeof(name), "|| %u", n->start); /* which no text can assign */
+	v = value_make(e, c->v + from, middle - from);
+	v->other = value_make(e, c->v + middle, c->len - middle);
+	vars_set(e, name, v);
+	v = vars_value(e, name, &unset);
+	c->len = from;
+	chars_copy(e, c, v->v, v->len);
+}
+
 static enum status eval_list(struct expander *e, const struct ast_node *list)
 {
 	struct chain c = { .status = STATUS_OK };
@@ -831,15 +878,13 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 		bool may_skip = n->join == JOIN_AND && c.status == STATUS_UNKNOWN &&
 				!eval_has_other(n);
 
-		if (n->join == JOIN_ALWAYS)
-			eval_end_chain(e, &c);
-		else if (!c.open && c.status == STATUS_UNKNOWN) {
-			join_start(e, &c.join);
-			c.open = true;
-		}
+		eval_chain_to(e, &c, n);
 		c.status = eval_link(e, n, before, c.status);
 		if (may_skip || may_end)
 			eval_may_be_missing(e, from);
+		if (n->join == JOIN_OR && c.last == JOIN_AND && !eval_leaves(n))
+			eval_either(e, n, c.from, from);
+		c.last = n->join;
 		if (n->join == JOIN_OR && eval_leaves(n)) {
 			eval_end_chain(e, &c);
 			eval_succeeded(e, before);

@@ -191,6 +191,16 @@ static void test_ruling_knows_variables(void **state)
 		{ "a=(x); read 'a[3]' <<< prod; deploy ${a[3]}", "deny", "x" },
 		{ "printf -v 'a[3]' prod; deploy ${a[3]}", "deny", "x" },
 		{ "declare 'a[3]=prod'; deploy ${a[3]}", "deny", "x" },
+		{ "test 1 && X=prod || X=y; deploy $X", "deny", "x" },
+		{ "test 1 && X=y || X=prod; deploy $X", "deny", "x" },
+		{ "X=prod; build || X=y && deploy $X", "deny", "x" },
+		{ "X=prod; false && X=y; deploy $X", "deny", "x" },
+		{ "X=prod; true || X=y; deploy $X", "deny", "x" },
+		{ "X=prod; true && X=y; deploy $X", "notify", NULL },
+		{ "X=prod; build && X=y && deploy $X", "notify", NULL },
+		{ "X=$(test 1 && echo y || echo prod); deploy \"$X\"", "deny", "x" },
+		{ "deploy \"$(test 1 && echo prod || echo y)\"", "deny", "x" },
+		{ "deploy \"$(test 1 && echo y || echo z)\"", "notify", NULL },
 		{ "X=prod; f() { X=y; }; unset -f f; f; deploy $X", "deny", "x" },
 	};
 

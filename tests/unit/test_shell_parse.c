@@ -310,7 +310,8 @@ static void test_shell_parse_missing(void **state)
 		{ "c $(echo a && echo b) $(false && echo b)",
 		  "c|a|b\necho|a\necho|b\nfalse\necho|b\n" },
 		{ "c $(test && echo b || echo d) $(test && echo b || :)",
-		  "c|b|<-b->\ntest\necho|b\necho|d\ntest\necho|b\n:\n" },
+		  "c|b|<-b->\ntest\necho|b\necho|d\ntest\necho|b\n:\n"
+		  "c|d|<-b->\ntest\necho|b\necho|d\ntest\necho|b\n:\n" },
 		{ "c $(test || exit; echo b) $(test || { echo d; exit; }; echo b)",
 		  "c|<-b->|d|<-b->\ntest\nexit\necho|b\ntest\necho|d\nexit\necho|b\n" },
 		{ "c $(if test; then echo b; fi) $(if test; then echo b; else echo d; fi)",
