@@ -162,6 +162,21 @@ void array_assign(struct expander *e, const char *name, const struct words *word
 	vars_set_binding(e, name, b);
 }
 
+void array_fill(struct expander *e, const char *name, struct value **items, uint32_t count,
+		bool keeps, uint32_t from)
+{
+	struct assignment *b = array_copy(e, keeps ? vars_get(e, name) : NULL, count);
+
+	for (uint32_t i = 0; i < count && from != ARRAY_UNKNOWN; i++)
+		if (from + i < INDEX_MAX)
+			array_put(e, b, from + i, items[i], false);
+		else
+			array_put_somewhere(e, name, b, items[i]);
+	b->is_open |= from == ARRAY_UNKNOWN;
+	b->values = from == ARRAY_UNKNOWN ? NULL : array_first(e, b);
+	vars_set_binding(e, name, b);
+}
+
 void array_set_element(struct expander *e, const char *name, const struct chars *key,
 		       struct value *v, bool append)
 {

@@ -298,21 +298,19 @@ static struct value *builtin_read_field(struct expander *e, const char *ifs,
 static void builtin_read_array(struct expander *e, const struct call *c, size_t first,
 			       const struct shell_char *line, size_t len)
 {
-	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+	struct value **items = shell_alloc(e->arena, (len / 2 + 2) * sizeof(struct value *));
 	const char *ifs = builtin_read_ifs(e);
+	uint32_t count = 0;
 	size_t at = 0;
 
-	b->is_array = true;
-	b->items = shell_alloc(e->arena, (len / 2 + 2) * sizeof(struct value *));
 	while (at < len) {
 		struct value *v = builtin_read_field(e, ifs, line, len, &at, false);
 
 		if (v->len > 0)
-			b->items[b->item_count++] = v;
+			items[count++] = v;
 	}
-	b->values = b->item_count > 0 ? b->items[0] : NULL;
 	if (first < c->count && builtin_name_length(&c->words[first]) > 0)
-		vars_set_binding(e, c->words[first].text.s, b);
+		array_fill(e, vars_nameref(e, c->words[first].text.s), items, count, false, 0);
 }
 
 /* Assign the fields of a line to the names. */
@@ -336,22 +334,49 @@ static void builtin_read_fields(struct expander *e, const struct call *c, size_t
 struct read_options {
 	size_t first;   /* the word behind them */
 	bool array;     /* -a */
+	bool raw;       /* -r */
 	char delimiter; /* -d: its first byte, NUL if it is empty */
 	long fd;        /* -u */
+	long count;     /* -n and -N: characters of read, lines of mapfile; -1: all */
+	long skip;      /* -s of mapfile */
+	long origin;    /* -O; 0 without it */
+	bool keeps;     /* -O: what the array has before that stays */
 };
+
+static void builtin_read_value(struct read_options *o, char option, const char *value, bool literal)
+{
+	if (option == 'd' && literal)
+		o->delimiter = value[0];
+	else if (option == 'u')
+		o->fd = strtol(value, NULL, 10);
+	else if (option == 'n' || option == 'N')
+		o->count = strtol(value, NULL, 10);
+	else if (option == 's')
+		o->skip = strtol(value, NULL, 10);
+	else if (option == 'O')
+		o->origin = strtol(value, NULL, 10);
+	o->keeps |= option == 'O';
+}
+
+
+static void builtin_read_flag(struct read_options *o, char option)
+{
+	o->array |= option == 'a';
+	o->raw |= option == 'r';
+}
 
 /* @values: the options that have a value, in the same word or the next. */
 static struct read_options builtin_read_options(const struct shell_word *words, size_t count,
 						const char *values)
 {
-	struct read_options o = { .first = 1, .delimiter = '\n' };
+	struct read_options o = { .first = 1, .delimiter = '\n', .count = -1 };
 
 	while (o.first < count && words[o.first].text.s[0] == '-') {
 		const struct shell_word *w = &words[o.first++];
 		size_t k = 1;
 
 		for (; w->text.s[k] && !strchr(values, w->text.s[k]); k++)
-			o.array |= w->text.s[k] == 'a';
+			builtin_read_flag(&o, w->text.s[k]);
 		if (!w->text.s[k])
 			continue;
 		char option = w->text.s[k++];
@@ -362,10 +387,7 @@ static struct read_options builtin_read_options(const struct shell_word *words, 
 			w = &words[o.first++];
 			k = 0;
 		}
-		if (option == 'd' && w->kind[k] == SHELL_LITERAL)
-			o.delimiter = w->text.s[k];
-		if (option == 'u')
-			o.fd = strtol(w->text.s + k, NULL, 10);
+		builtin_read_value(&o, option, w->text.s + k, w->kind[k] == SHELL_LITERAL);
 	}
 	return o;
 }
@@ -384,31 +406,65 @@ size_t shell_read_names(const struct shell_word *words, size_t count)
 	return builtin_read_options(words, count, read_values).first;
 }
 
+/* Without -r a backslash takes the meaning of the next character, and joins two lines. */
+static const struct value *builtin_read_unescaped(struct expander *e, const struct value *in)
+{
+	struct chars out = { 0 };
+	const struct value *r;
+
+	for (uint32_t i = 0; i < in->len; i++) {
+		bool escapes = in->v[i].kind == CHAR_QUOTED && in->v[i].c == '\\';
+
+		i += escapes;
+		if (i < in->len && !(escapes && in->v[i].c == '\n'))
+			chars_copy(e, &out, &in->v[i], 1);
+	}
+	r = out.len < in->len ? value_make(e, out.v, out.len) : in;
+	chars_release(&out);
+	return r;
+}
+
+static void builtin_read_unknown(struct expander *e, const struct call *c,
+				 const struct read_options *o)
+{
+	if (o->first == c->count)
+		vars_set(e, "REPLY", value_unknown(e, "REPLY", c->words[0].start));
+	for (size_t i = o->first; i < c->count; i++) {
+		const char *name = c->words[i].text.s;
+
+		if (builtin_name_length(&c->words[i]) == 0)
+			continue;
+		if (o->array)
+			array_fill(e, vars_nameref(e, name), NULL, 0, false, ARRAY_UNKNOWN);
+		else
+			builtin_assign(e, &c->words[i], value_unknown(e, name, c->words[i].start),
+				       false);
+	}
+}
+
 /* In a loop, each line is a possible value of the names. */
 static enum status builtin_read(struct expander *e, const struct call *c)
 {
 	const struct read_options o = builtin_read_options(c->words, c->count, read_values);
 	const struct value *in = builtin_read_from(e, o.fd);
-	size_t first = o.first, at = 0;
+	size_t at = 0;
 	struct join j;
 
 	if (!in) {
-		for (size_t i = first; i < c->count; i++)
-			if (builtin_name_length(&c->words[i]) > 0)
-				builtin_assign(e, &c->words[i],
-					       value_unknown(e, c->words[i].text.s,
-							     c->words[i].start),
-					       false);
+		builtin_read_unknown(e, c, &o);
 		return STATUS_UNKNOWN;
 	}
+	in = o.raw ? in : builtin_read_unescaped(e, in);
 	join_start(e, &j);
 	for (size_t line = 0; line < 8; line++) {
 		size_t end = builtin_item_end(in, at, o.delimiter);
 
+		if (o.count >= 0 && end - at > (size_t)o.count)
+			end = at + (size_t)o.count;
 		if (o.array)
-			builtin_read_array(e, c, first, in->v + at, end - at);
+			builtin_read_array(e, c, o.first, in->v + at, end - at);
 		else
-			builtin_read_fields(e, c, first, in->v + at, end - at);
+			builtin_read_fields(e, c, o.first, in->v + at, end - at);
 		at = end + 1;
 		if (e->loops == 0 || at >= in->len)
 			break;
@@ -424,22 +480,25 @@ static enum status builtin_mapfile(struct expander *e, const struct call *c)
 {
 	const struct read_options o = builtin_read_options(c->words, c->count, "dnOsucC");
 	const struct value *in = builtin_read_from(e, o.fd);
-	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+	const char *name = o.first < c->count ? c->words[o.first].text.s : "MAPFILE";
+	struct value **items;
+	uint32_t count = 0;
 	size_t cap = 1;
+	long line = 0;
 
-	if (o.first == c->count || builtin_name_length(&c->words[o.first]) == 0 || !in)
+	if (o.first < c->count && builtin_name_length(&c->words[o.first]) == 0)
 		return STATUS_UNKNOWN;
-	for (size_t i = 0; i < in->len; i++)
+	for (size_t i = 0; in && i < in->len; i++)
 		cap += in->v[i].kind == CHAR_QUOTED && in->v[i].c == o.delimiter;
-	b->items = shell_alloc(e->arena, cap * sizeof(struct value *));
-	b->is_array = true;
-	for (size_t at = 0, end; at < in->len; at = end + 1) {
+	items = shell_alloc(e->arena, cap * sizeof(struct value *));
+	for (size_t at = 0, end; in && at < in->len; at = end + 1) {
 		end = builtin_item_end(in, at, o.delimiter);
-		b->items[b->item_count++] = value_make(e, in->v + at, end - at);
+		if (line++ >= o.skip && (o.count <= 0 || line <= o.skip + o.count))
+			items[count++] = value_make(e, in->v + at, end - at);
 	}
-	b->values = b->item_count > 0 ? b->items[0] : NULL;
-	vars_set_binding(e, c->words[o.first].text.s, b);
-	return STATUS_OK;
+	array_fill(e, vars_nameref(e, name), items, count, o.keeps,
+		   in && o.origin >= 0 ? (uint32_t)o.origin : ARRAY_UNKNOWN);
+	return in ? STATUS_OK : STATUS_UNKNOWN;
 }
 
 /* ---- cd ---- */
@@ -619,6 +678,26 @@ static enum status builtin_false(struct expander *e, const struct call *c)
 	return STATUS_FAILED;
 }
 
+/* shopt -s lastpipe */
+static enum status builtin_shopt(struct expander *e, const struct call *c)
+{
+	for (size_t i = 2; i < c->count; i++)
+		e->lastpipe |= strchr(c->words[1].text.s, 's') &&
+			       strcmp(c->words[i].text.s, "lastpipe") == 0;
+	return STATUS_UNKNOWN;
+}
+
+/* getopts OPTIONS NAME */
+static enum status builtin_getopts(struct expander *e, const struct call *c)
+{
+	vars_set(e, "OPTARG", value_unknown(e, "OPTARG", c->words[0].start));
+	vars_set(e, "OPTIND", value_unknown(e, "OPTIND", c->words[0].start));
+	if (c->count > 2)
+		builtin_assign(e, &c->words[2],
+			       value_unknown(e, c->words[2].text.s, c->words[2].start), false);
+	return STATUS_UNKNOWN;
+}
+
 static const struct builtin {
 	const char *name;
 	enum status (*run)(struct expander *e, const struct call *c);
@@ -628,12 +707,14 @@ static const struct builtin {
 	{ "cd", builtin_cd, false },         { "chdir", builtin_cd, false },
 	{ "declare", builtin_declare, true }, { "eval", builtin_eval, false },
 	{ "export", builtin_declare, true }, { "false", builtin_false, false },
+	{ "getopts", builtin_getopts, false },
 	{ "let", builtin_let, false },       { "local", builtin_declare, true },
 	{ "mapfile", builtin_mapfile, false }, { "popd", builtin_pushd, false },
 	{ "printf", builtin_printf, false }, { "pushd", builtin_pushd, false },
 	{ "read", builtin_read, false },     { "readarray", builtin_mapfile, false },
 	{ "readonly", builtin_declare, true }, { "set", builtin_set, false },
-	{ "shift", builtin_shift, false },   { "true", builtin_true, false },
+	{ "shift", builtin_shift, false },   { "shopt", builtin_shopt, false },
+	{ "true", builtin_true, false },
 	{ "typeset", builtin_declare, true }, { "unalias", builtin_unalias, false },
 	{ "unset", builtin_unset, false },
 };

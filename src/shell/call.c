@@ -253,6 +253,54 @@ enum status call_eval(struct expander *e, const struct shell_word *words, size_t
 	return s;
 }
 
+/* Append what @word is in double quotes that shell text ends with. */
+static void call_quoted(struct expander *e, const struct shell_word *word, struct chars *out)
+{
+	struct shell_text text = mark_text(e->arena, word);
+	struct lex_state lex = { .arena = &e->memory->tree,
+				 .depth = e->depth / EXPAND_LEVELS,
+				 .family = e->memory->family,
+				 .again = 2 * text.len + 256 };
+	struct lex_reader r;
+	const struct ast_word *quoted = NULL;
+	bool marked = e->marked;
+
+	expand_charge(e, WORK_TEXT + 4 * text.len);
+	if (expand_failed(e) || !expand_enter(e, word->start))
+		return;
+	lex_reader_init(&r, &lex, &text);
+	r.inner = true;
+	if (lex_enter(&r)) {
+		quoted = lex_quoted_until(&r, -1);
+		lex_leave(&r);
+	}
+	e->marked = e->keep_tree = true;
+	if (quoted)
+		expand_parts(e, quoted->parts, out, EXPAND_ONE);
+	e->marked = marked;
+	expand_leave(e);
+}
+
+struct value *call_prompt(struct expander *e, const struct value *v)
+{
+	struct chars out = { 0 };
+	struct shell_word word = { 0 };
+	struct value *r;
+	bool expands = false, escapes = false;
+
+	for (uint32_t i = 0; i < v->len; i++) {
+		expands |= v->v[i].c == '$' || v->v[i].c == '`';
+		escapes |= v->v[i].c == '\\';
+	}
+	if (!expands)
+		return escapes ? NULL : value_make(e, v->v, v->len);
+	word_make(e, v->v, v->len, &word);
+	call_quoted(e, &word, &out);
+	r = value_make(e, out.v, out.len);
+	chars_release(&out);
+	return escapes ? NULL : r;
+}
+
 /* ---- aliases ---- */
 
 struct alias *call_find_alias(struct expander *e, const char *name)

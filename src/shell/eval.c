@@ -905,14 +905,21 @@ static void eval_pipe_input(struct expander *e, const struct chars *output)
 	e->input_word = NULL;
 }
 
+/* With lastpipe the last stage may change the variables of the shell. */
 static enum status eval_stage(struct expander *e, const struct ast_node *n, struct chars *output)
 {
-	size_t mark = vars_mark(e);
+	struct join j;
 	enum status s;
 
 	e->capture = output;
+	join_start(e, &j);
 	s = eval_walk(e, n);
-	vars_undo(e, mark);
+	if (e->lastpipe && !n->next) {
+		join_branch(e, &j);
+		join_end(e, &j, true);
+	} else {
+		vars_undo(e, j.mark);
+	}
 	return s;
 }
 

@@ -205,6 +205,7 @@ struct expander {
 	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
 	bool errexit; /* set -e acts here: not in a condition */
+	bool lastpipe; /* shopt -s lastpipe was there */
 	bool posix;
 };
 
@@ -339,6 +340,8 @@ void char_words_release(struct char_words *w);
 
 /* Append the command's output, if known, to e->capture. */
 enum status output_run(struct expander *e, const struct shell_word *words, size_t count);
+/* Append @v with its escapes replaced. False: \c ended the output. */
+bool output_escaped(struct expander *e, const struct value *v, struct chars *out);
 /* The output of printf; @words begin with the format. */
 void output_printf(struct expander *e, const struct shell_word *words, size_t count,
 		   struct chars *out);
@@ -371,6 +374,11 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 
 /* name=(words); name+=(words) with @append. */
 void array_assign(struct expander *e, const char *name, const struct words *words, bool append);
+/* Make @items the elements of @name from the place @from on, or make them unknown. @keeps: what it
+ * has elsewhere stays. */
+#define ARRAY_UNKNOWN UINT32_MAX
+void array_fill(struct expander *e, const char *name, struct value **items, uint32_t count,
+		bool keeps, uint32_t from);
 /* name[key]=v; name[key]+=v with @append. */
 void array_set_element(struct expander *e, const char *name, const struct chars *key,
 		       struct value *v, bool append);
@@ -405,6 +413,8 @@ struct params call_params(struct expander *e, const struct shell_word *words, si
 /* Walk functions that were not called, with unknown parameters. */
 void call_uncalled(struct expander *e);
 enum status call_eval(struct expander *e, const struct shell_word *words, size_t count);
+/* What a prompt makes of @v, ${x@P}: it runs the substitutions. NULL: not known. */
+struct value *call_prompt(struct expander *e, const struct value *v);
 struct alias *call_find_alias(struct expander *e, const char *name);
 void call_set_alias(struct expander *e, const char *name, struct value *value);
 enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,

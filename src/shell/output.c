@@ -73,8 +73,7 @@ static bool output_echo_escape(struct expander *e, const struct value *v, uint32
 	return true;
 }
 
-/* Append @v with its escapes replaced. False: \c ended the output. */
-static bool output_echo_escaped(struct expander *e, const struct value *v, struct chars *out)
+bool output_escaped(struct expander *e, const struct value *v, struct chars *out)
 {
 	for (uint32_t i = 0; i < v->len;) {
 		if (v->v[i].kind != CHAR_QUOTED || v->v[i].c != '\\')
@@ -109,7 +108,7 @@ static enum status output_echo(struct expander *e, const struct call *c)
 			chars_add(e, e->capture, ' ', CHAR_QUOTED, c->words[i].start, 0);
 		if (!escapes)
 			chars_copy(e, e->capture, v->v, v->len);
-		else if (!output_echo_escaped(e, v, e->capture))
+		else if (!output_escaped(e, v, e->capture))
 			return STATUS_OK;
 	}
 	if (newline)
@@ -161,7 +160,7 @@ static void output_printf_text_arg(struct format *f, char type)
 	const struct value *v = word_value(f->e, w);
 
 	if (type == 'b')
-		f->ended |= !output_echo_escaped(f->e, v, f->out);
+		f->ended |= !output_escaped(f->e, v, f->out);
 	else
 		chars_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
 }

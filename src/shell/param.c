@@ -544,7 +544,11 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 	*handled = true;
 	if (param_is_number(name)) {
 		size_t n = strtoul(name, NULL, 10);
+		bool unset;
+		struct value *v = n || e->posix ? NULL : vars_value(e, "BASH_ARGV0", &unset);
 
+		if (v)
+			return v;
 		if (n < e->params.count)
 			return e->params.v[n];
 		return e->params.known ? value_text(e, "", at) : NULL;
@@ -780,6 +784,73 @@ static void param_single(struct expander *e, const struct ast_param *p, const ch
 			      quoted, at);
 }
 
+/* 'x': what bash prints of it for a shell to read. */
+static struct value *param_quoted(struct expander *e, const struct value *v)
+{
+	struct chars out = { 0 };
+	struct value *r;
+
+	chars_text(e, &out, "'", CHAR_QUOTED, 0);
+	for (uint32_t i = 0; i < v->len; i++) {
+		if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '\'')
+			chars_text(e, &out, "'\\'", CHAR_QUOTED, v->v[i].at);
+		chars_copy(e, &out, &v->v[i], 1);
+	}
+	chars_text(e, &out, "'", CHAR_QUOTED, 0);
+	r = value_make(e, out.v, out.len);
+	chars_release(&out);
+	return r;
+}
+
+static struct value *param_unescaped(struct expander *e, const struct value *v)
+{
+	struct chars out = { 0 };
+	struct value *r;
+
+	output_escaped(e, v, &out);
+	r = value_make(e, out.v, out.len);
+	chars_release(&out);
+	return r;
+}
+
+/* ${x@op} of @v. NULL: not known. */
+static struct value *param_transformed(struct expander *e, const struct value *v, char op)
+{
+	struct ast_param p = { .op = op == 'L' ? PARAM_LOWER : PARAM_UPPER, .longest = op != 'u' };
+
+	switch (op) {
+	case 'L':
+	case 'U':
+	case 'u':
+		return param_change_case(e, v, &p);
+	case 'Q':
+		return param_quoted(e, v);
+	case 'E':
+		return param_unescaped(e, v);
+	case 'P':
+		return call_prompt(e, v);
+	default: /* A and K print more than the value, a only attributes */
+		return NULL;
+	}
+}
+
+/* ${x@op}, ${!x*} */
+static void param_transform(struct expander *e, const struct ast_param *p, const char *name,
+			    bool quoted, uint32_t at, struct chars *out)
+{
+	const struct ast_part *t = p->arg ? p->arg->parts : NULL;
+	bool op = name && p->op == PARAM_OTHER && t && t->text.len == 2 && t->text.s[0] == '@';
+	bool unset;
+	struct value *v = !op ? NULL : p->index ? param_element(e, p, at)
+						: param_lookup(e, name, at, &unset);
+
+	v = v ? param_transformed(e, v, t->text.s[1]) : NULL;
+	if (v)
+		param_append(e, out, v, quoted);
+	else
+		param_unknown(e, out, "${}", quoted, at);
+}
+
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 		  struct chars *out)
 {
@@ -801,16 +872,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 	}
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
 		param_unused(e, p);
-		/* ${x@P}, ${x@E} and the like do not change a plain value. */
-		bool unset;
-		struct value *v = name && p->op == PARAM_OTHER ? param_lookup(e, name, at, &unset)
-							       : NULL;
-
-		if (v && p->arg && p->arg->parts && p->arg->parts->text.len > 0 &&
-		    p->arg->parts->text.s[0] == '@')
-			param_append(e, out, v, quoted);
-		else
-			param_unknown(e, out, "${}", quoted, at);
+		param_transform(e, p, name, quoted, at, out);
 	} else if (!param_several(e, p, quoted, at, out)) {
 		param_single(e, p, name, quoted, at, out);
 	}
