@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 struct call {
@@ -678,6 +679,95 @@ static enum status builtin_false(struct expander *e, const struct call *c)
 	return STATUS_FAILED;
 }
 
+/* ---- source ---- */
+
+/* Commands searched backwards for the one that wrote a file. */
+#define WRITERS_MAX 32
+/* Longer texts are read apart. */
+#define SOURCE_MAX (32u << 10)
+
+static const char *builtin_file_name(const struct shell_word *w)
+{
+	const char *s = shell_word_constant(w);
+
+	while (s && s[0] == '.' && s[1] == '/')
+		s += 2;
+	return s;
+}
+
+/* Does @c name the file but in redirections? Then it may write it, or not. */
+static bool builtin_names_file(struct expander *e, const struct shell_command *c, const char *name)
+{
+	size_t len = strlen(name);
+
+	expand_charge(e, c->word_count + c->redirect_count);
+	for (size_t i = 0; i < c->word_count; i++) {
+		const struct shell_text *t = &c->words[i].text;
+
+		if (t->len >= len && strcmp(t->s + t->len - len, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the last command before @now that wrote the file @name wrote; NULL: not known, not all, or
+ * it may be skipped. */
+static const struct shell_word *builtin_written(struct expander *e, const struct shell_word *now,
+						const char *name)
+{
+	const unsigned maybe = SHELL_CONDITIONAL | SHELL_IN_LOOP | SHELL_IN_FUNCTION;
+	size_t i = e->script->command_count;
+
+	for (size_t left = WRITERS_MAX; left > 0 && i-- > 0; left--) {
+		const struct shell_command *c = &e->script->commands[i];
+		bool itself = now >= c->words && now < c->words + c->word_count;
+
+		for (size_t k = 0; k < c->redirect_count; k++) {
+			const struct shell_redirect *r = &c->redirects[k];
+			const char *file = r->op == SHELL_TO || r->op == SHELL_APPEND
+						   ? builtin_file_name(&r->target) : NULL;
+
+			if (file && strcmp(file, name) == 0)
+				return r->op == SHELL_TO && r->fd <= 1 && !(c->context & maybe)
+					       ? c->output : NULL;
+		}
+		if (!itself && builtin_names_file(e, c, name))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* source FILE: a text that is known runs here. What comes from outside is read where it stands. */
+static enum status builtin_source(struct expander *e, const struct call *c)
+{
+	static const char *const inputs[] = { "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", NULL };
+	const struct shell_word *file = c->count > 1 ? &c->words[1] : NULL, *text = NULL;
+	const char *name = file ? builtin_file_name(file) : NULL;
+	struct params params = e->params;
+	struct shell_word input = { .start = 0 };
+	enum status s;
+
+	if (file && file->content) {
+		text = file->content;
+	} else if (name && str_is_listed(name, inputs) && e->input && e->input != e->given_input) {
+		word_make(e, e->input->v, e->input->len, &input);
+		text = &input;
+	} else if (name) {
+		text = builtin_written(e, c->words, name);
+	}
+	if (!text || text->text.len > SOURCE_MAX || word_is_partial(text))
+		return STATUS_UNKNOWN;
+	if (c->count > 2)
+		e->params = call_params(e, c->words + 1, c->count - 1);
+	s = call_eval(e, text, 1);
+	if (c->count > 2)
+		e->params = params;
+	e->sourced = true;
+	return s;
+}
+
+/* ---- options ---- */
+
 /* shopt -s lastpipe */
 static enum status builtin_shopt(struct expander *e, const struct call *c)
 {
@@ -703,6 +793,7 @@ static const struct builtin {
 	enum status (*run)(struct expander *e, const struct call *c);
 	bool declares;
 } builtins[] = {
+	{ ".", builtin_source, false },
 	{ ":", builtin_true, false },        { "alias", builtin_alias, true },
 	{ "cd", builtin_cd, false },         { "chdir", builtin_cd, false },
 	{ "declare", builtin_declare, true }, { "eval", builtin_eval, false },
@@ -714,6 +805,7 @@ static const struct builtin {
 	{ "read", builtin_read, false },     { "readarray", builtin_mapfile, false },
 	{ "readonly", builtin_declare, true }, { "set", builtin_set, false },
 	{ "shift", builtin_shift, false },   { "shopt", builtin_shopt, false },
+	{ "source", builtin_source, false },
 	{ "true", builtin_true, false },
 	{ "typeset", builtin_declare, true }, { "unalias", builtin_unalias, false },
 	{ "unset", builtin_unset, false },

@@ -613,6 +613,8 @@ static enum status eval_recorded(struct expander *e, const struct ast_node *n, u
 		s = call_alias(e, alias, words, count);
 	else
 		s = eval_run(e, words, count);
+	e->script->commands[index].sourced = e->sourced;
+	e->sourced = false;
 	e->last_word = &words[count - 1];
 	return s;
 }

@@ -205,6 +205,8 @@ struct expander {
 	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
 	bool errexit; /* set -e acts here: not in a condition */
+	const struct value *given_input; /* the standard input that the text as a whole has */
+	bool sourced;  /* the present command is source, and its text was walked */
 	bool lastpipe; /* shopt -s lastpipe was there */
 	bool posix;
 };

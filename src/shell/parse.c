@@ -48,7 +48,7 @@ static void parse_apply_setup(struct expander *e, const struct shell_setup *setu
 	if (setup->directory)
 		vars_set(e, "PWD", value_text(e, setup->directory, 0));
 	if (setup->input)
-		e->input = word_value(e, setup->input);
+		e->given_input = e->input = word_value(e, setup->input);
 }
 
 static void parse_set_outer(struct shell_memory *m, const struct shell_setup *setup)

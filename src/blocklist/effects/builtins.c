@@ -12,10 +12,13 @@
 void read_source(const struct command *cmd, struct action_list *out)
 {
 	static const char stdin_names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
+	const struct shell_command *c = place_command(cmd->at);
 
 	if (cmd->count < 2)
 		return;
 	out->keeps_directory = true;
+	if (c && c->sourced)
+		return;
 	if (word_in(&cmd->words[1], stdin_names))
 		input_run(cmd, cmd->words, cmd->count, ACTION_SAME_SHELL, out);
 	else

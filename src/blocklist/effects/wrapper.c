@@ -9,6 +9,9 @@
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/input.h"
 
+/* Words of a command among which exec -a is looked for. */
+#define NAME_GIVEN_MAX 16
+
 /* A wrapper and its words, which are those of @cmd. */
 struct wrapping {
 	const struct blocklist_wrapper *wrapper;
@@ -429,11 +432,37 @@ static void wrapper_read_run(struct wrapping *w)
 
 /* ---- shells ---- */
 
+/* exec -a NAME, env -a NAME, env --argv0=NAME around the shell: its $0; NULL: as it is called. */
+static const struct shell_word *wrapper_name_given(const struct wrapping *w)
+{
+	static const char given[] = "--argv0=";
+	const struct shell_command *c = place_command(w->cmd->at);
+	bool renames = false;
+
+	for (size_t i = 0; c && i + 1 < c->word_count && i < NAME_GIVEN_MAX; i++) {
+		const struct shell_word *word = &c->words[i];
+		const char *s = word->text.s;
+		size_t skip = word_begins(word, given) ? strlen(given) : 2;
+
+		renames |= word_in(word, " exec env /usr/bin/env ");
+		if (!renames || s[0] != '-' || word->text.len < 2)
+			continue;
+		if (word_is(word, "--argv0") || (s[1] != '-' && s[word->text.len - 1] == 'a'))
+			return word + 1;
+		if (skip > 2 || s[1] == 'a')
+			return wrapper_keep(w, word_slice(word, skip, word->text.len,
+							  w->out->arena));
+	}
+	return NULL;
+}
+
 /* $0, $1, ... from @at on; without any, $0 is the shell as it was called. */
 static const struct shell_word *wrapper_params(const struct wrapping *w, size_t at, size_t *count)
 {
+	const struct shell_word *name = at < w->count ? NULL : wrapper_name_given(w);
+
 	*count = at < w->count ? w->count - at : 1;
-	return at < w->count ? w->words + at : w->words;
+	return at < w->count ? w->words + at : name ? name : w->words;
 }
 
 static void wrapper_read_shell(struct wrapping *w)
