@@ -56,6 +56,7 @@ static void builtin_assign(struct expander *e, const struct shell_word *w, struc
 		const struct value *all = word_value(e, w);
 		const struct chars key = { .v = all->v + n + 1, .len = end - n - 1 };
 
+		call_key(e, all, n);
 		array_set_element(e, name, &key, v, append);
 	} else {
 		vars_set(e, name, append ? vars_append(e, name, v) : v);
@@ -197,6 +198,7 @@ static enum status builtin_unset(struct expander *e, const struct call *c)
 	for (; i < c->count; i++) {
 		const char *name = c->words[i].text.s;
 
+		call_key(e, word_value(e, &c->words[i]), 0);
 		if (functions || !vars_get(e, name))
 			call_unset(e, name, c->words[i].start);
 		if (!functions && builtin_name_length(&c->words[i]) > 0)
@@ -660,9 +662,19 @@ static enum status builtin_let(struct expander *e, const struct call *c)
 		struct chars text = { .v = v->v, .len = v->len };
 		int64_t result;
 
+		call_key(e, v, 0);
 		expand_arith(e, &text, &result);
 	}
 	return STATUS_UNKNOWN;
+}
+
+/* test -v NAME */
+static enum status builtin_test(struct expander *e, const struct call *c)
+{
+	for (size_t i = 1; i + 1 < c->count; i++)
+		if (strcmp(c->words[i].text.s, "-v") == 0)
+			call_key(e, word_value(e, &c->words[i + 1]), 0);
+	return output_run(e, c->words, c->count);
 }
 
 static enum status builtin_true(struct expander *e, const struct call *c)
@@ -715,7 +727,8 @@ static bool builtin_names_file(struct expander *e, const struct shell_command *c
 static const struct shell_word *builtin_written(struct expander *e, const struct shell_word *now,
 						const char *name)
 {
-	const unsigned maybe = SHELL_CONDITIONAL | SHELL_IN_LOOP | SHELL_IN_FUNCTION;
+	const unsigned branches = SHELL_CONDITIONAL | SHELL_IN_LOOP | SHELL_IN_FUNCTION;
+	const unsigned maybe = branches & ~e->context;
 	size_t i = e->script->command_count;
 
 	for (size_t left = WRITERS_MAX; left > 0 && i-- > 0; left--) {
@@ -749,7 +762,8 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 
 	if (file && file->content) {
 		text = file->content;
-	} else if (name && str_is_listed(name, inputs) && e->input && e->input != e->given_input) {
+	} else if (name && e->input && e->input != e->given_input &&
+		   str_is_listed(name, inputs)) {
 		word_make(e, e->input->v, e->input->len, &input);
 		text = &input;
 	} else if (name) {
@@ -794,6 +808,7 @@ static const struct builtin {
 	bool declares;
 } builtins[] = {
 	{ ".", builtin_source, false },
+	{ "[", builtin_test, false },
 	{ ":", builtin_true, false },        { "alias", builtin_alias, true },
 	{ "cd", builtin_cd, false },         { "chdir", builtin_cd, false },
 	{ "declare", builtin_declare, true }, { "eval", builtin_eval, false },
@@ -806,6 +821,7 @@ static const struct builtin {
 	{ "readonly", builtin_declare, true }, { "set", builtin_set, false },
 	{ "shift", builtin_shift, false },   { "shopt", builtin_shopt, false },
 	{ "source", builtin_source, false },
+	{ "test", builtin_test, false },
 	{ "true", builtin_true, false },
 	{ "typeset", builtin_declare, true }, { "unalias", builtin_unalias, false },
 	{ "unset", builtin_unset, false },

@@ -281,6 +281,23 @@ static void call_quoted(struct expander *e, const struct shell_word *word, struc
 	expand_leave(e);
 }
 
+void call_key(struct expander *e, const struct value *v, size_t from)
+{
+	struct chars unused = { 0 };
+	struct shell_word word = { 0 };
+	bool opens = false;
+
+	for (size_t i = from; i < v->len; i++) {
+		opens |= v->v[i].c == '[';
+		if (!opens || (v->v[i].c != '`' && v->v[i].c != '$'))
+			continue;
+		word_make(e, v->v + from, v->len - from, &word);
+		call_quoted(e, &word, &unused);
+		break;
+	}
+	chars_release(&unused);
+}
+
 struct value *call_prompt(struct expander *e, const struct value *v)
 {
 	struct chars out = { 0 };

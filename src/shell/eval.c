@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* Steps, besides those for characters. */
@@ -1198,6 +1199,20 @@ static enum status eval_for(struct expander *e, const struct ast_node *n)
 
 /* ---- the rest ---- */
 
+/* The operands of -v, -eq and the like are names of elements, or computed. */
+static void eval_test_keys(struct expander *e, const struct words *words)
+{
+	static const char *const computes[] = { "-v",  "-R",  "-eq", "-ne", "-lt",
+						"-le", "-gt", "-ge", NULL };
+	bool has_keys = false;
+
+	for (size_t i = 0; i < words->len; i++)
+		has_keys |= words->v[i].text.s[0] == '-' &&
+			    str_is_listed(words->v[i].text.s, computes);
+	for (size_t i = 0; i < words->len && has_keys; i++)
+		call_key(e, word_value(e, &words->v[i]), 0);
+}
+
 static enum status eval_test(struct expander *e, const struct ast_node *n)
 {
 	uint32_t index = eval_new_command(e, n->start, n->end), parent = e->parent;
@@ -1225,6 +1240,7 @@ static enum status eval_test(struct expander *e, const struct ast_node *n)
 	c->words = shell_alloc(e->arena, words.len * sizeof(*words.v));
 	memcpy(c->words, words.v, words.len * sizeof(*words.v));
 	c->word_count = words.len;
+	eval_test_keys(e, &words);
 	words_release(&words);
 	return STATUS_UNKNOWN;
 }

@@ -415,6 +415,8 @@ struct params call_params(struct expander *e, const struct shell_word *words, si
 /* Walk functions that were not called, with unknown parameters. */
 void call_uncalled(struct expander *e);
 enum status call_eval(struct expander *e, const struct shell_word *words, size_t count);
+/* Run the substitutions in the key of an element, "x[$(y)]", which @v from @from on names. */
+void call_key(struct expander *e, const struct value *v, size_t from);
 /* What a prompt makes of @v, ${x@P}: it runs the substitutions. NULL: not known. */
 struct value *call_prompt(struct expander *e, const struct value *v);
 struct alias *call_find_alias(struct expander *e, const char *name);
