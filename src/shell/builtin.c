@@ -234,13 +234,27 @@ static enum status builtin_set(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
+/* shift $((OPTIND - 1)): the parameters are any, but given. */
+static void builtin_shift_unknown(struct expander *e)
+{
+	struct value **v = shell_alloc(e->arena, e->params.count * sizeof(struct value *));
+	struct shell_char any = { 0, expand_name(e, "1"), CHAR_UNKNOWN, UNKNOWN_SET };
+
+	v[0] = e->params.v[0];
+	for (size_t i = 1; i < e->params.count; i++)
+		v[i] = value_make(e, &any, 1);
+	expand_charge(e, e->params.count);
+	e->params.v = v;
+	e->params.known = false;
+}
+
 static enum status builtin_shift(struct expander *e, const struct call *c)
 {
 	const char *s = c->count > 1 ? shell_word_constant(&c->words[1]) : "1";
 	size_t n = s ? strtoul(s, NULL, 10) : 0, count = e->params.count;
 
-	if (!s)
-		e->params.known = false;
+	if (!s && count > 1) /* of none, none are left */
+		builtin_shift_unknown(e);
 	if (!e->params.known || count == 0 || n > count - 1)
 		return STATUS_UNKNOWN;
 	struct value **v = shell_alloc(e->arena, (count - n) * sizeof(struct value *));

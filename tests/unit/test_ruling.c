@@ -214,6 +214,8 @@ static void test_ruling_knows_variables(void **state)
 		{ "read X <<< 'pr\\od'; deploy $X", "deny", "x" },
 		{ "read -r X <<< 'pr\\od'; deploy $X", "notify", NULL },
 		{ "OPTARG=x; getopts a: o; deploy $OPTARG", "deny", "x" },
+		{ "set -- -v prod; getopts v o; shift $((OPTIND - 1)); deploy $1", "deny", "x" },
+		{ "getopts v o; shift $((OPTIND - 1)); deploy $1", "notify", NULL },
 		{ "BASH_ARGV0=prod; deploy $0", "deny", "x" },
 		{ "exec -a prod bash -c 'deploy $0'", "deny", "x" },
 		{ "exec -ca prod bash -c 'deploy $0'", "deny", "x" },
