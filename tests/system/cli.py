@@ -307,7 +307,7 @@ def test_a_start_leaves_nothing():
 
 
 @suite.test()
-def test_no_descriptor_for_stdin():
+def test_no_descriptor_for_streams():
     """What was not started is the command, whichever descriptor is missing."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
@@ -315,18 +315,19 @@ def test_no_descriptor_for_stdin():
         raise Skip("the server's memory is not dumpable: only root's strace can read it")
     server = Server(start=False)
     said = b""
-    for first in range(2, 8):  # of the opens of /dev/null; the first fills gaps in 0, 1, 2
-        wrapper = ["strace", "-qq", "-o", "/dev/null", "-P", "/dev/null", "-e", "trace=openat",
-                   "-e", "inject=openat:error=EMFILE:when=%d..%d" % (first, first + 1)]
-        done = subprocess.run(wrapper + [server_path(), "run", "--json", "true"], capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=WAIT, cwd=server.workspace,
-                              env=dict(server.env, ASAN_OPTIONS="detect_leaks=0"))
-        check(done.returncode == 0 or (done.returncode == 125 and b"EMFILE" in done.stderr),
-              "from the open %d on: %d, %s" % (first, done.returncode, done.stderr))
-        check(b"doctor" not in done.stderr, "doctor explains no shortage: %s" % done.stderr)
-        said += done.stderr
+    # The first open of /dev/null fills gaps in 0, 1, 2.
+    for call, path, firsts in (("openat", ["-P", "/dev/null"], range(2, 8)), ("pipe2", [], range(1, 8))):
+        for first in firsts:
+            wrapper = ["strace", "-qq", "-o", "/dev/null", *path, "-e", "trace=" + call,
+                       "-e", "inject=%s:error=EMFILE:when=%d..%d" % (call, first, first + 1)]
+            done = subprocess.run(wrapper + [server_path(), "run", "--json", "true"], capture_output=True,
+                                  stdin=subprocess.DEVNULL, timeout=WAIT, cwd=server.workspace,
+                                  env=dict(server.env, ASAN_OPTIONS="detect_leaks=0"))
+            check(done.returncode == 0 or (done.returncode == 125 and b"EMFILE" in done.stderr),
+                  "from %s %d on: %d, %s" % (call, first, done.returncode, done.stderr))
+            check(b"doctor" not in done.stderr, "doctor explains no shortage: %s" % done.stderr)
+            said += done.stderr
     check(b"/true was not started" in said, str(said))
-
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ enum shim_flag {
 				    * to a process of this one: its PID namespace hides that, or
 				    * Landlock keeps the signals of each command inside its run */
 	SHIM_GROUPED = 8388608, /* with SHIM_POOLED: a second plan may have a group_fd. The filter
-				 * filter refuses clone3(2), so each command installs it itself */
+				 * refuses clone3(2), so each command installs it itself */
 	SHIM_NULL_STDIN = 33554432, /* the command's process opens /dev/null on descriptor 0, in the
 				     * place of the one that is there */
 };
