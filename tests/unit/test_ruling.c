@@ -40,7 +40,7 @@ static const char *decide(const struct question *q, struct ruling *ruling)
 	const struct blocklist_input in = {
 		.command = q->command, .args = q->args, .environment = q->environment,
 		.stdin_bytes = q->input, .stdin_len = q->input ? strlen(q->input) : 0,
-		.directory = q->directory ? q->directory : "/srv/work",
+		.directory = q->directory ? q->directory : "/srv/site",
 	};
 	struct blocklist_verdict v;
 
@@ -573,15 +573,15 @@ static void test_ruling_follows_links_of_processes(void **state)
 		{ "cd /proc/thread-self/cwd/sec; make", "deny", "m" },
 		{ "cd /proc/thread-self/../../cwd/sec; make", "deny", "m" },
 		{ "cd /proc/net/../cwd/sec; make", "deny", "m" },
-		{ "cd /proc/self; cd task/$$; cd root/srv/work/sec; make", "deny", "m" },
+		{ "cd /proc/self; cd task/$$; cd root/srv/site/sec; make", "deny", "m" },
 		{ "cd /dev/fd/../cwd/sec; make", "deny", "m" },
-		{ "cd /dev/fd/../root/srv/work/sec; make", "deny", "m" },
-		{ "cd /proc/1/root/srv/work/sec; make", "deny", "m" },
+		{ "cd /dev/fd/../root/srv/site/sec; make", "deny", "m" },
+		{ "cd /proc/1/root/srv/site/sec; make", "deny", "m" },
 		{ "cd /proc/77/cwd; make", "deny", "m" }, /* may be anywhere */
 		{ "env -C /proc/self/cwd/sec make", "deny", "m" },
 		{ "exec 3< sec; cd /proc/self/fd/3; make", "deny", "m" },
-		{ "exec 3< .. 4<&3; cd /dev/fd/4/work/sec; make", "deny", "m" },
-		{ "cd /dev/fd/3/. 3< /srv/work/sec; make", "deny", "m" },
+		{ "exec 3< .. 4<&3; cd /dev/fd/4/site/sec; make", "deny", "m" },
+		{ "cd /dev/fd/3/. 3< /srv/site/sec; make", "deny", "m" },
 		{ "exec 3< sec; cd /tmp; cd /dev/fd/3; make", "deny", "m" },
 		{ "exec 3< $D; cd /dev/fd/3; make", "deny", "m" },
 		{ "cd /dev/stdin/. < sec; make", "deny", "m" },
@@ -595,7 +595,7 @@ static void test_ruling_follows_links_of_processes(void **state)
 	};
 
 	(void)state;
-	load("[{\"id\":\"m\",\"program\":\"make\",\"directory\":\"/srv/work/sec\","
+	load("[{\"id\":\"m\",\"program\":\"make\",\"directory\":\"/srv/site/sec\","
 	     "\"decision\":\"deny\"}]", "");
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
@@ -613,7 +613,7 @@ static void test_ruling_stops_where_the_budget_ends(void **state)
 	const struct ruling_watch watch = { .on_look = count_look, .ctx = &looks };
 	const struct ruling_request rq = { .book = &book, .tier = TIER_NOTIFY,
 					   .capability = RULE_RUN, .watch = &watch };
-	struct blocklist_input in = { .directory = "/srv/work" };
+	struct blocklist_input in = { .directory = "/srv/site" };
 	struct blocklist_verdict v;
 	struct ruling ruling;
 
@@ -1253,7 +1253,7 @@ static void test_ruling_exception_stays_in_its_directory(void **state)
 		{ "cd /srv/prod; cd -; ls", "confirm", NULL },
 		{ "cd -P link; cd ..; ls", "confirm", NULL },
 		{ "cd /srv/prod; cd missing/../../work; ls", "confirm", NULL },
-		{ "cd sub; cd /srv/work; ls", "confirm", NULL },
+		{ "cd sub; cd /srv/site; ls", "confirm", NULL },
 		{ "true && cd . && ls", "confirm", NULL },
 		{ "f() { cd -P link; cd ..; }; f; ls", "confirm", NULL },
 		{ "env -C link/.. ls", "confirm", NULL },
@@ -1261,7 +1261,7 @@ static void test_ruling_exception_stays_in_its_directory(void **state)
 
 	(void)state;
 	load("[{\"id\":\"cd\",\"program\":[\"cd\",\"true\",\"env\"],\"words\":\"*\",\"decision\":\"allow\"},"
-	     "{\"id\":\"ls\",\"program\":\"ls\",\"directory\":\"/srv/work\",\"decision\":\"allow\"}]", "");
+	     "{\"id\":\"ls\",\"program\":\"ls\",\"directory\":\"/srv/site\",\"decision\":\"allow\"}]", "");
 	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
