@@ -375,7 +375,6 @@ static void builtin_read_value(struct read_options *o, char option, const char *
 	o->keeps |= option == 'O';
 }
 
-
 static void builtin_read_flag(struct read_options *o, char option)
 {
 	o->array |= option == 'a';

@@ -119,7 +119,7 @@ class Trip:
     def background(self):
         """In the stateless era this client sees a task, and its connection waits for the end."""
         modern = self.mcpdo.era == "modern"
-        command = "echo noise; sleep 0.5" if modern else "while sleep 0.2; do echo noise; done"
+        command = "echo noise; sleep 0.5" if modern else "while echo noise; do sleep 0.2; done"
         status, out = self.mcpdo.on("plain", "tools/call", "process_run", "command:=" + command,
                                     "background:=true")
         run = find(out, "process_id") or "none"
