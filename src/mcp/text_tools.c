@@ -293,19 +293,33 @@ static void text_tools_add_alive_now(struct text *t)
 	text_add_plural(t, text_number(t, NULL, "alive"), "process alive", "processes alive");
 }
 
+/* Had the command ended by itself, so that the call was for what it left? */
+static bool text_tools_had_ended(const struct text *t)
+{
+	return text_is(t, NULL, "reason", "exited") || text_is(t, NULL, "reason", "signaled");
+}
+
 static void text_tools_add_gone(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
+	bool had_ended = text_tools_had_ended(t);
 
+	if (had_ended) {
+		text_add(t, "the command had ended; ");
+		if (leftover > 0)
+			text_add_plural(t, leftover, "process of it was ", "processes of it were ");
+		else
+			text_add(t, "what it left was ");
+	}
 	text_add(t, "ended by ");
 	text_put_member(t, text_member(t, NULL, "signal_sent"));
 	text_add(t, " in ");
 	text_add_duration(t, text_number(t, NULL, "waited_ms"));
-	if (leftover > 0) {
+	if (leftover > 0 && !had_ended) {
 		text_add(t, " with ");
 		text_add_plural(t, leftover, "child", "children");
 	}
-	if (text_flag(t, "forced") && !text_is(t, NULL, "state", "completed"))
+	if (text_flag(t, "forced") && !had_ended)
 		text_add(t, ", forced");
 	text_add_id(t);
 }
@@ -350,7 +364,10 @@ void text_kill(struct text *t)
 		text_add_id(t);
 		text_add(t, "; ");
 		text_open_call(t, "process_monitor");
-		text_add(t, ",\"wait_ms\":45000} waits for its end.");
+		/* a run that is over has no end to wait for, whatever it left */
+		text_add(t, text_is(t, NULL, "state", "running")
+				    ? ",\"wait_ms\":45000} waits for its end."
+				    : "} shows whether that is gone.");
 	} else if (text_flag(t, "killed")) {
 		text_tools_add_gone(t);
 	} else {

@@ -1132,6 +1132,34 @@ static void test_mcp_text_of_kills(void **state)
 	      "\"alive\":3}",
 	      "being ended, not gone after 45 s, 3 processes alive [p1]; process_monitor "
 	      "{\"process_id\":\"p1\",\"wait_ms\":45000} waits for its end.");
+	/* the command had ended: what it left is no end of the run, and no wait waits for it */
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":43,"
+	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+	      "\"leftover\":1,\"survivors\":0,\"alive\":0}",
+	      "the command had ended; 1 process of it was ended by SIGTERM in 43 ms [p1]");
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"forced\":true,\"waited_ms\":5,"
+	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"killed\",\"reason\":\"signaled\","
+	      "\"leftover\":2,\"survivors\":0,\"alive\":0}",
+	      "the command had ended; 2 processes of it were ended by SIGKILL in 5 ms [p1]");
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"forced\":true,\"waited_ms\":5,"
+	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+	      "\"leftover\":null,\"survivors\":0,\"alive\":0}",
+	      "the command had ended; what it left was ended by SIGKILL in 5 ms [p1]");
+	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":100,"
+	      "\"pending\":true,\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+	      "\"survivors\":0,\"alive\":2}",
+	      "being ended, not gone after 100 ms, 2 processes alive [p1]; process_monitor "
+	      "{\"process_id\":\"p1\"} shows whether that is gone.");
+	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":2,"
+	      "\"pending\":true,\"process_id\":\"p1\",\"state\":\"killed\","
+	      "\"reason\":\"killed_by_request\",\"survivors\":0,\"alive\":null}",
+	      "being ended, not gone after 2 ms [p1]; process_monitor {\"process_id\":\"p1\"} shows "
+	      "whether that is gone.");
 	check("process.kill",
 	      "{\"killed\":false,\"signal_sent\":\"SIGHUP\",\"process_id\":\"p1\","
 	      "\"state\":\"running\",\"survivors\":0,\"alive\":1,\"waited_ms\":1000}",
