@@ -475,8 +475,13 @@ static int proctab_count_alive(const struct proctab *t, struct proc *p)
 int proctab_delete(struct proctab *t, struct proc *p, uint64_t *bytes, struct err *e)
 {
 	if (!proc_is_finished(p) || proc_has_survivors(t, p)) {
-		err_set(e, ERR_PROCESS_RUNNING, p->phase == PROC_SETTLED
-			? "processes that %s has started still live" : "%s still runs", p->id);
+		if (p->phase == PROC_SETTLED) {
+			err_set(e, ERR_PROCESS_RUNNING, "processes that %s has started still live",
+				p->id);
+			return err_hint(e, "End them with process.kill, then delete it; "
+					   "process.monitor shows how many are alive.");
+		}
+		err_set(e, ERR_PROCESS_RUNNING, "%s still runs", p->id);
 		return err_hint(e, "End it with process.kill, or wait for its end with "
 				   "process.monitor, then delete it.");
 	}
