@@ -17,6 +17,7 @@
 #define TEMPLATES_TTL_MS 3600000
 #define CURSOR "before-"
 #define LINE_NEAR 4096
+#define GONE_MARK "[... they are no longer kept ...]\n"
 
 uint64_t mcp_resources_run(struct mcp *m, const char *uri, const char **stream)
 {
@@ -234,6 +235,20 @@ static int64_t mcp_resources_number_of(const struct result *logs, const char *st
 	return outline_find(&logs->outline, NULL, name)->number;
 }
 
+/* Is nothing of a stream of @size bytes kept? */
+static bool mcp_resources_is_gone(const struct result *logs, const char *stream, int64_t size)
+{
+	const struct outline_value *evicted, *from;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s_evicted", stream);
+	evicted = outline_find(&logs->outline, NULL, name);
+	if (evicted->kind != OUTLINE_ARRAY)
+		return false;
+	from = outline_next(&logs->outline, evicted, NULL);
+	return !from->number && outline_next(&logs->outline, evicted, from)->number == size;
+}
+
 /* One stream under its heading. @asked: the arguments of the read, @offset: which begins it. */
 static void mcp_resources_write_stream(struct jsonw *w, const struct result *logs,
 				       const char *stream, const json_t *asked, const char *offset)
@@ -249,6 +264,10 @@ static void mcp_resources_write_stream(struct jsonw *w, const struct result *log
 
 	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
 	jsonw_piece(w, heading, strlen(heading));
+	if (mcp_resources_is_gone(logs, stream, size)) {
+		jsonw_piece(w, GONE_MARK, strlen(GONE_MARK));
+		return;
+	}
 	if (start)
 		mcp_resources_write_mark(w, id, stream, "first", start, 0);
 	jsonw_piece_json(w, logs->json.data + value->json, value->json_len);
