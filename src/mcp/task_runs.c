@@ -17,6 +17,7 @@ struct own {
 	struct run_result_options result_options;
 	struct err failure; /* the run never started */
 	int64_t failed_ms;  /* monotonic */
+	int64_t failed_wall_ms;
 };
 
 static struct proc *mcp_task_runs_run_of(const struct mcp *m, const struct mcp_task *task)
@@ -69,7 +70,8 @@ void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_l
 	} else if (own->failure.type && clock_mono_ms() - own->failed_ms < FAILED_KEPT_MS) {
 		look->status = MCP_TASK_COMPLETED;
 		look->lone = true;
-		look->changed_ms = task->created_ms;
+		look->changed_ms = own->failed_wall_ms > task->created_ms ? own->failed_wall_ms
+									  : task->created_ms;
 		snprintf(look->message, sizeof(look->message), "process %s could not be started",
 			 task->name);
 	}
@@ -141,6 +143,7 @@ void mcp_task_on_end(const struct mcp_task *task, const struct proc *run)
 	own->failure = *run->rare->failure;
 	json_incref(own->failure.details);
 	own->failed_ms = clock_mono_ms();
+	own->failed_wall_ms = clock_wall_ms();
 }
 
 void mcp_task_release(struct mcp_task *task)

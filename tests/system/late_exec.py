@@ -213,5 +213,27 @@ def test_no_program_after_all(late):
         late.wait_again()
 
 
+@each_form(program="/etc/passwd")
+def test_a_task_of_no_program(late):
+    """A task whose command could not be executed after all: completed, when that was known."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities":
+                {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
+    id = late.server.request("tools/call", {"name": "process_run", "_meta": meta, "arguments": {
+        "command": late.program, "args": [], "yield_ms": 100}})
+    eventually(late.was_opened, WAIT, "the program was not opened")
+    begun = late.server.result(id)
+    equal(begun["status"], "working", "status")
+    late.go_on()
+
+    def ended():
+        task = late.server.call("tasks/get", {"taskId": begun["taskId"], "_meta": meta})
+        return task["status"] != "working" and task
+
+    task = eventually(ended, WAIT, "the task goes on")
+    equal((task["status"], task["result"]["isError"]), ("completed", True), "the end")
+    check(task["lastUpdatedAt"] > begun["lastUpdatedAt"], "times: %s, %s" % (begun, task))
+
+
 if __name__ == "__main__":
     suite.main()
