@@ -16,6 +16,7 @@ struct mcp_answer {
 	const json_t *params;         /* after the gate; NULL: unknown */
 	const struct proc *run;       /* the run of the call, or NULL */
 	const struct run_result_options *options; /* of a process.run, or NULL */
+	size_t text_max;              /* bytes of its text, in a batch; 0: MCP_TEXT_MAX */
 };
 
 #endif

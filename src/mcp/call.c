@@ -16,6 +16,8 @@
 
 #define LEVEL_NOTICE 5
 #define NOTICE_BYTES_MAX REQ_LINE_MAX
+#define BATCH_TEXT_BYTES (300u << 10) /* of the texts of all calls of a batch */
+#define LEAST_TEXT_BYTES 1200         /* of each */
 
 static struct mcp *mcp_of(const struct req *r)
 {
@@ -39,13 +41,22 @@ static void mcp_call_question(const struct req *r, const struct buf *notice, str
 	mcp_end_result(&w, shape);
 }
 
+/* The calls of a batch share its line. */
+static size_t mcp_call_text_max(const struct req *r)
+{
+	size_t max = BATCH_TEXT_BYTES / r->share;
+
+	return max > LEAST_TEXT_BYTES ? max : LEAST_TEXT_BYTES;
+}
+
 /* The mcp_answer of @r. */
 static struct mcp_answer mcp_call_answer_of(const struct req *r, const struct result *result)
 {
 	const struct cap *c = mcp_of(r)->cap;
 	const char *id = json_get_str(r->params, "process_id", NULL);
 	struct err ignored = ERR_INIT;
-	struct mcp_answer a = { .row = r->row, .result = result, .params = r->params };
+	struct mcp_answer a = { .row = r->row, .result = result, .params = r->params,
+				.text_max = mcp_call_text_max(r) };
 
 	if (r->run)
 		a.run = proctab_get(c->procs, r->run);
@@ -175,9 +186,9 @@ static enum req_asked mcp_call_confirm(struct req *r, const struct buf *notice, 
 /* ---- dialects ---- */
 
 /*
- * A line must stay below 1 MiB. Output of a process is in it once, in the result in _meta; twice
- * with mcp.structured for a run that a limit ended: in the error as structured content and in
- * _meta. A resource has it once; both streams must fit with every byte escaped. A page of
+ * A line must stay below 1 MiB. Output of a process is in it once beside the text, in the result in
+ * _meta; twice with mcp.structured for a run that a limit ended: in the error as structured content
+ * and in _meta. A resource has it once; both streams must fit with every byte escaped. A page of
  * process.logs is as much as the text of a result shows (mcp/text.h), so that a client that reads
  * only that text gets every byte.
  */

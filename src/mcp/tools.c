@@ -22,6 +22,12 @@ static void tools_begin_content(struct jsonw *w)
 	jsonw_open_str(w, "text");
 }
 
+/* The text of @a has at most @most bytes, in a batch fewer. */
+static void tools_write_text(struct jsonw *w, const struct mcp_answer *a, size_t most)
+{
+	mcp_text_write(w, a, a->text_max && a->text_max < most ? a->text_max : most);
+}
+
 static void tools_end_content(struct jsonw *w)
 {
 	jsonw_close_str(w);
@@ -41,7 +47,7 @@ void mcp_tools_write_result(struct jsonw *w, const struct mcp *m, const struct m
 	const struct buf *json = &a->result->json;
 
 	tools_begin_content(w);
-	mcp_text_write(w, a, MCP_TEXT_MAX);
+	tools_write_text(w, a, MCP_TEXT_MAX);
 	tools_end_content(w);
 	if (tools_is_structured(m, shape))
 		jsonw_raw(w, "structuredContent", json->data, json->len);
@@ -69,7 +75,7 @@ static void tools_write_error_text(struct jsonw *w, const struct err *e, const s
 	mcp_tool_names_write(w, hint, strlen(hint));
 	if (a->result) {
 		tools_add_text(w, "\n");
-		mcp_text_write(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
+		tools_write_text(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
 	}
 }
 

@@ -91,6 +91,26 @@ def test_cancel_races_the_yield():
 
 
 @suite.test()
+def test_texts_of_a_big_batch():
+    """The calls of a batch of MCP share the line: each shows both ends of its output, in less room."""
+    server = Server()
+    server.call("initialize", {"protocolVersion": "2025-03-26", "capabilities": {},
+                               "clientInfo": {"name": "t", "version": "1"}})
+    call = {"name": "process_run", "arguments": {"command": "seq 1 5000", "idempotency_key": "k"}}
+    server.send([{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": call}
+                 for n in range(200)])
+    message = server.receive()
+    while not isinstance(message, list):
+        message = server.receive()
+    equal(len(message), 200, "answers")
+    for answer in message:
+        check("error" not in answer, "no room: %s" % answer)
+        text = answer["result"]["content"][0]["text"]
+        check("--- stdout\n1\n2\n" in text and text.endswith("\n5000\n"), text)
+    server.stop()
+
+
+@suite.test()
 def test_list_in_a_big_batch():
     """A share of the reply that is too small for one entry still gives one."""
     server = Server()
