@@ -108,14 +108,23 @@ static int process_kill_signal_sent(const struct kill_task *t, const struct proc
 	return p->forced ? SIGKILL : t->sent;
 }
 
+/* Does @signal end a process that does not handle it? */
+static bool process_kill_ends(int signal)
+{
+	return signal != SIGCONT && signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
+	       signal != SIGTTOU && signal != SIGCHLD && signal != SIGURG && signal != SIGWINCH;
+}
+
 /* Is the run gone because of this call, or of another kill by procpen that overtook it? An end by a
  * limit, by itself, or by a timeout that came before the signal does not count. */
 static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
 {
 	if (p->usage.alive || p->phase != PROC_SETTLED || !process_kill_signal_sent(t, p))
 		return false;
-	return t->after_exit || p->reason == PROC_REASON_KILLED_BY_REQUEST ||
-	       p->reason == PROC_REASON_CANCELLED || p->reason == PROC_REASON_SERVER_SHUTDOWN ||
+	if (t->after_exit)
+		return p->forced || t->force_after_ms > 0 || process_kill_ends(t->signal);
+	return p->reason == PROC_REASON_KILLED_BY_REQUEST || p->reason == PROC_REASON_CANCELLED ||
+	       p->reason == PROC_REASON_SERVER_SHUTDOWN ||
 	       ((p->reason == PROC_REASON_EXITED || p->reason == PROC_REASON_SIGNALED) &&
 		p->rare->killed_rest);
 }
