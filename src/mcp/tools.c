@@ -1,5 +1,6 @@
 #include "mcp/tools.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define ERROR_TEXT_ROOM 1500 /* bytes of a text for message and hint */
 #define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* a host saves longer results to a file */
 #define SHOWN_MAX 200000     /* bytes: an escaped page, or a list of records */
+#define INPUT_BYTES_MAX (1u << 20) /* never reached: of a schema */
 #define TOOLS_TTL_MS 3600000 /* the tools of a server never change */
 
 static void tools_begin_content(struct jsonw *w)
@@ -164,6 +166,57 @@ static void tools_write_description(struct jsonw *w, const struct mcp *m, const 
 	jsonw_close_str(w);
 }
 
+/* Where a schema has these words, a model reads what the operator has set: it plans by that. */
+#define TIMEOUT_WORDS "\"maximum\":3600,\"description\":\"Seconds (300)"
+#define BACKGROUND_WORDS "goes on until killed"
+
+/* Copy @input to @text up to @words. Returns what follows these; NULL, and copies nothing, if they
+ * are not in it. */
+static const char *tools_copy_until(struct buf *text, const char *input, const char *words)
+{
+	const char *at = strstr(input, words);
+
+	if (!at)
+		return NULL;
+	buf_add(text, input, (size_t)(at - input));
+	return at + strlen(words);
+}
+
+/* What a call gets that asks for nothing, and what it may ask for; 0: there is no bound. */
+static int64_t tools_usual_seconds(int64_t usual, int64_t most)
+{
+	return most && (!usual || usual > most) ? most : usual;
+}
+
+static void tools_write_input(struct jsonw *w, const struct mcp *m, const char *input)
+{
+	const struct config *config = m->cap->config;
+	int64_t most = config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS);
+	int64_t usual =
+		tools_usual_seconds(config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS), most);
+	int64_t background =
+		tools_usual_seconds(config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS),
+				    config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS));
+	const char *rest;
+	struct buf text;
+
+	buf_init(&text, INPUT_BYTES_MAX);
+	rest = tools_copy_until(&text, input, TIMEOUT_WORDS);
+	if (rest) {
+		buf_addf(&text, "\"maximum\":%" PRId64 ",\"description\":\"Seconds (%" PRId64 ")",
+			 most, usual);
+		input = rest;
+	}
+	rest = background ? tools_copy_until(&text, input, BACKGROUND_WORDS) : NULL;
+	if (rest) {
+		buf_addf(&text, BACKGROUND_WORDS ", at most %" PRId64 " s", background);
+		input = rest;
+	}
+	buf_adds(&text, input);
+	jsonw_raw(w, "inputSchema", text.data, text.len);
+	buf_release(&text);
+}
+
 static void tools_write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
 			     const struct cap_row *row)
 {
@@ -174,7 +227,7 @@ static void tools_write_tool(struct jsonw *w, const struct mcp *m, const struct 
 	if (shape->structured)
 		jsonw_str(w, "title", row->title);
 	tools_write_description(w, m, row->description);
-	jsonw_raw(w, "inputSchema", input, strlen(input));
+	tools_write_input(w, m, input);
 	if (tools_is_structured(m, shape))
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));
 	if (shape->annotations)

@@ -269,6 +269,20 @@ static void test_mcp_tools_list_names_the_network(void **state)
 			"by /bin/zsh. Commands can only connect to TCP port 443. To read");
 }
 
+/* A model plans by them. */
+static void test_mcp_tools_list_names_the_times(void **state)
+{
+	(void)state;
+	check_described("process.stdout_lines=100", "\"maximum\":3600,\"description\":\"Seconds (300);");
+	check_described("process.stdout_lines=100", "the command goes on until killed\"");
+	check_described("process.timeout_seconds=20", "\"maximum\":3600,\"description\":\"Seconds (20);");
+	check_described("limits.timeout_seconds=60", "\"maximum\":60,\"description\":\"Seconds (60);");
+	check_described("process.background_seconds=90",
+			"the command goes on until killed, at most 90 s\"");
+	check_described("limits.background_seconds=90",
+			"the command goes on until killed, at most 90 s\"");
+}
+
 static void test_mcp_tools_list_allows_what_it_leaves_out(void **state)
 {
 	json_t *whole, *shown;
@@ -304,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_tools_list_by_revision),
 		cmocka_unit_test(test_mcp_tools_list_is_short),
 		cmocka_unit_test(test_mcp_tools_list_names_the_network),
+		cmocka_unit_test(test_mcp_tools_list_names_the_times),
 		cmocka_unit_test(test_mcp_tools_list_allows_what_it_leaves_out),
 		cmocka_unit_test(test_mcp_tools_nearest),
 	};
