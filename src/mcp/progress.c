@@ -20,6 +20,8 @@ struct watch {
 	char *token;              /* raw JSON */
 	const struct mcp_shape *shape;
 	uint64_t sent;            /* value of the last report */
+	uint64_t run;             /* that it was of; 0: none yet */
+	uint64_t before;          /* value that the output of this run counts on from */
 	uint64_t out_seen;
 	bool started;             /* a report was sent: the value must grow from then on */
 	bool due;                 /* some output is not reported */
@@ -89,12 +91,19 @@ static bool mcp_progress_report(struct mcp_progress *p, struct watch *w, uint64_
 /* Report new output, if there is any. */
 static void mcp_progress_report_run(struct mcp_progress *p, struct watch *w, const struct proc *run)
 {
-	uint64_t value = run->out.total + run->err.total;
-	const struct output *newer = run->out.total > w->out_seen ? &run->out : &run->err;
+	const struct output *newer;
 	char text[LOOK_BACK];
+	uint64_t value;
 	size_t len;
 
 	w->due = false;
+	if (w->run != run->seq) { /* the first, or of several the next */
+		w->run = run->seq;
+		w->before = w->sent;
+		w->out_seen = 0;
+	}
+	newer = run->out.total > w->out_seen ? &run->out : &run->err;
+	value = w->before + run->out.total + run->err.total;
 	if (w->started ? value <= w->sent : !value)
 		return;
 	len = mcp_progress_newest_line(newer, text);
