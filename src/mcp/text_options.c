@@ -149,6 +149,5 @@ void text_options_changed(struct text *t, const struct outline_value *of)
 		glue = ", ";
 	}
 	config_release(&defaults);
-	text_add(t, *glue == ':' ? ": at their defaults; config_get has all\n"
-				 : "; config_get has all\n");
+	text_add(t, *glue == ':' ? ": at their defaults\n" : "; others at their defaults\n");
 }

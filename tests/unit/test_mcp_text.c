@@ -1242,7 +1242,7 @@ static void test_mcp_text_of_sessions(void **state)
 		      "\"nice\":0}},\"users\":[],\"sandbox\":{\"active\":[\"shim\",\"seccomp:default\"],"
 		      "\"readonly\":[],\"missing\":[],\"gaps\":[\"files: a; b\",\"c\"]}"),
 	      "workspace: /w\naccessible directories: /w, /x y\nshell: /bin/sh\n"
-	      "limits: at their defaults; config_get has all\n"
+	      "limits: at their defaults\n"
 	      "allowances: timeout 3600; of limits: nice 0\n"
 	      "tools of tier autonomous: is_blocked\ntools of tier notify: process_run, process_kill\n"
 	      "policy: blocklist applies to commands; 0 rules\nprocpen: 0.1\ninstance: ab\nhost: vm\n"
@@ -1261,7 +1261,7 @@ static void test_mcp_text_of_sessions(void **state)
 		      "\"Linux 5.13\"}]},\"audit_log\":\"/a\""),
 	      "workspace: /w\naccessible directories: /w, /x y\nshell: /bin/sh\n"
 	      "limits: limits.requests 9, limits.tasks_per_run 0 (no limit), "
-	      "log.head_bytes 0; config_get has all\nallowances: of limits: nofile 9\n"
+	      "log.head_bytes 0; others at their defaults\nallowances: of limits: nofile 9\n"
 	      "tools of tier autonomous: is_blocked\ntools of tier notify: process_run, process_kill\n"
 	      "users that a command may run as: ci\n"
 	      "policy: blocklist applies to commands and data; 12 rules, 2 of them the project's; packs "
