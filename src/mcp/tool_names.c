@@ -42,11 +42,13 @@ bool mcp_tool_names_is_plain(const char *text, size_t len)
 	return false;
 }
 
-/* The end of a quotation "like this" or `like this` that begins at @at, or @at. */
+/* The end of a quotation "like this" or `like this` that begins at @at, or @at. What is quoted may
+ * have quotes itself, so it goes on to the last one: no text names a capability between two
+ * quotations. */
 static size_t tool_names_skip_quoted(const char *text, size_t len, size_t at)
 {
 	bool opens = text[at] == '"' || text[at] == '`';
-	const char *end = opens ? memchr(text + at + 1, text[at], len - at - 1) : NULL;
+	const char *end = opens ? memrchr(text + at + 1, text[at], len - at - 1) : NULL;
 
 	return end ? (size_t)(end - text) : at;
 }

@@ -134,6 +134,22 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 	json_decref(call);
 }
 
+/* What a client or a command said may have quotes itself. */
+static void test_mcp_tools_error_repeats_what_is_quoted(void **state)
+{
+	struct err e = ERR_INIT;
+	json_t *call;
+
+	(void)state;
+	err_set(&e, ERR_INVALID_PARAMS, "process.run: \"a \" process.run \" b\" is none");
+	err_hint(&e, "Call process.list; `c ` process.run` is none.");
+	call = shaped_error(&e, NULL, &usual, &full);
+	assert_string_equal(text_of(call),
+			    "InvalidParams: process_run: \"a \" process.run \" b\" is none. Call "
+			    "process_list; `c ` process.run` is none.");
+	json_decref(call);
+}
+
 static void test_mcp_tools_error_shows_the_partial_result(void **state)
 {
 	struct err e = ERR_INIT;
@@ -313,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_tools_result_stands_in_meta),
 		cmocka_unit_test(test_mcp_tools_structured_content_when_asked_for),
 		cmocka_unit_test(test_mcp_tools_error_says_all_in_its_text),
+		cmocka_unit_test(test_mcp_tools_error_repeats_what_is_quoted),
 		cmocka_unit_test(test_mcp_tools_error_shows_the_partial_result),
 		cmocka_unit_test(test_mcp_tools_output_schemas_allow_an_error),
 		cmocka_unit_test(test_mcp_tools_list_by_revision),
