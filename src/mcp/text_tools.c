@@ -444,9 +444,9 @@ void text_is_blocked(struct text *t)
 	const char *suggestion = text_bytes(t, text_member(t, NULL, "suggestion"), &suggestion_len);
 
 	if (!text_flag(t, "blocked")) {
-		text_add(t, "not blocked%s", text_is(t, NULL, "decision", "confirm")
-						     ? ", but a human is asked before it starts"
-						     : "");
+		text_add(t, "not blocked");
+		if (text_is(t, NULL, "decision", "confirm"))
+			text_add(t, ", but a human must allow it before it starts");
 		return;
 	}
 	text_add(t, "blocked: ");
