@@ -13,6 +13,7 @@
 /* A part of one stream as a reader gets it: @start and @end cut no character. */
 struct part {
 	uint64_t start, end;
+	uint64_t entry_end; /* where an entry that begins in it ends at the latest */
 	uint32_t ms;
 	bool is_err;
 };
@@ -40,35 +41,40 @@ static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 	return base64 ? end : output_whole_end(o, end);
 }
 
-/* All parts of @p; heap. @joined: neighbours of one stream as one part. */
-static struct part *logs_combined_parts(const struct proc *p, bool base64, bool joined,
-					size_t *count)
+/* All parts of @p; heap. */
+static struct part *logs_combined_parts(const struct proc *p, bool base64, size_t *count)
 {
-	size_t all = arrivals_count(&p->arrivals);
-	struct part *parts = mem_zalloc((all + 1) * sizeof(*parts));
+	struct part *parts;
 	uint64_t at[2] = { 0, 0 };
 
-	*count = 0;
-	for (size_t i = 0; i < all; i++) {
+	*count = arrivals_count(&p->arrivals);
+	parts = mem_zalloc((*count + 1) * sizeof(*parts));
+	for (size_t i = 0; i < *count; i++) {
 		struct arrival a = arrivals_get(&p->arrivals, i);
 		uint64_t end = logs_combined_end(p, i, base64);
 
-		if (joined && *count && parts[*count - 1].is_err == a.is_err)
-			parts[*count - 1].end = end;
-		else
-			parts[(*count)++] = (struct part){
-				.start = at[a.is_err], .end = end, .ms = a.ms, .is_err = a.is_err,
-			};
+		parts[i] = (struct part){
+			.start = at[a.is_err], .end = end, .entry_end = end, .ms = a.ms,
+			.is_err = a.is_err,
+		};
 		at[a.is_err] = end;
 	}
 	return parts;
+}
+
+/* A terminal shows neighbours of one stream as one text: let an entry go on to the last of them. */
+static void logs_combined_join(struct part *parts, size_t count)
+{
+	for (size_t i = count; i-- > 1;)
+		if (parts[i - 1].is_err == parts[i].is_err)
+			parts[i - 1].entry_end = parts[i].entry_end;
 }
 
 void logs_combined_since(const struct proc *p, bool base64, uint64_t since,
 			 struct logs_place *place)
 {
 	size_t count;
-	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, false, &count);
+	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, &count);
 
 	*place = (struct logs_place){ { 0, 0 } };
 	for (size_t i = 0; i < count && since; i++) {
@@ -119,7 +125,7 @@ void logs_combined_tail(const struct proc *p, bool base64, uint64_t lines,
 			struct logs_place *place)
 {
 	size_t count;
-	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, false, &count);
+	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, &count);
 	struct tail t = { .lines = lines };
 
 	*place = (struct logs_place){ { 0, 0 } };
@@ -160,22 +166,22 @@ static size_t logs_combined_minus(size_t left, size_t used)
 	return left > used ? left - used : 0;
 }
 
-/* Is @part the last one of its stream, which may go on in the middle of an escape sequence? */
+/* Does an entry of @part end where its stream does, maybe in the middle of an escape sequence? */
 static bool logs_combined_is_open(const struct writer *t, const struct part *part)
 {
 	const struct output *o = logs_combined_stream(t->p, part->is_err);
 
-	return t->clean && part->end == output_whole_end(o, o->total);
+	return t->clean && part->entry_end == output_whole_end(o, o->total);
 }
 
-/* Write one entry from *@at on, at most up to the end of @part; moves *@at. False: what is there is
- * not complete yet. */
+/* Write one entry from *@at on, at most up to where those of @part end; moves *@at. False: what is
+ * there is not complete yet. */
 static bool logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
 {
 	const struct output *o = logs_combined_stream(t->p, part->is_err);
 	struct output_page page = {
 		.offset = *at,
-		.end = logs_combined_is_open(t, part) ? 0 : part->end,
+		.end = logs_combined_is_open(t, part) ? 0 : part->entry_end,
 		.max_bytes = t->left.max_bytes,
 		.max_encoded = logs_combined_minus(t->left.max_encoded, ENTRY_ENCODED),
 		.max_text = logs_combined_minus(t->left.max_text, ENTRY_TEXT),
@@ -225,8 +231,10 @@ void logs_combined_write(struct jsonw *w, const struct proc *p, const struct log
 	struct writer t = { .w = w, .p = p, .left = *page, .base64 = page->base64,
 			    .clean = page->clean, .shown = -1 };
 	size_t count;
-	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, page->clean, &count);
+	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, &count);
 
+	if (page->clean)
+		logs_combined_join(parts, count);
 	jsonw_array(w, "entries");
 	for (size_t i = 0; i < count; i++)
 		if (!logs_combined_write_part(&t, &parts[i], &place->at[parts[i].is_err]))

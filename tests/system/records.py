@@ -174,6 +174,17 @@ def combined_pages_are_both_streams_exactly():
 
 
 @suite.test()
+def a_clean_entry_has_the_time_of_its_first_byte():
+    server = Server()
+    p = server.run("for i in 1 2 3 4; do echo line $i; sleep 0.05; done")["process_id"]
+    for place in ({"tail_lines": 1}, {"since": 7}, {"since": 17}, {}):
+        plain, clean = (server.logs(p, stream="combined", clean=clean, **place)["entries"][0]
+                        for clean in (False, True))
+        equal((clean["offset"], clean["timestamp_ms"]), (plain["offset"], plain["timestamp_ms"]),
+              "offset and time of the first entry at %r" % place)
+
+
+@suite.test()
 def combined_can_be_followed_while_it_is_thinned():
     server = Server()
     p = server.run("python3", args=["-c", WRITER, "9", "6000", "1"], background=True)["process_id"]
