@@ -173,12 +173,16 @@ static void audit_prune_take_out(struct audit_prune *p, const char *name)
 	}
 }
 
-/* Remove @log if it is out of bounds. Returns whether it is gone: another process may have removed
- * it since it was seen, or have written it. */
-static bool audit_prune_remove(struct audit_prune *p, struct audit_prune_log *log,
+/*
+ * Remove @log if it is out of bounds. Returns whether it is gone: another process may have removed
+ * it since it was seen, or have written it. One that is newer than @own stays: the record of its
+ * removal would go before those that name it do.
+ */
+static bool audit_prune_remove(struct audit_prune *p, struct audit_prune_log *log, const char *own,
 			       struct audit_prune_found *found)
 {
-	if (!audit_prune_is_old(p, log->written) && !audit_prune_is_above(p))
+	if (audit_dir_compare(log->name, own) > 0 ||
+	    (!audit_prune_is_old(p, log->written) && !audit_prune_is_above(p)))
 		return false;
 	if (audit_prune_may_go(p, log->name) && !unlinkat(dirfd(p->stream), log->name, 0)) {
 		found->removed++;
@@ -220,7 +224,7 @@ bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune
 	if (!p->next && audit_prune_look(p, own))
 		return true;
 	for (; p->next < p->oldest_count && gone < REMOVALS_STEP; p->next++)
-		gone += audit_prune_remove(p, &p->oldest[p->next], found);
+		gone += audit_prune_remove(p, &p->oldest[p->next], own, found);
 	if (p->next < p->oldest_count)
 		return true;
 	audit_prune_list(p, found);

@@ -41,8 +41,8 @@ struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_b
 void audit_prune_free(struct audit_prune *p); /* also NULL */
 
 /* Look at 32 logs more or, when all were seen, remove up to 8. @own is the name of the caller's log
- * by now, which stays and is not listed. Adds to @found. Returns whether there is more to do, which
- * there is not when the directory was moved or replaced. */
+ * by now: it and newer ones stay, and it is not listed. Adds to @found. Returns whether there is
+ * more to do, which there is not when the directory was moved or replaced. */
 bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune_found *found);
 
 #endif

@@ -9,6 +9,7 @@
 #include "policy/audit_prune.h"
 
 #define DAY 86400
+#define NEWEST "30000101T000000Z-0.jsonl" /* the log of the caller */
 #define LOGS 30 /* with "." and ".." what one step looks at: the next one removes */
 
 static void name_of(int n, char name[AUDIT_DIR_NAME_MAX])
@@ -53,7 +54,7 @@ static struct audit_prune *look_at_all(struct scratch *s, const struct audit_pru
 	struct audit_prune *p = audit_prune_new(s->dir, bounds);
 
 	assert_non_null(p);
-	assert_true(audit_prune_step(p, "", found));
+	assert_true(audit_prune_step(p, NEWEST, found));
 	assert_int_equal(found->removed, 0);
 	return p;
 }
@@ -85,7 +86,7 @@ static void test_prune_written_meanwhile(void **state)
 	make_logs(&s, LOGS);
 	p = look_at_all(&s, &bounds, &found);
 	age(&s, 3, 0);
-	finish(p, "", &found);
+	finish(p, NEWEST, &found);
 	assert_int_equal(found.removed, LOGS - 1);
 	assert_true(is_there(&s, 3));
 	expect_beside(&found, 0, 3);
@@ -103,9 +104,9 @@ static void test_prune_removed_meanwhile(void **state)
 	make_logs(&s, LOGS);
 	p = look_at_all(&s, &bounds, &first);
 	q = look_at_all(&s, &bounds, &second);
-	finish(p, "", &first);
+	finish(p, NEWEST, &first);
 	assert_int_equal(first.removed, 5);
-	finish(q, "", &second);
+	finish(q, NEWEST, &second);
 	assert_int_equal(second.removed, 0);
 	assert_true(is_there(&s, 5));
 	scratch_release(&s);
@@ -134,7 +135,7 @@ static void test_prune_gone_before_seen(void **state)
 		name_of(n, name);
 		assert_int_equal(unlink(scratch_path(&s, name)), 0);
 	}
-	finish(p, "", &found);
+	finish(p, NEWEST, &found);
 	for (size_t b = 0; b < found.beside_count; b++)
 		for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
 			in += !strcmp(found.beside[b], seen[i]);
@@ -178,7 +179,7 @@ static void test_prune_moved_meanwhile(void **state)
 	snprintf(away, sizeof(away), "%s.away", s.dir);
 	assert_int_equal(rename(s.dir, away), 0);
 	assert_int_equal(mkdir(s.dir, 0700), 0);
-	finish(p, "", &found);
+	finish(p, NEWEST, &found);
 	assert_int_equal(rmdir(s.dir), 0);
 	assert_int_equal(rename(away, s.dir), 0);
 	assert_int_equal(found.removed, 0);
@@ -201,11 +202,32 @@ static void test_prune_newest(void **state)
 	name_of(2, name);
 	fd = open(scratch_path(&s, name), O_WRONLY | O_CLOEXEC);
 	audit_dir_hold(fd);
-	finish(look_at_all(&s, &bounds, &found), "", &found);
+	finish(look_at_all(&s, &bounds, &found), NEWEST, &found);
 	assert_int_equal(found.removed, LOGS - 1);
 	assert_int_equal(found.beside_count, 1);
 	expect_beside(&found, 0, 2);
 	close(fd);
+	scratch_release(&s);
+}
+
+/* What is newer than the log with the record stays: such a log may go first, and its record with
+ * it. */
+static void test_prune_newer_than_own(void **state)
+{
+	const struct audit_prune_bounds bounds = { .keep_seconds = DAY, .total_bytes = 1 };
+	struct audit_prune_found found = { 0 };
+	char own[AUDIT_DIR_NAME_MAX], before[AUDIT_DIR_NAME_MAX];
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, LOGS);
+	name_of(20, own);
+	name_of(19, before);
+	finish(audit_prune_new(s.dir, &bounds), own, &found);
+	assert_int_equal(found.removed, 20);
+	assert_string_equal(found.last, before);
+	assert_true(is_there(&s, 21));
+	expect_beside(&found, 0, LOGS - 1);
 	scratch_release(&s);
 }
 
@@ -217,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_prune_gone_before_seen),
 		cmocka_unit_test(test_prune_moved_meanwhile),
 		cmocka_unit_test(test_prune_newest),
+		cmocka_unit_test(test_prune_newer_than_own),
 		cmocka_unit_test(test_prune_other_files),
 	};
 
