@@ -1,6 +1,9 @@
 /*
  * The lines of a log begin and end alike, so number, instance and hash are read where they stand:
  * the time that it takes is that of the hashes. Only lines that refer to files are parsed.
+ *
+ * Servers may write, begin and remove files meanwhile. As long as there are new ones, these are
+ * read and those that may have grown are read on; what is between files is judged at the end.
  */
 #include "policy/audit_verify.h"
 
@@ -33,20 +36,24 @@ struct verify_line {
 
 /* One file, as far as it was read. */
 struct verify_file {
-	const char *name;
-	uint64_t lines;
+	char name[AUDIT_DIR_NAME_MAX]; /* first, for audit_dir_order() */
+	off_t offset;              /* behind its last whole line */
+	uint64_t lines;            /* with the torn one */
 	uint64_t first_seq, seq;   /* 0: no line */
 	char first_prev[HASH_LEN + 1], first_hash[HASH_LEN + 1];
 	char hash[HASH_LEN + 1];   /* of the last line */
 	char after[HASH_LEN + 1];  /* of what follows it and is no line; or "" */
 	char previous[AUDIT_DIR_NAME_MAX]; /* the file that it follows; or "" */
-	bool read, stopped, held, followed, shared, foreign;
+	bool due;  /* to be read, or read on */
+	bool gone; /* removed after it was listed */
+	bool read, torn, stopped, held, followed, shared, foreign;
 };
 
 struct verify {
 	int dir;
-	struct audit_dir_names list;
-	struct verify_file *files; /* one for each name */
+	uid_t owner;
+	struct verify_file *files; /* sorted by name */
+	size_t count;
 	json_t *wanted;            /* name: what names it */
 	char horizon[AUDIT_DIR_NAME_MAX]; /* the newest file that procpen removed; or "" */
 	struct audit_verdict *verdict;
@@ -180,11 +187,8 @@ static void audit_verify_check_junk(struct verify *v, struct verify_file *f,
 		f->after[0] = '\0';
 	else
 		SHA256Data((const uint8_t *)text->bytes, text->len, f->after);
-	if (text->torn && f->held)
-		return; /* it is being written */
-	if (text->torn)
-		audit_verify_say(v, "torn", f->name, f->lines, "the last line is torn");
-	else
+	f->torn = text->torn; /* maybe it is being written */
+	if (!f->torn)
 		audit_verify_say(v, "changed", f->name, f->lines,
 			   "this is no line of an audit log: torn, changed or inserted");
 }
@@ -234,12 +238,16 @@ static void audit_verify_take_line(struct verify *v, struct verify_file *f,
 	f->stopped = line->stops;
 }
 
+/* Read @f from where it was read to. */
 static void audit_verify_read_file(struct verify *v, struct verify_file *f, int fd)
 {
+	struct audit_text text = { .len = 0 };
 	struct audit_lines lines;
-	struct audit_text text;
 	int status;
 
+	f->lines -= f->torn;
+	f->torn = false;
+	lseek(fd, f->offset, SEEK_SET);
 	audit_lines_init(&lines, fd);
 	while ((status = audit_lines_next(&lines, &text)) > 0) {
 		struct verify_line line;
@@ -251,21 +259,34 @@ static void audit_verify_read_file(struct verify *v, struct verify_file *f, int 
 			audit_verify_check_junk(v, f, &text);
 		audit_verify_read_names(v, f, &text);
 	}
+	f->offset = lseek(fd, 0, SEEK_CUR) - (f->torn ? (off_t)text.len : 0);
 	if (status < 0)
 		audit_verify_say(v, "unreadable", f->name, f->lines + 1, "%s (%s)", strerror(errno),
 			   err_sys_name(errno));
 	audit_lines_release(&lines);
-	v->verdict->lines += f->lines;
 }
 
-static void audit_verify_open_file(struct verify *v, struct verify_file *f, uid_t owner)
+/* Nothing is wrong with that if it is on record. */
+static void audit_verify_lose_file(struct verify *v, struct verify_file *f)
+{
+	json_t *name = json_string(f->name);
+
+	f->gone = true;
+	audit_verify_want(v, name, false, "it was removed while the log was read");
+	json_decref(name);
+}
+
+static void audit_verify_open_file(struct verify *v, struct verify_file *f)
 {
 	AUTO_CLOSE int fd = openat(v->dir, f->name,
 				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	f->shared = audit_dir_is_shared(f->name);
-	v->verdict->files++;
+	if (fd < 0 && errno == ENOENT) {
+		audit_verify_lose_file(v, f);
+		return;
+	}
 	if (fd < 0 || fstat(fd, &st)) {
 		audit_verify_say(v, "unreadable", f->name, 0, "%s (%s)",
 			   errno == ELOOP ? "a link stands in its place" : strerror(errno),
@@ -276,12 +297,11 @@ static void audit_verify_open_file(struct verify *v, struct verify_file *f, uid_
 		audit_verify_say(v, "foreign", f->name, 0, "this is no regular file");
 		return;
 	}
-	if (st.st_uid != owner)
+	if (!f->read && st.st_uid != v->owner)
 		audit_verify_say(v, "foreign", f->name, 0,
 			   "it belongs to user %u, the directory to %u",
-			   (unsigned)st.st_uid, (unsigned)owner);
+			   (unsigned)st.st_uid, (unsigned)v->owner);
 	f->held = audit_dir_is_held(fd);
-	v->verdict->running += f->held;
 	f->read = true;
 	audit_verify_read_file(v, f, fd);
 }
@@ -290,12 +310,11 @@ static void audit_verify_open_file(struct verify *v, struct verify_file *f, uid_
 
 static struct verify_file *audit_verify_find(struct verify *v, const char *name)
 {
-	char(*found)[AUDIT_DIR_NAME_MAX] = NULL;
+	struct verify_file *f = NULL;
 
-	if (v->list.count)
-		found = bsearch(name, v->list.names, v->list.count, sizeof(*v->list.names),
-				audit_dir_order);
-	return found ? v->files + (found - v->list.names) : NULL;
+	if (v->count)
+		f = bsearch(name, v->files, v->count, sizeof(*v->files), audit_dir_order);
+	return f && !f->gone ? f : NULL;
 }
 
 /* Do the lines of @f begin with the first of a chain? */
@@ -314,7 +333,7 @@ static void audit_verify_check_start(struct verify *v, const struct verify_file 
 static const struct verify_file *audit_verify_find_lines(const struct verify *v,
 							 const struct verify_file *f)
 {
-	for (size_t i = 0; i < v->list.count; i++)
+	for (size_t i = 0; i < v->count; i++)
 		if (v->files[i].seq && v->files[i].seq + 1 == f->first_seq &&
 		    !memcmp(v->files[i].hash, f->first_prev, HASH_LEN))
 			return v->files + i;
@@ -370,15 +389,17 @@ static bool audit_verify_goes_on(const struct verify *v, const struct verify_fil
 	const char *instance = strchr(f->name, '-');
 	bool found = f->followed;
 
-	for (size_t i = 0; i < v->list.count && !found; i++)
+	for (size_t i = 0; i < v->count && !found; i++)
 		found = instance && v->files[i].first_seq > f->seq &&
 			!strncmp(strchrnul(v->files[i].name, '-'), instance,
 				 INSTANCE_LEN + 1);
 	return found;
 }
 
-static void audit_verify_check_stop(struct verify *v, const struct verify_file *f)
+static void audit_verify_check_end(struct verify *v, const struct verify_file *f)
 {
+	if (f->torn && !f->held)
+		audit_verify_say(v, "torn", f->name, f->lines, "the last line is torn");
 	if (!f->shared && f->read && !f->stopped && !f->held && !audit_verify_goes_on(v, f))
 		audit_verify_say(v, "no_stop", f->name, f->lines,
 			   "the server ended without a stop record: it was killed, or lines are "
@@ -401,7 +422,7 @@ static void audit_verify_check_copies(struct verify *v)
 {
 	json_t *seen = json_object();
 
-	for (size_t i = 0; i < v->list.count; i++) {
+	for (size_t i = 0; i < v->count; i++) {
 		const struct verify_file *f = v->files + i;
 		const char *other = json_get_str(seen, f->first_hash, NULL);
 
@@ -414,18 +435,68 @@ static void audit_verify_check_copies(struct verify *v)
 	json_decref(seen);
 }
 
-static void audit_verify_all(struct verify *v, uid_t owner)
+/* ---- the directory ---- */
+
+/* Add those of @list that are new. Returns whether there are any. */
+static bool audit_verify_add_files(struct verify *v, const struct audit_dir_names *list)
 {
-	v->files = mem_zalloc((v->list.count + 1) * sizeof(*v->files));
-	v->wanted = json_object();
-	for (size_t i = 0; i < v->list.count; i++) {
-		v->files[i].name = v->list.names[i];
-		audit_verify_open_file(v, v->files + i, owner);
+	size_t known = v->count;
+
+	v->files = mem_realloc(v->files, (known + list->count) * sizeof(*v->files));
+	for (size_t i = 0; i < list->count; i++) {
+		if (known && bsearch(list->names[i], v->files, known, sizeof(*v->files),
+				     audit_dir_order))
+			continue;
+		v->files[v->count] = (struct verify_file){ .due = true };
+		strcpy(v->files[v->count++].name, list->names[i]);
 	}
-	for (size_t i = 0; i < v->list.count; i++)
+	if (v->count > known)
+		qsort(v->files, v->count, sizeof(*v->files), audit_dir_order);
+	return v->count > known;
+}
+
+/* Are there files that were made meanwhile? Then others may have grown before. */
+static bool audit_verify_find_new(struct verify *v)
+{
+	struct audit_dir_names list;
+	bool found = !audit_dir_list(v->dir, &list) && audit_verify_add_files(v, &list);
+
+	for (size_t i = 0; found && i < v->count; i++)
+		v->files[i].due |= v->files[i].held || v->files[i].shared;
+	audit_dir_release(&list);
+	return found;
+}
+
+static void audit_verify_read_due(struct verify *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->files[i].due && !v->files[i].gone)
+			audit_verify_open_file(v, v->files + i);
+		v->files[i].due = false;
+	}
+}
+
+static void audit_verify_count(struct verify *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		v->verdict->files += !v->files[i].gone;
+		v->verdict->lines += v->files[i].lines;
+		v->verdict->running += v->files[i].held;
+	}
+}
+
+static void audit_verify_all(struct verify *v)
+{
+	v->wanted = json_object();
+	do {
+		audit_verify_read_due(v);
+	} while (audit_verify_find_new(v));
+	audit_verify_count(v);
+	for (size_t i = 0; i < v->count; i++)
 		audit_verify_check_file(v, v->files + i);
-	for (size_t i = 0; i < v->list.count; i++)
-		audit_verify_check_stop(v, v->files + i);
+	for (size_t i = 0; i < v->count; i++)
+		if (!v->files[i].gone)
+			audit_verify_check_end(v, v->files + i);
 	audit_verify_check_missing(v);
 	audit_verify_check_copies(v);
 	json_decref(v->wanted);
@@ -436,7 +507,8 @@ int audit_verify(const char *path, audit_verify_fn report, void *ctx,
 		 struct audit_verdict *verdict, struct err *e)
 {
 	struct verify v = { .verdict = verdict, .report = report, .ctx = ctx };
-	AUTO_CLOSE int dir = audit_dir_open(path, &v.list, e);
+	struct audit_dir_names list;
+	AUTO_CLOSE int dir = audit_dir_open(path, &list, e);
 	int status = dir < 0 ? -1 : 0;
 	struct stat st;
 
@@ -446,8 +518,10 @@ int audit_verify(const char *path, audit_verify_fn report, void *ctx,
 				 "\"%.256s\"", path);
 	if (!status) {
 		v.dir = dir;
-		audit_verify_all(&v, st.st_uid);
+		v.owner = st.st_uid;
+		audit_verify_add_files(&v, &list);
+		audit_verify_all(&v);
 	}
-	audit_dir_release(&v.list);
+	audit_dir_release(&list);
 	return status;
 }
