@@ -54,7 +54,8 @@ struct audit {
 	uint64_t lost; /* lines that are not in the log and never will be */
 	uint64_t in_place; /* lines in the present directory */
 	bool prune_due;    /* a file was begun, and no look has followed it */
-	struct audit_prune *prune; /* the look that is under way, or NULL */
+	struct audit_prune *prune; /* the look that is under way, or NULL ... */
+	bool looked;               /* ... and all was seen and chosen */
 	struct audit_prune_bounds bounds;
 	struct audit_sink *sink; /* or NULL */
 	bool said_sink_lost;
@@ -113,6 +114,7 @@ static void audit_end_look(struct audit *a)
 {
 	audit_prune_free(a->prune);
 	a->prune = NULL;
+	a->looked = false;
 }
 
 /* Forget the oldest of the late lines. */
@@ -536,18 +538,25 @@ static void audit_check_file(struct audit *a)
  */
 static void audit_look_around(struct audit *a, bool last)
 {
-	bool more;
+	if (!a->prune && a->prune_due) {
+		a->prune = audit_prune_new(a->file.dir, &a->bounds);
+		a->prune_due = false;
+	}
+	while (a->prune && !a->looked) {
+		a->looked = !audit_prune_step(a->prune, audit_file_name(&a->file), &a->found);
+		if (a->serves && !last)
+			return;
+	}
+}
 
-	do {
-		if (!a->prune && a->prune_due) {
-			a->prune = audit_prune_new(a->file.dir, &a->bounds);
-			a->prune_due = false;
-		}
-		more = a->prune &&
-		       audit_prune_step(a->prune, audit_file_name(&a->file), &a->found);
-		if (!more)
-			audit_end_look(a);
-	} while ((more || a->prune_due) && (last || !a->serves));
+/* Remove what was chosen, once it is on record. */
+static void audit_clear_up(struct audit *a)
+{
+	if (!a->prune || a->found.removed)
+		return;
+	audit_prune_remove(a->prune);
+	if (a->looked)
+		audit_end_look(a);
 }
 
 bool audit_has_moved(struct audit *a)
@@ -574,6 +583,7 @@ static int audit_catch_up(struct audit *a, bool last, struct err *e)
 int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 {
 	struct audit_line line;
+	int status;
 
 	if (!a->started && !a->reads_due_ms && !a->late && !a->lost)
 		return 0;
@@ -588,7 +598,9 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 	jsonw_end_array(&line.w);
 	if (a->sink && audit_sink_lost(a->sink))
 		jsonw_int(&line.w, "sink_lost", (int64_t)audit_sink_lost(a->sink));
-	return audit_write_line(a, &line, e);
+	status = audit_write_line(a, &line, e);
+	audit_clear_up(a);
+	return status;
 }
 
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
@@ -602,6 +614,7 @@ int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 		audit_build_line(a, event, &line);
 		status = audit_write_line(a, &line, e);
 	}
+	audit_clear_up(a);
 	audit_share_finish(&a->file);
 	if (status)
 		audit_miss(a, event);

@@ -1,6 +1,7 @@
 /*
  * One pass over the directory, in the order in which the file system has it, keeps the oldest and
- * the newest names and adds up the sizes; then the oldest go one by one until the bounds hold.
+ * the newest names and adds up the sizes; then the oldest are chosen one by one until the bounds
+ * hold. They go when that is on record.
  */
 #include "policy/audit_prune.h"
 
@@ -23,6 +24,7 @@
 struct audit_prune_log {
 	char name[AUDIT_DIR_NAME_MAX];
 	int64_t size, written;
+	bool goes; /* chosen; or another process has removed it */
 };
 
 struct audit_prune {
@@ -31,7 +33,8 @@ struct audit_prune {
 	struct audit_prune_bounds bounds;
 	int64_t total; /* bytes of all logs that are left */
 	struct audit_prune_log oldest[OLDEST_MAX]; /* sorted */
-	size_t oldest_count, next; /* of them, those before `next` have been judged */
+	size_t oldest_count, next; /* of them, those before `next` have been judged ... */
+	size_t removed;            /* ... and those before this that go are gone */
 	char newest[AUDIT_PRUNE_BESIDE_MAX][AUDIT_DIR_NAME_MAX]; /* the newest first */
 	size_t newest_count;
 };
@@ -76,9 +79,8 @@ static void audit_prune_note_old(struct audit_prune *p, const char *name, const 
 	p->oldest_count += p->oldest_count < OLDEST_MAX;
 	memmove(&p->oldest[at + 1], &p->oldest[at],
 		(p->oldest_count - 1 - at) * sizeof(*p->oldest));
+	p->oldest[at] = (struct audit_prune_log){ .size = st->st_size, .written = st->st_mtime };
 	strcpy(p->oldest[at].name, name);
-	p->oldest[at].size = st->st_size;
-	p->oldest[at].written = st->st_mtime;
 }
 
 static void audit_prune_note_new(struct audit_prune *p, const char *name)
@@ -125,7 +127,7 @@ static bool audit_prune_look(struct audit_prune *p, const char *own)
 	return true;
 }
 
-/* ---- removal ---- */
+/* ---- choice and removal ---- */
 
 static bool audit_prune_is_old(const struct audit_prune *p, int64_t written)
 {
@@ -174,17 +176,17 @@ static void audit_prune_take_out(struct audit_prune *p, const char *name)
 }
 
 /*
- * Remove @log if it is out of bounds. Returns whether it is gone: another process may have removed
- * it since it was seen, or have written it. One that is newer than @own stays: the record of its
+ * Choose @log if it is out of bounds. Returns whether it goes: another process may have removed it
+ * since it was seen, or have written it. One that is newer than @own stays: the record of its
  * removal would go before those that name it do.
  */
-static bool audit_prune_remove(struct audit_prune *p, struct audit_prune_log *log, const char *own,
+static bool audit_prune_choose(struct audit_prune *p, struct audit_prune_log *log, const char *own,
 			       struct audit_prune_found *found)
 {
 	if (audit_dir_compare(log->name, own) > 0 ||
 	    (!audit_prune_is_old(p, log->written) && !audit_prune_is_above(p)))
 		return false;
-	if (audit_prune_may_go(p, log->name) && !unlinkat(dirfd(p->stream), log->name, 0)) {
+	if (audit_prune_may_go(p, log->name)) {
 		found->removed++;
 		strcpy(found->last, log->name);
 	} else if (!audit_prune_is_gone(p, log->name)) {
@@ -192,7 +194,7 @@ static bool audit_prune_remove(struct audit_prune *p, struct audit_prune_log *lo
 	}
 	p->total -= log->size;
 	audit_prune_take_out(p, log->name);
-	log->name[0] = '\0';
+	log->goes = true;
 	return true;
 }
 
@@ -200,7 +202,7 @@ static bool audit_prune_remove(struct audit_prune *p, struct audit_prune_log *lo
 static void audit_prune_list(struct audit_prune *p, struct audit_prune_found *found)
 {
 	for (size_t i = 0; i < p->oldest_count; i++)
-		if (p->oldest[i].name[0])
+		if (!p->oldest[i].goes)
 			audit_prune_note_new(p, p->oldest[i].name);
 	memcpy(found->beside, p->newest, sizeof(found->beside));
 	found->beside_count = p->newest_count;
@@ -217,16 +219,25 @@ static bool audit_prune_is_moved(const struct audit_prune *p)
 
 bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune_found *found)
 {
-	int gone = 0;
+	int chosen = 0;
 
 	if (audit_prune_is_moved(p))
 		return false;
 	if (!p->next && audit_prune_look(p, own))
 		return true;
-	for (; p->next < p->oldest_count && gone < REMOVALS_STEP; p->next++)
-		gone += audit_prune_remove(p, &p->oldest[p->next], own, found);
+	for (; p->next < p->oldest_count && chosen < REMOVALS_STEP; p->next++)
+		chosen += audit_prune_choose(p, &p->oldest[p->next], own, found);
 	if (p->next < p->oldest_count)
 		return true;
 	audit_prune_list(p, found);
 	return false;
+}
+
+void audit_prune_remove(struct audit_prune *p)
+{
+	if (p->removed < p->next && audit_prune_is_moved(p))
+		p->removed = p->next;
+	for (; p->removed < p->next; p->removed++)
+		if (p->oldest[p->removed].goes)
+			(void)!unlinkat(dirfd(p->stream), p->oldest[p->removed].name, 0);
 }

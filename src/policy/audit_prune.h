@@ -25,7 +25,7 @@ struct audit_prune_bounds {
 	int64_t total_bytes;  /* of all logs; 0: no bound */
 };
 
-/* What was seen and removed. All zero at first. */
+/* What was seen, and what goes. All zero at first. */
 struct audit_prune_found {
 	uint64_t removed;
 	char last[AUDIT_DIR_NAME_MAX]; /* the newest of them */
@@ -40,9 +40,13 @@ struct audit_prune;
 struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_bounds *bounds);
 void audit_prune_free(struct audit_prune *p); /* also NULL */
 
-/* Look at 32 logs more or, when all were seen, remove up to 8. @own is the name of the caller's log
- * by now: it and newer ones stay, and it is not listed. Adds to @found. Returns whether there is
- * more to do, which there is not when the directory was moved or replaced. */
+/* Look at 32 logs more or, when all were seen, choose up to 8 that go. @own is the name of the
+ * caller's log by now: it and newer ones stay, and it is not listed. Adds to @found. Returns
+ * whether there is more to do, which there is not when the directory was moved or replaced. */
 bool audit_prune_step(struct audit_prune *p, const char *own, struct audit_prune_found *found);
+
+/* Remove what was chosen: call it when that is on record, so that no log is missing that nothing
+ * excuses, whatever ends the process. */
+void audit_prune_remove(struct audit_prune *p);
 
 #endif

@@ -17,6 +17,7 @@
 #include "policy/audit.h"
 
 #define INSTANCE "0123456789abcdef"
+#define OLD "a/b/audit/20200101T000000Z-0.jsonl" /* below the scratch directory */
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
 
 struct fixture {
@@ -331,6 +332,34 @@ static void test_audit_late_ends_at_the_stop(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(audit_stopped(f->audit, &stop, &e), 0);
 	assert_lines(f->audit, 4);
+}
+
+/* An old log stays until its removal is on record. */
+static void test_audit_prunes_what_is_on_record(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_bounds bounds = { .file_bytes = INT64_MAX, .total_bytes = 1 };
+	const struct audit_event attempt = { .event = "attempt", .decision = "allowed" };
+	const struct audit_event end = { .event = "end" };
+	struct err e = ERR_INIT;
+	struct rlimit old;
+	char *text;
+	int lines;
+
+	audit_set_bounds(f->audit, &bounds);
+	audit_serves(f->audit);
+	write_ok(f->audit, &attempt);
+	scratch_file(&f->tmp, OLD, "x\n", 0600);
+	fill_disk(f->audit, &old);
+	assert_int_equal(audit_write(f->audit, &end, &e), -1);
+	err_release(&e);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(access(scratch_path(&f->tmp, OLD), F_OK), 0);
+	write_ok(f->audit, &end);
+	assert_int_equal(access(scratch_path(&f->tmp, OLD), F_OK), -1);
+	text = read_chain(f->audit, &lines);
+	assert_non_null(strstr(text, "\"pruned\":1,\"pruned_to\":\"20200101T000000Z-0.jsonl\""));
+	free(text);
 }
 
 /* Reads are one line, with the end of the server at the latest. */
@@ -1184,6 +1213,7 @@ int main(void)
 		TEST(test_audit_late_ends),
 		TEST(test_audit_late_ends_at_the_stop),
 		TEST(test_audit_late_end_is_all_there_is),
+		TEST(test_audit_prunes_what_is_on_record),
 		TEST(test_audit_reads),
 		TEST(test_audit_chain),
 		TEST(test_audit_request_ids),

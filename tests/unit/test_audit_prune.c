@@ -63,6 +63,7 @@ static void finish(struct audit_prune *p, const char *own, struct audit_prune_fo
 {
 	while (audit_prune_step(p, own, found))
 		;
+	audit_prune_remove(p);
 	audit_prune_free(p);
 }
 
