@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@
 enum { STATUS_OK = 0, STATUS_BAD = 1 };
 
 #define LAST_COUNT 10
-#define POLL_NS 200000000
+#define POLL_MS 200
 #define LINE_MAX_BYTES (8 * AUDIT_LINES_MAX)
 
 struct audit_view {
@@ -494,13 +495,12 @@ static int cli_audit_print_last(struct audit_view *v, struct audit_tail *t)
 	return status;
 }
 
-/* Print what was added since, until stdout is closed. */
+/* Print what was added since, until nobody reads stdout. */
 static int cli_audit_follow(struct audit_view *v, struct audit_tail *t)
 {
-	const struct timespec pause = { .tv_nsec = POLL_NS };
+	struct pollfd reader = { .fd = STDOUT_FILENO }; /* reported when it is gone */
 
-	while (!fflush(stdout)) {
-		nanosleep(&pause, NULL);
+	while (!fflush(stdout) && poll(&reader, 1, POLL_MS) <= 0) {
 		if (cli_audit_find_new(v, t, false))
 			return STATUS_BAD;
 		for (size_t i = 0; i < t->count; i++)

@@ -490,6 +490,17 @@ def test_tail_waits_for_a_log():
 
 
 @suite.test()
+def test_tail_ends_with_its_reader():
+    """As `tail -f | head` needs it: no record has to come first."""
+    place, _ = filled(1)
+    process = place.start("audit", "tail", "-f", "--json", "--state-dir", place.state)
+    process.stdout.readline()
+    process.stdout.close()
+    equal(process.wait(WAIT), 1, "status")
+    equal(process.stderr.read(), b"", "stderr")
+
+
+@suite.test()
 def test_verify_lines():
     """Each harm to a line is found, and said where it is."""
     def edit(lines):
