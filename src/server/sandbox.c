@@ -101,17 +101,32 @@ static int sandbox_check_layer(const char *name, struct err *e)
 			   "or mount_namespace), capabilities, credentials or network_off.");
 }
 
+/* Does the directory @path hold the state directory, or audit or tmp in it? */
+static bool sandbox_holds_record(const char *path, const char *state_dir)
+{
+	char *const directories[] = { NULL };
+	struct err ignored = ERR_INIT;
+	struct scope *writable = scope_new(path, directories, &ignored);
+	bool covers = writable && workspace_covers_state_dir(writable, state_dir);
+
+	scope_free(writable);
+	err_release(&ignored); /* a file, or not there: it covers nothing */
+	return covers;
+}
+
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e)
 {
-	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
-		char *const directories[] = { NULL };
-		struct err ignored = ERR_INIT;
-		struct scope *writable = scope_new(*path, directories, &ignored);
-		bool covers = writable && workspace_covers_state_dir(writable, state_dir);
+	static const char shared[] = "/dev/shm"; /* os/sandbox */
 
-		scope_free(writable);
-		err_release(&ignored); /* a file, or not there: it covers nothing */
-		if (!covers)
+	if (sandbox_holds_record(shared, state_dir)) {
+		err_set(e, ERR_INVALID_PARAMS,
+			"the state directory %.256s, or audit or tmp in it, lies in %s, where "
+			"commands may write: a command could rewrite its own audit log",
+			state_dir, shared);
+		return err_hint(e, "Set another state directory with --state-dir DIR.");
+	}
+	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
+		if (!sandbox_holds_record(*path, state_dir))
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
 			"sandbox.writable: %.256s contains the state directory, or audit or tmp in "

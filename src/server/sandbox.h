@@ -22,8 +22,8 @@ struct sandbox_inputs {
 /* Refuse layers and paths that could have no effect: 0, or -1 with InvalidParams. */
 int sandbox_check(const struct config *config, struct err *e);
 
-/* Refuse a sandbox.writable that lets a command write the audit log or the temporary directories
- * below @state_dir: 0 or -1. */
+/* Refuse a sandbox.writable, or a place in the shared memory, that lets a command write the audit
+ * log or the temporary directories below @state_dir: 0 or -1. */
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e);
 
 /* Does a request that names no user run as root? */

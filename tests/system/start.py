@@ -274,6 +274,18 @@ def test_one_in_the_other():
 
 
 @suite.test()
+def test_state_directory_in_shared_memory():
+    """There commands may write, below a link to it too; nothing is made."""
+    with Place() as place:
+        shared = "/dev/shm/" + os.path.basename(place.base)
+        os.symlink("/dev/shm", place.base + "/link")
+        for state in (shared, shared + "/a/b", place.base + "/link/" + os.path.basename(shared)):
+            place.refused((state, "/dev/shm", "audit log", "--state-dir"), "--state-dir", state)
+        place.refused(("/dev/shm", "--state-dir"), XDG_STATE_HOME=shared)
+        check(not os.path.exists(shared), "%s was made" % shared)
+
+
+@suite.test()
 def test_no_such_workspace():
     with Place() as place:
         file = os.path.join(place.base, "file")
