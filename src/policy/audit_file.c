@@ -44,8 +44,8 @@ static void audit_file_take_name(struct audit_file *f)
 void audit_file_init(struct audit_file *f, char *dir, const char *instance)
 {
 	*f = (struct audit_file){
-		.dir = dir, .instance = mem_strdup(instance), .fd = -1, .lock = -1,
-		.max_bytes = INT64_MAX,
+		.dir = dir, .instance = mem_strdup(instance), .fd = -1, .left = -1,
+		.lock = -1, .max_bytes = INT64_MAX,
 	};
 	memset(f->chain.prev, '0', sizeof(f->chain.prev) - 1);
 	audit_file_take_name(f);
@@ -138,6 +138,7 @@ static int audit_file_open(struct audit_file *f, struct err *e)
 		f->ino = st.st_ino;
 	}
 	audit_dir_hold(f->fd);
+	mem_cleanup_close(&f->left);
 	return 0;
 }
 
@@ -239,10 +240,10 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 /* The next line begins another file, and names this one. */
 static void audit_file_leave(struct audit_file *f)
 {
-	close(f->fd);
-	if (f->lock >= 0)
-		close(f->lock);
-	f->fd = f->lock = -1;
+	mem_cleanup_close(&f->left);
+	mem_cleanup_close(&f->lock);
+	f->left = f->fd;
+	f->fd = -1;
 	f->ino = 0;
 	f->as_left = false;
 	f->length = f->reserved_to = 0;
@@ -290,8 +291,8 @@ void audit_file_close(struct audit_file *f)
 		audit_file_release(f);
 		close(f->fd);
 	}
-	if (f->lock >= 0)
-		close(f->lock);
+	mem_cleanup_close(&f->left);
+	mem_cleanup_close(&f->lock);
 	free(f->instance);
 	free(f->dir);
 	free(f->path);

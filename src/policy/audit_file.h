@@ -42,6 +42,7 @@ struct audit_file {
 	bool shared; /* with other processes: policy/audit_share.h */
 	int lock;    /* shared: of the lock file; -1: not open */
 	int fd;       /* -1 before the first line */
+	int left;     /* the file before, in use until there is another; -1: none */
 	off_t length; /* of the complete lines */
 	bool torn;    /* an incomplete line may follow them */
 	bool reserves;     /* keep a reserve */

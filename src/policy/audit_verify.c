@@ -383,16 +383,19 @@ static void audit_verify_check_file(struct verify *v, struct verify_file *f)
 		before->followed = true;
 }
 
-/* Is there a later part of @f, whose predecessor may be missing? */
+/* Is there a later part of @f, whose predecessor may be missing? One that is in use may have no
+ * line yet. */
 static bool audit_verify_goes_on(const struct verify *v, const struct verify_file *f)
 {
 	const char *instance = strchr(f->name, '-');
 	bool found = f->followed;
 
-	for (size_t i = 0; i < v->count && !found; i++)
-		found = instance && v->files[i].first_seq > f->seq &&
-			!strncmp(strchrnul(v->files[i].name, '-'), instance,
-				 INSTANCE_LEN + 1);
+	for (size_t i = 0; i < v->count && !found; i++) {
+		const struct verify_file *next = v->files + i;
+
+		found = instance && (next->first_seq > f->seq || (next->held && !next->seq)) &&
+			!strncmp(strchrnul(next->name, '-'), instance, INSTANCE_LEN + 1);
+	}
 	return found;
 }
 
