@@ -296,6 +296,8 @@ static int cli_audit_read_file(struct audit_view *v, const char *name, off_t *of
 	struct audit_text line;
 	int status;
 
+	if (fd < 0 && errno == ENOENT)
+		return 0; /* removed since it was listed */
 	if (fd < 0 || lseek(fd, *offset, SEEK_SET) < 0)
 		return -1;
 	audit_lines_init(&lines, fd);

@@ -490,6 +490,22 @@ def test_tail_waits_for_a_log():
 
 
 @suite.test()
+def test_show_while_old_files_go():
+    """A file that is removed after it was listed is no failure."""
+    place = Place()
+    os.makedirs(place.folder, 0o700)
+    line = '{"time":"2020-01-01T00:00:00.000Z","seq":1,"event":"end","command":"%s"}\n' % ("x" * 1000)
+    for day, count in ((1, 1000), (2, 1)):  # more than a pipe takes, and what follows
+        with open(place.path("2020010%dT000000Z-%016x.jsonl" % (day, day)), "w") as f:
+            f.write(line.replace("01-01T", "01-0%dT" % day) * count)
+    process = place.start("audit", "show", "--json", "--state-dir", place.state)
+    process.stdout.readline()
+    os.unlink(place.path(place.names()[1]))
+    equal(len(process.stdout.read().splitlines()), 999, "more lines")
+    equal((process.wait(WAIT), process.stderr.read()), (0, b""), "status, stderr")
+
+
+@suite.test()
 def test_tail_ends_with_its_reader():
     """As `tail -f | head` needs it: no record has to come first."""
     place, _ = filled(1)
