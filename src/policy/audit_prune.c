@@ -140,7 +140,8 @@ static bool audit_prune_is_above(const struct audit_prune *p)
 }
 
 /* May the log @name go, by what it is now? One of `procpen run` may once it is closed for more,
- * which its mode says, or when it is old. */
+ * which its mode says, or when it is old. One without a line frees nothing, and a server may have
+ * made it just now and not hold it yet. */
 static bool audit_prune_may_go(const struct audit_prune *p, const char *name)
 {
 	AUTO_CLOSE int fd = openat(dirfd(p->stream), name,
@@ -151,7 +152,7 @@ static bool audit_prune_may_go(const struct audit_prune *p, const char *name)
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return false;
 	old = audit_prune_is_old(p, st.st_mtime);
-	if (!old && !audit_prune_is_above(p))
+	if (!old && (!st.st_size || !audit_prune_is_above(p)))
 		return false;
 	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
 }

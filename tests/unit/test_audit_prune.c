@@ -232,6 +232,28 @@ static void test_prune_newer_than_own(void **state)
 	scratch_release(&s);
 }
 
+/* A server may be about to write its first line, and to hold the log before. */
+static void test_prune_without_a_line(void **state)
+{
+	const struct audit_prune_bounds bytes = { .total_bytes = 1 };
+	const struct audit_prune_bounds days = { .keep_seconds = DAY };
+	struct audit_prune_found found = { 0 };
+	char name[AUDIT_DIR_NAME_MAX];
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, 3);
+	name_of(1, name);
+	assert_int_equal(truncate(scratch_path(&s, name), 0), 0);
+	finish(audit_prune_new(s.dir, &bytes), NEWEST, &found);
+	assert_int_equal(found.removed, 2);
+	assert_true(is_there(&s, 1));
+	age(&s, 1, 9);
+	finish(audit_prune_new(s.dir, &days), NEWEST, &found);
+	assert_false(is_there(&s, 1));
+	scratch_release(&s);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -241,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_prune_moved_meanwhile),
 		cmocka_unit_test(test_prune_newest),
 		cmocka_unit_test(test_prune_newer_than_own),
+		cmocka_unit_test(test_prune_without_a_line),
 		cmocka_unit_test(test_prune_other_files),
 	};
 
