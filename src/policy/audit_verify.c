@@ -384,7 +384,7 @@ static void audit_verify_check_file(struct verify *v, struct verify_file *f)
 }
 
 /* Is there a later part of @f, whose predecessor may be missing? One that is in use may have no
- * line yet. */
+ * line yet, and one may have gone already. */
 static bool audit_verify_goes_on(const struct verify *v, const struct verify_file *f)
 {
 	const char *instance = strchr(f->name, '-');
@@ -392,8 +392,9 @@ static bool audit_verify_goes_on(const struct verify *v, const struct verify_fil
 
 	for (size_t i = 0; i < v->count && !found; i++) {
 		const struct verify_file *next = v->files + i;
+		bool unread = !next->seq && (next->held || next->gone);
 
-		found = instance && (next->first_seq > f->seq || (next->held && !next->seq)) &&
+		found = instance && (next->first_seq > f->seq || unread) &&
 			!strncmp(strchrnul(next->name, '-'), instance, INSTANCE_LEN + 1);
 	}
 	return found;
@@ -458,14 +459,24 @@ static bool audit_verify_add_files(struct verify *v, const struct audit_dir_name
 	return v->count > known;
 }
 
+/* Was @f read in a state that may last a moment only? A server locks its file when it has made it,
+ * and a line that is being written looks torn. */
+static bool audit_verify_is_fresh(const struct verify_file *f)
+{
+	return f->read && (!f->seq || f->torn);
+}
+
 /* Are there files that were made meanwhile? Then others may have grown before. */
 static bool audit_verify_find_new(struct verify *v)
 {
 	struct audit_dir_names list;
 	bool found = !audit_dir_list(v->dir, &list) && audit_verify_add_files(v, &list);
 
-	for (size_t i = 0; found && i < v->count; i++)
-		v->files[i].due |= v->files[i].held || v->files[i].shared;
+	for (size_t i = 0; found && i < v->count; i++) {
+		struct verify_file *f = v->files + i;
+
+		f->due |= f->read && (f->held || f->shared || audit_verify_is_fresh(f));
+	}
 	audit_dir_release(&list);
 	return found;
 }
@@ -494,6 +505,9 @@ static void audit_verify_all(struct verify *v)
 	do {
 		audit_verify_read_due(v);
 	} while (audit_verify_find_new(v));
+	for (size_t i = 0; i < v->count; i++)
+		v->files[i].due = audit_verify_is_fresh(v->files + i);
+	audit_verify_read_due(v);
 	audit_verify_count(v);
 	for (size_t i = 0; i < v->count; i++)
 		audit_verify_check_file(v, v->files + i);
