@@ -37,6 +37,7 @@ struct audit_prune {
 	size_t removed;            /* ... and those before this that go are gone */
 	char newest[AUDIT_PRUNE_BESIDE_MAX][AUDIT_DIR_NAME_MAX]; /* the newest first */
 	size_t newest_count;
+	char newest_run[AUDIT_DIR_NAME_MAX]; /* of `procpen run`; or "" */
 };
 
 struct audit_prune *audit_prune_new(const char *path, const struct audit_prune_bounds *bounds)
@@ -107,6 +108,8 @@ static void audit_prune_look_at(struct audit_prune *p, const char *name, bool ow
 	if (fstatat(dirfd(p->stream), name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return;
 	p->total += st.st_size;
+	if (audit_dir_is_shared(name) && audit_dir_compare(name, p->newest_run) > 0)
+		strcpy(p->newest_run, name);
 	if (own)
 		return;
 	audit_prune_note_old(p, name, &st);
@@ -140,8 +143,8 @@ static bool audit_prune_is_above(const struct audit_prune *p)
 }
 
 /* May the log @name go, by what it is now? One of `procpen run` may once it is closed for more,
- * which its mode says, or when it is old. One without a line frees nothing, and a server may have
- * made it just now and not hold it yet. */
+ * which its mode says, and another follows it, or when it is old. One without a line frees nothing,
+ * and a server may have made it just now and not hold it yet. */
 static bool audit_prune_may_go(const struct audit_prune *p, const char *name)
 {
 	AUTO_CLOSE int fd = openat(dirfd(p->stream), name,
@@ -154,7 +157,9 @@ static bool audit_prune_may_go(const struct audit_prune *p, const char *name)
 	old = audit_prune_is_old(p, st.st_mtime);
 	if (!old && (!st.st_size || !audit_prune_is_above(p)))
 		return false;
-	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
+	if (!audit_dir_is_shared(name))
+		return !audit_dir_is_held(fd);
+	return old || (!(st.st_mode & S_IWUSR) && strcmp(name, p->newest_run) != 0);
 }
 
 static bool audit_prune_is_gone(const struct audit_prune *p, const char *name)

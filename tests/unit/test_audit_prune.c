@@ -254,6 +254,24 @@ static void test_prune_without_a_line(void **state)
 	scratch_release(&s);
 }
 
+/* The next `procpen run` goes on behind the newest log of them, closed or not. */
+static void test_prune_newest_of_run(void **state)
+{
+	const struct audit_prune_bounds bounds = { .total_bytes = 1 };
+	struct audit_prune_found found = { 0 };
+	struct scratch s;
+
+	(void)state;
+	scratch_init(&s);
+	scratch_file(&s, "20200101-run.jsonl", "0123456789", 0400);
+	scratch_file(&s, "20200101-run-0002.jsonl", "0123456789", 0400);
+	finish(audit_prune_new(s.dir, &bounds), NEWEST, &found);
+	assert_int_equal(found.removed, 1);
+	assert_string_equal(found.last, "20200101-run.jsonl");
+	assert_int_equal(access(scratch_path(&s, "20200101-run-0002.jsonl"), F_OK), 0);
+	scratch_release(&s);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -264,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_prune_newest),
 		cmocka_unit_test(test_prune_newer_than_own),
 		cmocka_unit_test(test_prune_without_a_line),
+		cmocka_unit_test(test_prune_newest_of_run),
 		cmocka_unit_test(test_prune_other_files),
 	};
 
