@@ -16,6 +16,7 @@
 #include "base/hmac.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "blocklist/altered.h"
 #include "blocklist/command/args.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
@@ -354,25 +355,7 @@ static void run_files_take_interpreter(struct run_files *f, char *line)
 		run_files_take_line_word(f, word);
 }
 
-/* ---- interpreters ---- */
-
-static bool run_files_is_source(const char *program)
-{
-	return !strcmp(program, "source") || !strcmp(program, ".");
-}
-
-/* How @run runs other programs or texts; NULL: it does not. */
-static const struct blocklist_wrapper *run_files_wrapper(const struct blocklist_run *run)
-{
-	const struct blocklist_name *name = name_lookup(run->program.s, run->program.len);
-
-	return name ? name_wrapper(name) : NULL;
-}
-
-static bool run_files_interprets(const struct blocklist_wrapper *as)
-{
-	return as && (as->kind == WRAPPER_SHELL || as->kind == WRAPPER_CODE);
-}
+/* ---- options ---- */
 
 /* May the next word be the value of the option @word, which ends in a letter of @values, or is a
  * long one? */
@@ -430,46 +413,85 @@ static bool run_files_is_reader(const char *program)
 	return str_is_listed(program, names);
 }
 
-/* The options by which @run names a file of commands that it runs: sed -f FILE. NULL: none of them
- * is there. */
-static const char *run_files_script_options(const struct blocklist_run *run)
-{
-	static const struct {
-		const char *programs, *options;
-	} rows[] = {
-		{ " sed gsed psql at batch ninja ant scons ", " -f --file " },
-		{ " make gmake bmake ", " -f --file --makefile " },
-		{ " rake just ", " -f --rakefile --justfile " },
-		{ " vi vim nvim ex view ", " -S -U -l -s -u " },
-		{ " java ", " -jar " },
-		{ " cmake ", " -P " },
-		{ " sqlite3 duckdb ", " -init --init " },
-		{ " awk gawk mawk nawk original-awk ", " -f --file -E --exec " },
-	};
+/* ---- programs ---- */
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (list_has(rows[i].programs, run->program.s, run->program.len) &&
-		    run_files_has_option(run, rows[i].options, ""))
-			return rows[i].options;
-	return NULL;
+/* What a program runs besides the executable files among its words; of interpreters run_script
+ * knows the rest. */
+struct run_files_program {
+	const char *names;   /* NULL: all others */
+	const char *scripts; /* options that name a file of commands: sed -f FILE; NULL: none */
+	const char *instead; /* without one of these options it takes its standard input for
+			      * commands; NULL: it does not */
+	const char *values;  /* letters of options that take a value, for @instead */
+	bool files;          /* a file among its words is a program, without an option */
+	bool texts;          /* a text among its words may start programs */
+};
+
+static const struct run_files_program run_files_programs[] = {
+	{ .names = " sed gsed ", .scripts = " -f --file ", .texts = true },
+	{ .names = " psql ", .scripts = " -f --file ",
+	  .instead = " -c -f --command --file ", .values = "dFhLopPRTUv", .texts = true },
+	{ .names = " mariadb mysql ",
+	  .instead = " -e --execute ", .values = "DhpPSu", .texts = true },
+	{ .names = " sqlite3 duckdb ", .scripts = " -init --init ", .instead = " ", .texts = true },
+	{ .names = " vi vim nvim ex view ", .scripts = " -S -U -l -s -u ", .instead = " ",
+	  .texts = true },
+	{ .names = " ed ", .instead = " ", .texts = true },
+	{ .names = " gdb lldb ", .instead = " ", .files = true, .texts = true },
+	{ .names = " dc ", .instead = " ", .files = true },
+	{ .names = " at batch ", .scripts = " -f --file ", .instead = " -f ", .values = "qt" },
+	{ .names = " ninja ant scons ", .scripts = " -f --file " },
+	{ .names = " make gmake bmake ", .scripts = " -f --file --makefile " },
+	{ .names = " rake just ", .scripts = " -f --rakefile --justfile " },
+	{ .names = " java ", .scripts = " -jar ", .files = true },
+	{ .names = " cmake ", .scripts = " -P " },
+	{ .names = " awk gawk mawk nawk original-awk ", .scripts = " -f --file -E --exec " },
+	{ .names = " crontab go jbang k6 mongo mongosh run-parts uv ", .files = true },
+	{ .names = NULL },
+};
+
+static const struct run_files_program *run_files_program(const struct shell_text *name)
+{
+	const struct run_files_program *row = run_files_programs;
+
+	while (row->names && !list_has(row->names, name->s, name->len))
+		row++;
+	return row;
 }
 
-/* Does @run, of a program that is no interpreter, take its standard input for commands? */
-static bool run_files_reads_commands(const struct blocklist_run *run)
-{
-	static const struct {
-		const char *programs, *instead, *values; /* options */
-	} rows[] = {
-		{ " dc duckdb ed ex gdb lldb sqlite3 vi view vim nvim ", " ", "" },
-		{ " at batch ", " -f ", "qt" },
-		{ " mariadb mysql ", " -e --execute ", "DhpPSu" },
-		{ " psql ", " -c -f --command --file ", "dFhLopPRTUv" },
-	};
+/* A command that is looked at. */
+struct run_files_command {
+	const struct blocklist_run *run;
+	const struct run_files_program *program;
+	const struct blocklist_wrapper *as; /* how it runs other programs or texts; NULL: it does
+					     * not */
+	bool interprets;          /* it is a shell, or an interpreter of another language */
+	bool has_script;          /* one of program->scripts is there */
+	struct run_script script; /* where it has its program from */
+};
 
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (list_has(rows[i].programs, run->program.s, run->program.len))
-			return !run_files_has_option(run, rows[i].instead, rows[i].values);
-	return false;
+static struct run_files_command run_files_read(const struct blocklist_run *run)
+{
+	const struct blocklist_name *name = name_lookup(run->program.s, run->program.len);
+	struct run_files_command c = { .run = run, .program = run_files_program(&run->program),
+				       .as = name ? name_wrapper(name) : NULL };
+
+	c.interprets = c.as && (c.as->kind == WRAPPER_SHELL || c.as->kind == WRAPPER_CODE);
+	c.has_script = c.program->scripts && run_files_has_option(run, c.program->scripts, "");
+	if (c.interprets)
+		run_script_find(run, c.as, &c.script);
+	else
+		c.script.from = c.has_script ? RUN_SCRIPT_FILE : RUN_SCRIPT_TEXT;
+	return c;
+}
+
+/* Does @c, of a program that is no interpreter, take its standard input for commands? */
+static bool run_files_reads_commands(const struct run_files_command *c)
+{
+	const struct run_files_program *p = c->program;
+
+	return p->instead &&
+	       !run_files_has_option(c->run, p->instead, p->values ? p->values : "");
 }
 
 /* Is a word the standard input: -, -f-, --file=-, /dev/stdin? */
@@ -484,33 +506,21 @@ static bool run_files_names_stdin(const struct blocklist_run *run)
 	return false;
 }
 
-/* Does @run, which would start a shell without a command to start, have none? */
-static bool run_files_starts_shell(const struct blocklist_run *run,
-				   const struct blocklist_wrapper *as)
+/* Does @c, which would start a shell without a command to start, have none? */
+static bool run_files_starts_shell(const struct run_files_command *c)
 {
+	const struct blocklist_wrapper *as = c->as;
 	struct args args = { 0 };
 	bool starts;
 
-	if (!as->login && !as->remote)
+	if (!as || (!as->login && !as->remote))
 		return false;
-	args_read(&args, run->words, run->count, strtab_get(as->values),
+	args_read(&args, c->run->words, c->run->count, strtab_get(as->values),
 		  as->kind != WRAPPER_OPTION);
 	starts = as->kind == WRAPPER_OPTION ? !args_has(&args, strtab_get(as->text))
-					    : args.first_operand + as->skip >= run->count;
+					    : args.first_operand + as->skip >= c->run->count;
 	args_release(&args);
 	return starts;
-}
-
-/* Where the interpreter @run, as @as says, has its program from; of others from a file if they have
- * an option that names one. */
-static void run_files_find_script(const struct blocklist_run *run,
-				  const struct blocklist_wrapper *as, struct run_script *script)
-{
-	*script = (struct run_script){ .from = RUN_SCRIPT_TEXT };
-	if (run_files_interprets(as))
-		run_script_find(run, as, script);
-	else if (run_files_script_options(run))
-		script->from = RUN_SCRIPT_FILE;
 }
 
 static bool run_files_has_operand(const struct blocklist_run *run)
@@ -564,11 +574,12 @@ static mode_t run_files_type(struct run_files *f, const char *name)
 	return found ? st.st_mode & S_IFMT : 0;
 }
 
-/* Does the interpreter @run run a file of a directory, as python and node do? Where the script is
+/* Does the interpreter @c run a file of a directory, as python and node do? Where the script is
  * not known, an operand may be it; behind an option a directory may be one to search. */
-static bool run_files_runs_directory(struct run_files *f, const struct blocklist_run *run,
-				     const struct run_script *script)
+static bool run_files_runs_directory(struct run_files *f, const struct run_files_command *c)
 {
+	const struct run_script *script = &c->script;
+	const struct blocklist_run *run = c->run;
 	bool named = false;
 
 	if (script->from == RUN_SCRIPT_FILE)
@@ -616,12 +627,13 @@ static const char *run_files_loaded(const struct run_files_load *load,
 	return value[1] ? value + 1 : next;
 }
 
-/* Does the interpreter @run find a file by less than its name, as `node -r ./a` finds a.js, or in
+/* Does the interpreter @c find a file by less than its name, as `node -r ./a` finds a.js, or in
  * another directory? */
-static bool run_files_finds_other(struct run_files *f, const struct blocklist_run *run,
-				  const struct run_script *script)
+static bool run_files_finds_other(struct run_files *f, const struct run_files_command *c)
 {
 	const struct run_files_load *load = run_files_loads;
+	const struct run_script *script = &c->script;
+	const struct blocklist_run *run = c->run;
 	size_t end = script->from == RUN_SCRIPT_FILE ? script->at : run->count;
 
 	while (load < run_files_loads + COUNT_OF(run_files_loads) &&
@@ -642,21 +654,21 @@ static bool run_files_finds_other(struct run_files *f, const struct blocklist_ru
 	       run_files_type(f, run->words[script->at].text.s) != S_IFREG;
 }
 
-/* Take the module that @run, an interpreter as @as says, would run, and refuse what else it would
- * run besides the files that it names. Returns whether one was taken. */
-static bool run_files_take_unnamed(struct run_files *f, const struct blocklist_run *run,
-				   const struct blocklist_wrapper *as,
-				   const struct run_script *script)
+/* Take the module that the interpreter @c would run, and refuse what else it would run besides the
+ * files that it names. Returns whether one was taken. */
+static bool run_files_take_unnamed(struct run_files *f, const struct run_files_command *c)
 {
-	if (as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(f, run))
+	const struct run_script *script = &c->script;
+
+	if (c->as->kind == WRAPPER_SHELL && f->sets_home && run_files_reads_home(f, c->run))
 		(void)run_files_refuse(f, "a shell reads files of a HOME that is not its own");
 	if (script->from == RUN_SCRIPT_UNKNOWN && script->has_modules)
 		(void)run_files_refuse(f, "an option before its script is not known");
 	if (script->from == RUN_SCRIPT_MODULE)
 		return run_files_take_module(f, script->module);
-	if (as->kind == WRAPPER_CODE && run_files_runs_directory(f, run, script))
+	if (c->as->kind == WRAPPER_CODE && run_files_runs_directory(f, c))
 		(void)run_files_refuse(f, "it runs a directory");
-	if (run_files_finds_other(f, run, script))
+	if (run_files_finds_other(f, c))
 		(void)run_files_refuse(f, "it may find another file than one of that name");
 	return false;
 }
@@ -678,55 +690,56 @@ static bool run_files_knows_input(const struct run_files *f, const struct blockl
 	return run->input && shell_word_constant(run->input) && (here || !f->reads_file);
 }
 
+static bool run_files_is_null(const struct shell_word *file)
+{
+	const char *name = shell_word_constant(file);
+
+	return name && !strcmp(name, "/dev/null");
+}
+
 static bool run_files_reads_file(const struct blocklist_run *run)
 {
 	for (size_t i = 0; i < run->redirect_count; i++) {
 		const struct shell_redirect *r = &run->redirects[i];
-		const char *name = shell_word_constant(&r->target);
 
-		if ((r->op == SHELL_FROM || r->op == SHELL_BOTH) &&
-		    !(name && !strcmp(name, "/dev/null")))
+		if ((r->op == SHELL_FROM || r->op == SHELL_BOTH) && !run_files_is_null(&r->target))
 			return true;
 	}
 	return false;
 }
 
-/* Note whether what is not known feeds @run, and what it may pass that on to: the commands of a
+/* Note whether what is not known feeds @c, and what it may pass that on to: the commands of a
  * group, a function or a nested text; behind exec all. */
-static void run_files_note_input(struct run_files *f, const struct blocklist_run *run)
+static void run_files_note_input(struct run_files *f, const struct run_files_command *c)
 {
-	const char *file = run->input_file ? shell_word_constant(run->input_file) : "";
-	bool empty = file && !strcmp(file, "/dev/null"), reads = run_files_reads_file(run);
-	bool fed;
+	const struct blocklist_run *run = c->run;
+	bool empty = run->input_file && run_files_is_null(run->input_file);
+	bool reads = run_files_reads_file(run), fed;
 
 	f->reads_file |= reads;
 	fed = reads || (run->is_fed && !empty && !run_files_knows_input(f, run));
 	f->is_fed = f->feeds || fed;
-	f->feeds |= fed && (!run->count || run->is_function || run_files_wrapper(run));
+	f->feeds |= fed && (!run->count || run->is_function || c->as);
 	if (fed && f->runs_input && run->count && !strcmp(run->program.s, "exec")) /* in a loop */
 		(void)run_files_refuse(f, FED);
 }
 
-/* May @run run what stands in its standard input? */
-static bool run_files_runs_input(const struct blocklist_run *run)
+/* May @c run what stands in its standard input? */
+static bool run_files_runs_input(const struct run_files_command *c)
 {
-	const struct blocklist_wrapper *as = run_files_wrapper(run);
-	struct run_script script;
-
-	run_files_find_script(run, as, &script);
-	return script.reads_input || (as && run_files_starts_shell(run, as)) ||
-	       run_files_reads_commands(run) ||
-	       (run_files_script_options(run) && run_files_names_stdin(run));
+	return c->script.reads_input || run_files_starts_shell(c) || run_files_reads_commands(c) ||
+	       (c->has_script && run_files_names_stdin(c->run));
 }
 
-/* May @run start a program among its words, as in a container: docker exec -i c sh? What a shell
+/* May @c start a program among its words, as in a container: docker exec -i c sh? What a shell
  * and the wrappers start is looked at as a command of its own. */
-static bool run_files_may_start(const struct blocklist_run *run)
+static bool run_files_may_start(const struct run_files_command *c)
 {
 	static const char others[] = " apk apt apt-get dnf dpkg pacman pip pip3 tee yum zypper ";
+	const struct blocklist_run *run = c->run;
 	bool builtin = run->is_direct && shell_words_is_builtin(run->words[0].text.s);
 
-	return !run->is_function && !builtin && !run_files_wrapper(run) &&
+	return !run->is_function && !builtin && !c->as &&
 	       !run_files_is_reader(run->program.s) &&
 	       !list_has(others, run->program.s, run->program.len);
 }
@@ -743,29 +756,30 @@ static struct blocklist_run run_files_inner(const struct blocklist_run *run, siz
 	return inner;
 }
 
-/* May @run start an interpreter among its words? */
-static bool run_files_starts_script(const struct blocklist_run *run)
+/* May @c start an interpreter among its words? */
+static bool run_files_starts_script(const struct run_files_command *c)
 {
-	bool may_start = run_files_may_start(run);
+	bool may_start = run_files_may_start(c);
 
-	for (size_t i = 1; may_start && i < run->count && i < INNER_MAX; i++) {
-		struct blocklist_run inner = run_files_inner(run, i);
+	for (size_t i = 1; may_start && i < c->run->count && i < INNER_MAX; i++) {
+		struct blocklist_run inner = run_files_inner(c->run, i);
 
-		if (run_files_interprets(run_files_wrapper(&inner)))
+		if (run_files_read(&inner).interprets)
 			return true;
 	}
 	return false;
 }
 
-/* May @run pass its standard input on to a program among its words that runs that? */
-static bool run_files_passes_input(const struct blocklist_run *run)
+/* May @c pass its standard input on to a program among its words that runs that? */
+static bool run_files_passes_input(const struct run_files_command *c)
 {
-	bool may_start = run_files_may_start(run);
+	bool may_start = run_files_may_start(c);
 
-	for (size_t i = 1; may_start && i < run->count; i++) {
-		struct blocklist_run inner = run_files_inner(run, i);
+	for (size_t i = 1; may_start && i < c->run->count; i++) {
+		struct blocklist_run inner = run_files_inner(c->run, i);
+		struct run_files_command command = run_files_read(&inner);
 
-		if (i == INNER_MAX || run_files_runs_input(&inner))
+		if (i == INNER_MAX || run_files_runs_input(&command))
 			return true;
 	}
 	return false;
@@ -782,24 +796,10 @@ static bool run_files_is_go_build(const struct blocklist_run *run)
 	       list_has(commands, command, strlen(command));
 }
 
-/* Does @run take a file among its words for a program, without an option? */
-static bool run_files_runs_words(const struct blocklist_run *run)
+/* Does @c take a file among its words for a program, without an option? */
+static bool run_files_runs_words(const struct run_files_command *c)
 {
-	static const char programs[] = " crontab dc gdb go java jbang k6 lldb mongo mongosh "
-				       "run-parts uv ";
-
-	return (list_has(programs, run->program.s, run->program.len) &&
-		!run_files_is_go_build(run)) ||
-	       run_files_starts_script(run);
-}
-
-/* May a text among the words of @run start programs? */
-static bool run_files_takes_text(const struct blocklist_run *run)
-{
-	static const char programs[] = " duckdb ed ex gdb gsed lldb mariadb mysql nvim psql sed "
-				       "sqlite3 vi view vim ";
-
-	return list_has(programs, run->program.s, run->program.len);
+	return (c->program->files && !run_files_is_go_build(c->run)) || run_files_starts_script(c);
 }
 
 /* Is word @i of sed, which names files by a pattern, surely behind the script, and no option?
@@ -817,58 +817,51 @@ static bool run_files_is_later_file(const struct blocklist_run *run, size_t i)
 	return true;
 }
 
-/* Refuse @run if it may run a standard input that is not known. */
-static void run_files_check_input(struct run_files *f, const struct blocklist_run *run)
+/* Refuse @c if it may run a standard input that is not known. */
+static void run_files_check_input(struct run_files *f, const struct run_files_command *c)
 {
-	if (run_files_knows_input(f, run) ||
-	    !(run_files_runs_input(run) || (f->is_fed && run_files_passes_input(run))))
+	if (run_files_knows_input(f, c->run) ||
+	    !(run_files_runs_input(c) || (f->is_fed && run_files_passes_input(c))))
 		return;
 	f->runs_input = true;
 	if (f->is_fed)
 		(void)run_files_refuse(f, FED);
 }
 
-static void run_files_take_words(struct run_files *f, const struct blocklist_run *run)
+static void run_files_take_words(struct run_files *f, const struct run_files_command *c)
 {
-	const struct blocklist_wrapper *as = run_files_wrapper(run);
-	bool interprets = run_files_interprets(as), taken = false;
-	bool named = run_files_script_options(run);
-	bool scripted = interprets || named || f->sourced || run_files_runs_words(run);
+	const struct blocklist_run *run = c->run;
+	bool taken = c->interprets && run_files_take_unnamed(f, c);
+	bool scripted = c->interprets || c->has_script || f->sourced || run_files_runs_words(c);
 	enum run_files_role role = scripted ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
-	bool searches = f->sourced || (as && as->kind == WRAPPER_SHELL) ||
-			(interprets && run_files_has_option(run, " -S ", "")); /* perl, ruby */
-	bool takes_text = run_files_takes_text(run);
+	bool searches = f->sourced || (c->as && c->as->kind == WRAPPER_SHELL) ||
+			(c->interprets && run_files_has_option(run, " -S ", "")); /* perl, ruby */
 	bool is_sed = list_has(" gsed sed ", run->program.s, run->program.len) &&
 		      !run_files_has_option(run, " -l --line-length ", "");
-	struct run_script script;
 
-	run_files_find_script(run, as, &script);
-	if (interprets)
-		taken = run_files_take_unnamed(f, run, as, &script);
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
 
 		if (text)
 			taken |= run_files_take_word(f, text, role);
-		else if (as || scripted ||
-			 (takes_text && !(is_sed && run_files_is_later_file(run, i))))
+		else if (c->as || scripted ||
+			 (c->program->texts && !(is_sed && run_files_is_later_file(run, i))))
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
 		if (text && searches && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);
 		searches &= f->sourced || !taken || !run_files_is_operand(run, i);
 	}
-	run_files_check_input(f, run);
+	run_files_check_input(f, c);
 	if (!taken && run_files_has_operand(run) &&
-	    (named || f->sourced || (interprets && script.from != RUN_SCRIPT_TEXT)))
+	    (c->has_script || f->sourced || (c->interprets && c->script.from != RUN_SCRIPT_TEXT)))
 		run_files_note_missing(f);
 }
 
 /* ---- what changes on the way ---- */
 
-/* Does @run only start another command, which is looked at too? Other wrappers may write a log or
+/* Does @c only start another command, which is looked at too? Other wrappers may write a log or
  * an output file of their own, or fetch what they start. */
-static bool run_files_starts(const struct run_files *f, const struct blocklist_run *run,
-			     const struct blocklist_wrapper *as)
+static bool run_files_starts(const struct run_files *f, const struct run_files_command *c)
 {
 	static const struct {
 		const char *programs, *writing; /* options */
@@ -879,8 +872,9 @@ static bool run_files_starts(const struct run_files *f, const struct blocklist_r
 		{ " sudo ", " -e --edit " },
 		{ " time ", " -o --output " },
 	};
+	const struct blocklist_run *run = c->run;
 
-	if (!as || (f->has_tty && !strcmp(run->program.s, "nohup")))
+	if (!c->as || (f->has_tty && !strcmp(run->program.s, "nohup")))
 		return false;
 	for (size_t i = 0; run->count > 1 && i < COUNT_OF(rows); i++)
 		if (list_has(rows[i].programs, run->program.s, run->program.len))
@@ -897,12 +891,11 @@ static bool run_files_is_late_builtin(const char *program)
 	return str_is_listed(program, names);
 }
 
-/* Can @run, of which no own file was taken, write none? */
-static bool run_files_is_harmless(const struct blocklist_run *run,
-				  const struct blocklist_wrapper *as)
+/* Can @c, of which no own file was taken, write none? */
+static bool run_files_is_harmless(const struct run_files_command *c)
 {
+	const struct blocklist_run *run = c->run;
 	const char *program = run->program.s;
-	struct run_script script;
 
 	if (run->writes)
 		return false;
@@ -910,8 +903,7 @@ static bool run_files_is_harmless(const struct blocklist_run *run,
 		return true;
 	if (run->is_direct && shell_words_is_builtin(run->words[0].text.s))
 		return !run_files_is_late_builtin(program);
-	run_files_find_script(run, as, &script);
-	return as && as->kind == WRAPPER_SHELL && script.from == RUN_SCRIPT_TEXT;
+	return c->as && c->as->kind == WRAPPER_SHELL && c->script.from == RUN_SCRIPT_TEXT;
 }
 
 /* Is @file one of the list, by whatever name? */
@@ -943,10 +935,8 @@ static bool run_files_writes_own(struct run_files *f, const struct blocklist_run
 {
 	for (size_t i = 0; f->own && run->writes && i < run->redirect_count; i++) {
 		const struct shell_redirect *r = &run->redirects[i];
-		const char *name = shell_word_constant(&r->target);
 
-		if ((r->op == SHELL_TO || r->op == SHELL_APPEND || r->op == SHELL_BOTH) &&
-		    !(name && !strcmp(name, "/dev/null")) && run_files_is_rewritten(f, name))
+		if (altered_writes(r) && run_files_is_rewritten(f, shell_word_constant(&r->target)))
 			return true;
 	}
 	return false;
@@ -963,13 +953,13 @@ static void run_files_note_chmod(struct run_files *f, const struct blocklist_run
 		(void)run_files_refuse(f, "a command in it may make a file a program");
 }
 
-/* Note what @run may change, and refuse if it runs a file that may have changed by then.
+/* Note what @c may change, and refuse if it runs a file that may have changed by then.
  * @is_own: it is such a file that decides what it does. */
-static void run_files_follow_changes(struct run_files *f, const struct blocklist_run *run,
+static void run_files_follow_changes(struct run_files *f, const struct run_files_command *c,
 				     bool is_own)
 {
-	const struct blocklist_wrapper *as = run->count ? run_files_wrapper(run) : NULL;
-	bool harmless = !is_own && (run_files_starts(f, run, as) || run_files_is_harmless(run, as));
+	const struct blocklist_run *run = c->run;
+	bool harmless = !is_own && (run_files_starts(f, c) || run_files_is_harmless(c));
 	bool changes = !is_own && !harmless;
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
@@ -1096,24 +1086,22 @@ static bool run_files_follow(struct run_files *f, const struct blocklist_run *ru
 	return true;
 }
 
-/* Take the files of @run, a command of a known @program. Returns whether one that commands may
- * write decides what it does. */
-static bool run_files_take_all(struct run_files *f, const struct blocklist_run *run,
+/* Take the files of @c, a command of a known @program. Returns whether one that commands may write
+ * decides what it does. */
+static bool run_files_take_all(struct run_files *f, const struct run_files_command *c,
 			       const char *program)
 {
-	struct run_script script;
 	bool is_own;
 
-	f->sourced = run_files_is_source(program);
+	f->sourced = !strcmp(program, "source") || !strcmp(program, ".");
 	if (!strchr(program, '/'))
-		run_files_search_once(f, run, program);
+		run_files_search_once(f, c->run, program);
 	else if (!run_files_take_name(f, program, RUN_FILES_SCRIPT))
 		run_files_note_missing(f);
 	is_own = f->own;
-	run_files_take_words(f, run);
-	run_files_find_script(run, run_files_wrapper(run), &script);
-	return is_own || (f->own && (f->sourced || script.from == RUN_SCRIPT_FILE ||
-				     script.from == RUN_SCRIPT_MODULE));
+	run_files_take_words(f, c);
+	return is_own || (f->own && (f->sourced || c->script.from == RUN_SCRIPT_FILE ||
+				     c->script.from == RUN_SCRIPT_MODULE));
 }
 
 static bool run_files_has_command(const struct shell_word *word)
@@ -1150,6 +1138,7 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 {
 	const struct blocklist_run *run = look->run;
 	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
+	struct run_files_command c;
 	bool is_own = false;
 
 	if (f->lacks)
@@ -1167,10 +1156,11 @@ void run_files_look(struct run_files *f, const struct ruling_look *look)
 	if (f->lacks || !run_files_follow(f, run, program))
 		return;
 	f->own = 0;
-	run_files_note_input(f, run);
+	c = run_files_read(run);
+	run_files_note_input(f, &c);
 	if (*program && !run->is_test)
-		is_own = run_files_take_all(f, run, program);
-	run_files_follow_changes(f, run, is_own);
+		is_own = run_files_take_all(f, &c, program);
+	run_files_follow_changes(f, &c, is_own);
 }
 
 void run_files_release(struct run_files *f)
