@@ -27,7 +27,6 @@ struct rule_part {
 	size_t len;
 	size_t gone_from, gone_to; /* may be missing */
 	bool guess; /* bytes that are not known may be any; else they fit a * only */
-	bool if_on; /* an option that its value switches off is not there */
 	bool operand; /* it stands behind --, so it is no option */
 };
 
@@ -47,7 +46,7 @@ static bool rule_fits_part_known(const struct rule_part *p)
 static struct rule_part rule_fits_part_of(const struct rule *r, const struct shell_word *w)
 {
 	return (struct rule_part){ w->text.s, w->kind, w->text.len, w->gone_from, w->gone_to,
-				   r->guesses, false, false };
+				   r->guesses, false };
 }
 
 /* ---- patterns ---- */
@@ -192,7 +191,7 @@ static bool rule_fits_part_is_off(const struct rule_part *p, size_t at, bool gue
 	for (size_t i = at; i < p->len; i++)
 		if (!rule_fits_part_known_at(p, i))
 			return guess;
-	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(off); i++)
 		if (strlen(off[i]) == p->len - at && !strncasecmp(off[i], p->s + at, p->len - at))
 			return true;
 	return false;
@@ -218,13 +217,6 @@ static bool rule_fits_part_has_value(const struct rule_part *p, const char *patt
 		if (!rule_fits_part_known_at(p, i))
 			return false;
 	return true;
-}
-
-/* --name=VALUE is the option --name. */
-static bool rule_fits_part_is_option(const struct rule_part *p, const char *pattern, size_t len)
-{
-	return rule_fits_part_has_value(p, pattern, len) &&
-	       !(p->if_on && rule_fits_part_is_off(p, len + 1, false));
 }
 
 /* Is it --no-name of the option --name? */
@@ -265,23 +257,37 @@ static bool rule_fits_part_revokes(const struct rule_part *p, const char *text)
 
 /* ---- words ---- */
 
-/* One of the alternatives @text. @sure: no byte that decides is unknown. */
-static bool rule_fits_word(const struct rule_part *p, const char *text, bool sure, uint64_t *steps)
+/* A rule that is compared with a command. */
+struct rule_search {
+	const struct rule *r;
+	const struct blocklist_run *run;
+	struct rule_miss *miss;
+	uint64_t *steps;
+	size_t first; /* words are looked for behind this one of the command */
+	bool sure;    /* no byte that decides is unknown */
+	bool if_on;   /* the last word that sets an option counts */
+	bool ignores; /* what the rule ignores does not count */
+};
+
+/* Is @p one of the alternatives @text? @sure: no byte that decides is unknown. */
+static bool rule_fits_word(const struct rule_search *s, const struct rule_part *p, const char *text,
+			   bool sure)
 {
-	bool known = rule_fits_part_known(p);
+	bool may = !sure || rule_fits_part_known(p);
 	const char *one = NULL;
 	size_t len;
 
 	while (rule_fits_alternative(text, &one, &len)) {
 		if (p->operand && *one == '-')
 			continue;
-		if ((known || !sure) && rule_fits_pattern(p, one, len, steps))
+		if (may && rule_fits_pattern(p, one, len, s->steps))
 			return true;
 		if (rule_fits_is_short_option(one, len) && rule_fits_part_is_cluster(p) &&
 		    rule_fits_cluster_has(p, one[1], sure) &&
-		    !(p->if_on && rule_fits_part_is_short_off(p, one, len)))
+		    !(s->if_on && rule_fits_part_is_short_off(p, one, len)))
 			return true;
-		if ((known || !sure) && rule_fits_part_is_option(p, one, len))
+		if (may && rule_fits_part_has_value(p, one, len) &&
+		    !(s->if_on && rule_fits_part_is_off(p, len + 1, false)))
 			return true;
 	}
 	return false;
@@ -296,33 +302,22 @@ static bool rule_fits_part_is_fields(const struct rule_part *p)
 	return false;
 }
 
-/* The word @i of @run; behind the last one the file that a redirection has it read, which is as
- * good as a named one. Not where the rule allows, or would guess what file it is. NULL: none. */
-static const struct shell_word *rule_fits_next(const struct rule *r,
-					       const struct blocklist_run *run, size_t i)
+/* The word @i of the command; behind the last one the file that a redirection has it read, which is
+ * as good as a named one. Not where the rule allows, or would guess what file it is. NULL: none. */
+static const struct shell_word *rule_fits_next(const struct rule_search *s, size_t i)
 {
+	const struct blocklist_run *run = s->run;
 	struct rule_part file;
 
 	if (i < run->count)
 		return &run->words[i];
-	if (i > run->count || !run->input_file || r->decision == TIER_AUTONOMOUS)
+	if (i > run->count || !run->input_file || s->r->decision == TIER_AUTONOMOUS)
 		return NULL;
-	file = rule_fits_part_of(r, run->input_file);
-	return !r->guesses || rule_fits_part_known(&file) ? run->input_file : NULL;
+	file = rule_fits_part_of(s->r, run->input_file);
+	return !s->r->guesses || rule_fits_part_known(&file) ? run->input_file : NULL;
 }
 
-/* How the words of a rule are looked for among those of a command. */
-struct rule_search {
-	const struct rule *r;
-	const struct blocklist_run *run;
-	uint64_t *steps;
-	size_t first; /* behind this word of the command */
-	bool sure;    /* no byte that decides is unknown */
-	bool if_on;   /* the last word that sets the option counts */
-	bool ignores; /* what the rule ignores does not count */
-};
-
-/* How the word @text of a rule is among those of @run. */
+/* How the word @text of a rule is among those of a command. */
 enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
 
 /* The length of the option of an alternative "-i *" of ignore, of @len bytes; 0: it is another. */
@@ -335,9 +330,10 @@ static size_t rule_fits_value_option(const char *text, size_t len)
 	       !memcmp(text + len - behind_len, behind, behind_len) ? len - behind_len : 0;
 }
 
-/* Does @r ignore the word @p by itself? */
-static bool rule_fits_part_is_ignored(const struct rule *r, struct rule_part p, uint64_t *steps)
+/* Does the rule ignore the word @p by itself? */
+static bool rule_fits_part_is_ignored(const struct rule_search *s, struct rule_part p)
 {
+	const struct rule *r = s->r;
 	size_t len;
 
 	if (r->guesses && rule_fits_part_is_fields(&p))
@@ -346,15 +342,16 @@ static bool rule_fits_part_is_ignored(const struct rule *r, struct rule_part p, 
 	for (size_t i = 0; r->ignore && r->ignore[i]; i++)
 		for (const char *one = NULL; rule_fits_alternative(r->ignore[i], &one, &len); )
 			if (!rule_fits_value_option(one, len) &&
-			    rule_fits_pattern(&p, one, len, steps))
+			    rule_fits_pattern(&p, one, len, s->steps))
 				return true;
 	return false;
 }
 
-/* Does @r ignore the word behind the option @p? In a cluster the first option with a value takes
- * the rest for it, and the next word only if there is no rest. */
-static bool rule_fits_part_wants(const struct rule *r, const struct rule_part *p, uint64_t *steps)
+/* Does the rule ignore the word behind the option @p? In a cluster the first option with a value
+ * takes the rest for it, and the next word only if there is no rest. */
+static bool rule_fits_part_wants(const struct rule_search *s, const struct rule_part *p)
 {
+	const struct rule *r = s->r;
 	bool cluster = rule_fits_part_is_cluster(p);
 	const char *first = NULL;
 	size_t len;
@@ -365,7 +362,7 @@ static bool rule_fits_part_wants(const struct rule *r, const struct rule_part *p
 		for (const char *one = NULL; rule_fits_alternative(r->ignore[i], &one, &len); ) {
 			size_t name = rule_fits_value_option(one, len);
 
-			*steps += WORK_WORD;
+			*s->steps += WORK_WORD;
 			if (name && name == p->len && !memcmp(p->s, one, name))
 				return true;
 			if (cluster && rule_fits_is_short_option(one, name)) {
@@ -387,7 +384,7 @@ static bool rule_fits_has_pattern(const struct rule_search *s)
 		for (size_t j = 1; j < s->run->count; j++) {
 			struct rule_part p = rule_fits_part_of(s->r, &s->run->words[j]);
 
-			if (rule_fits_word(&p, options[i], false, s->steps))
+			if (rule_fits_word(s, &p, options[i], false))
 				return false;
 		}
 	return options;
@@ -415,16 +412,16 @@ static void rule_fits_follow(const struct rule_search *s, struct rule_walk *walk
 	walk->aside = !walk->unknown && !dash && (walk->value || walk->pattern);
 	walk->pattern &= walk->value || option;
 	walk->operands |= option && rule_fits_part_is(&p, "--");
-	walk->value = option && rule_fits_part_wants(s->r, &p, s->steps);
+	walk->value = option && rule_fits_part_wants(s, &p);
 }
 
 /* Does the rule ignore word @i of the command: by itself, as the value of an option, or as the
  * pattern before the files? @walk: as the last word left it. */
 static bool rule_fits_ignores(const struct rule_search *s, struct rule_walk *walk, size_t i)
 {
-	const struct rule_part p = rule_fits_part_of(s->r, rule_fits_next(s->r, s->run, i));
+	const struct rule_part p = rule_fits_part_of(s->r, rule_fits_next(s, i));
 
-	if (rule_fits_part_is_ignored(s->r, p, s->steps))
+	if (rule_fits_part_is_ignored(s, p))
 		return true;
 	while (walk->count < i && walk->count + 1 < s->run->count) {
 		if (walk->count++ == s->first)
@@ -442,14 +439,12 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule_search *s, const
 	const struct shell_word *w;
 	bool if_on = s->if_on, operands = false, open = false; /* behind --name of it, alone */
 
-	for (size_t i = s->first + 1;
-	     (if_on || best < OCCURS) && (w = rule_fits_next(s->r, s->run, i)); i++) {
+	for (size_t i = s->first + 1; (if_on || best < OCCURS) && (w = rule_fits_next(s, i)); i++) {
 		struct rule_part p = rule_fits_part_of(s->r, w);
 		bool fits;
 
-		p.if_on = if_on;
 		p.operand = operands;
-		fits = rule_fits_word(&p, text, s->sure, s->steps) &&
+		fits = rule_fits_word(s, &p, text, s->sure) &&
 		       !(s->ignores && rule_fits_ignores(s, &walk, i));
 		if (fits)
 			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
@@ -463,23 +458,23 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule_search *s, const
 	return best;
 }
 
-static size_t rule_fits_count_unknown(const struct rule *r, const struct blocklist_run *run)
+static size_t rule_fits_count_unknown(const struct rule_search *s)
 {
 	const struct shell_word *w;
 	size_t count = 0;
 
-	for (size_t i = 1; (w = rule_fits_next(r, run, i)); i++) {
-		struct rule_part p = rule_fits_part_of(r, w);
+	for (size_t i = 1; (w = rule_fits_next(s, i)); i++) {
+		struct rule_part p = rule_fits_part_of(s->r, w);
 
 		count += !rule_fits_part_known(&p);
 	}
 	return count;
 }
 
-static bool rule_fits_not(struct rule_miss *miss, const char *member, const char *element)
+static bool rule_fits_not(const struct rule_search *s, const char *member, const char *element)
 {
-	miss->member = member;
-	miss->element = element;
+	s->miss->member = member;
+	s->miss->element = element;
 	return false;
 }
 
@@ -574,47 +569,47 @@ static size_t rule_fits_subcommand(const struct rule_search *s, struct rule_subc
 	return s->run->count;
 }
 
-/* @first: the place of the last word of the subcommand. @if_on: an option that is switched off does
- * not exclude. */
-static bool rule_fits_words_behind(const struct rule *r, const struct blocklist_run *run,
-				   size_t first, bool sure, bool if_on, struct rule_miss *miss,
-				   uint64_t *steps)
+/* @first: the place of the last word of the subcommand. */
+static bool rule_fits_words_behind(const struct rule_search *s, size_t first)
 {
-	const struct rule_search words = { r, run, steps, first, sure, false,
-					   r->ignore || r->pattern_unless };
-	/* A command without the word may have it, so only a known one excludes, if we guess. */
-	const struct rule_search without = { r, run, steps, first, !sure && r->guesses, if_on,
-					     false };
+	const struct rule *r = s->r;
+	struct rule_search words = *s, without = *s;
 	size_t once = 0;
 
+	words.first = without.first = first;
+	words.if_on = false;
+	words.ignores = r->ignore || r->pattern_unless;
+	/* A command without the word may have it, so only a known one excludes, if we guess. */
+	without.sure = !s->sure && r->guesses;
 	for (size_t i = 0; r->words && r->words[i]; i++) {
 		enum rule_fits_occurs occurs = rule_fits_occurs(&words, r->words[i]);
 
 		if (!occurs)
-			return rule_fits_not(miss, "words", r->words[i]);
+			return rule_fits_not(s, "words", r->words[i]);
 		once += occurs == OCCURS_ONCE;
 	}
-	if (once > 1 && once > rule_fits_count_unknown(r, run))
-		return rule_fits_not(miss, "words", r->words[0]);
+	if (once > 1 && once > rule_fits_count_unknown(s))
+		return rule_fits_not(s, "words", r->words[0]);
 	for (size_t i = 0; r->without && r->without[i]; i++)
 		if (rule_fits_occurs(&without, r->without[i]))
-			return rule_fits_not(miss, "without", r->without[i]);
+			return rule_fits_not(s, "without", r->without[i]);
 	return true;
 }
 
-/* Behind any alternative of the subcommand. */
-static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
-				  bool if_on, struct rule_miss *miss, uint64_t *steps)
+/* Behind any alternative of the subcommand. @if_on: an option that is switched off does not
+ * exclude. */
+static bool rule_fits_words_occur(struct rule_search *s, bool sure, bool if_on)
 {
-	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = sure };
 	struct rule_subcommand at = { .list = 0 };
 	size_t first;
 
-	if (!r->subcommand)
-		return rule_fits_words_behind(r, run, 0, sure, if_on, miss, steps);
-	rule_fits_not(miss, "subcommand", r->subcommand[0]);
-	while ((first = rule_fits_subcommand(&s, &at)) < run->count)
-		if (rule_fits_words_behind(r, run, first, sure, if_on, miss, steps))
+	s->sure = sure;
+	s->if_on = if_on;
+	if (!s->r->subcommand)
+		return rule_fits_words_behind(s, 0);
+	rule_fits_not(s, "subcommand", s->r->subcommand[0]);
+	while ((first = rule_fits_subcommand(s, &at)) < s->run->count)
+		if (rule_fits_words_behind(s, first))
 			return true;
 	return false;
 }
@@ -682,44 +677,44 @@ static bool rule_fits_part_says(const struct rule_part *p, const char *phrase, s
 	return r.reached[len];
 }
 
-static bool rule_fits_run_says(const struct rule *r, const struct blocklist_run *run,
-			       const char *phrase, size_t len, uint64_t *steps)
+static bool rule_fits_run_says(const struct rule_search *s, const char *phrase, size_t len)
 {
+	const struct blocklist_run *run = s->run;
 	struct rule_part p;
 
 	for (size_t i = 1; i < run->count; i++) {
-		p = rule_fits_part_of(r, &run->words[i]);
-		if (rule_fits_part_says(&p, phrase, len, steps))
+		p = rule_fits_part_of(s->r, &run->words[i]);
+		if (rule_fits_part_says(&p, phrase, len, s->steps))
 			return true;
 	}
 	if (!run->input)
 		return false;
-	p = rule_fits_part_of(r, run->input);
-	return rule_fits_part_says(&p, phrase, len, steps);
+	p = rule_fits_part_of(s->r, run->input);
+	return rule_fits_part_says(&p, phrase, len, s->steps);
 }
 
 /* One of the alternatives @text. */
-static bool rule_fits_says(const struct rule *r, const struct blocklist_run *run, const char *text,
-			   uint64_t *steps)
+static bool rule_fits_says(const struct rule_search *s, const char *text)
 {
 	const char *one = NULL;
 	size_t len;
 
 	while (rule_fits_alternative(text, &one, &len))
-		if (rule_fits_run_says(r, run, one, len, steps))
+		if (rule_fits_run_says(s, one, len))
 			return true;
 	return false;
 }
 
-static bool rule_fits_text_occurs(const struct rule *r, const struct blocklist_run *run,
-				  struct rule_miss *miss, uint64_t *steps)
+static bool rule_fits_text_occurs(const struct rule_search *s)
 {
+	const struct rule *r = s->r;
+
 	for (size_t i = 0; r->text && r->text[i]; i++)
-		if (!rule_fits_says(r, run, r->text[i], steps))
-			return rule_fits_not(miss, "text", r->text[i]);
+		if (!rule_fits_says(s, r->text[i]))
+			return rule_fits_not(s, "text", r->text[i]);
 	for (size_t i = 0; r->without_text && r->without_text[i]; i++)
-		if (rule_fits_says(r, run, r->without_text[i], steps))
-			return rule_fits_not(miss, "without_text", r->without_text[i]);
+		if (rule_fits_says(s, r->without_text[i]))
+			return rule_fits_not(s, "without_text", r->without_text[i]);
 	return true;
 }
 
@@ -749,13 +744,14 @@ static bool rule_fits_cluster(const struct rule_part *p, const char *text, uint6
 }
 
 /* Does the rule name the word, which is known, or every letter of the cluster? */
-static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p, uint64_t *steps)
+static bool rule_fits_names_word(const struct rule_search *s, const struct rule_part *p)
 {
+	const struct rule *r = s->r;
 	bool cluster = rule_fits_part_is_cluster(p);
 
 	for (size_t i = 0; r->words[i]; i++)
-		if (cluster ? rule_fits_cluster(p, r->words[i], steps)
-			    : rule_fits_word(p, r->words[i], true, steps))
+		if (cluster ? rule_fits_cluster(p, r->words[i], s->steps)
+			    : rule_fits_word(s, p, r->words[i], true))
 			return true;
 	if (!cluster)
 		return false;
@@ -767,26 +763,26 @@ static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p
 
 /* All words are known, and a rule with words names each of them. Options before the end of the
  * shortest subcommand that fits must be named, because they may change what it does. */
-static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run,
-			     struct rule_miss *miss, uint64_t *steps)
+static bool rule_fits_covers(const struct rule_search *s)
 {
-	const struct rule_search s = { .r = r, .run = run, .steps = steps, .sure = true };
+	const struct blocklist_run *run = s->run;
+	const struct rule *r = s->r;
 	struct rule_subcommand at = { .list = 0 };
 	struct rule_walk walk = { .count = 0 };
 	size_t first = r->subcommand ? run->count : 0, place;
 
-	while (r->subcommand && (place = rule_fits_subcommand(&s, &at)) < run->count)
+	while (r->subcommand && (place = rule_fits_subcommand(s, &at)) < run->count)
 		first = place < first ? place : first;
 	while (++walk.count < run->count) {
 		struct rule_part p = rule_fits_part_of(r, &run->words[walk.count]);
 		bool before = walk.count <= first;
 
-		rule_fits_follow(&s, &walk);
-		*steps += p.len;
+		rule_fits_follow(s, &walk);
+		*s->steps += p.len;
 		if (!rule_fits_part_known(&p) ||
 		    (!(before && walk.operand) &&
-		     (r->words ? !rule_fits_names_word(r, &p, steps) : before))) {
-			miss->word = &run->words[walk.count];
+		     (r->words ? !rule_fits_names_word(s, &p) : before))) {
+			s->miss->word = &run->words[walk.count];
 			return false;
 		}
 	}
@@ -975,28 +971,27 @@ enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run,
 			struct rule_miss *miss, struct rule_work *work)
 {
 	struct rule_miss ignored = { .member = NULL };
+	struct rule_search s = { .r = r, .run = run, .miss = miss ? miss : &ignored,
+				 .steps = &work->steps };
 	enum rule_fit program, where;
-	uint64_t *steps = &work->steps;
 	bool unknown;
 
-	miss = miss ? miss : &ignored;
 	program = run->count ? rule_fits_program(r, run, work) : RULE_OTHER_PROGRAM;
 	if (program == RULE_OTHER_PROGRAM)
 		return RULE_OTHER_PROGRAM;
 	unknown = rule_fits_program_is_unknown(run);
 	/* $X status: some part of it must be known; and a definition alone runs nothing. */
-	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, true, miss,
-				   steps) ||
-	    !rule_fits_text_occurs(r, run, miss, steps))
+	if (!rule_fits_words_occur(&s, unknown || !r->programs || run->is_idle, true) ||
+	    !rule_fits_text_occurs(&s))
 		return RULE_OTHER_WORDS;
 	if (unknown && r->programs && (run->is_idle || !r->guesses))
 		return RULE_OTHER_PROGRAM;
-	where = rule_fits_directory(r, run, steps);
+	where = rule_fits_directory(r, run, &work->steps);
 	if (where != RULE_FITS)
 		return where;
 	/* What a value switches off is a guess, so it makes no exception. */
 	if (program != RULE_FITS || !rule_fits_program_is_sure(run) ||
-	    !rule_fits_words_occur(r, run, true, false, miss, steps))
+	    !rule_fits_words_occur(&s, true, false))
 		return RULE_MAY_FIT;
-	return rule_fits_covers(r, run, miss, steps) ? RULE_FITS : RULE_FITS_MORE;
+	return rule_fits_covers(&s) ? RULE_FITS : RULE_FITS_MORE;
 }
