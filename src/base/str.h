@@ -1,4 +1,4 @@
-/* str - helpers for short strings: membership in a list, and a hash. */
+/* str - helpers for short strings: membership in a list, paths by name, and a hash. */
 #ifndef PROCPEN_BASE_STR_H
 #define PROCPEN_BASE_STR_H
 
@@ -13,6 +13,16 @@ static inline bool str_is_listed(const char *text, const char *const *list)
 	while (*list && (**list != *text || strcmp(*list, text)))
 		list++;
 	return *list;
+}
+
+/* Is @path @directory or below it, by name? Slashes at the end of @directory do not count. */
+static inline bool str_path_lies_in(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	while (len && directory[len - 1] == '/')
+		len--;
+	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
 }
 
 /* FNV-1a of @len bytes (draft-eastlake-fnv). For tables whose keys no outsider chooses. */

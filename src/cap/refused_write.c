@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/term.h"
 #include "base/utf8.h"
 
@@ -202,13 +203,6 @@ static char *refused_write_existing(const char *path)
 	return len > 0 && len < PATH_MAX && *real == '/' ? mem_strndup(real, (size_t)len) : NULL;
 }
 
-static bool refused_write_lies_in(const char *path, const char *directory)
-{
-	size_t len = strlen(directory);
-
-	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
-}
-
 /* The cache in the home that @path names, heap, or NULL. A run as another user has another home. */
 static char *refused_write_cache_of(const struct proc *p, const char *path)
 {
@@ -226,7 +220,7 @@ static char *refused_write_cache_of(const struct proc *p, const char *path)
 
 		if (asprintf(&cache, "%s%s", home, caches[i]) < 0)
 			abort();
-		if (refused_write_lies_in(path, cache) && !stat(cache, &st) && S_ISDIR(st.st_mode))
+		if (str_path_lies_in(path, cache) && !stat(cache, &st) && S_ISDIR(st.st_mode))
 			return cache;
 		free(cache);
 	}
@@ -289,7 +283,7 @@ static void refused_write_tell(struct claims *k, struct span path, size_t reason
 	refused_write_add(k->w, confine_is_readonly(k->c->confine, existing)
 					? ", which sandbox.readonly keeps from all commands"
 					: ", where the sandbox lets no command write");
-	if (git && refused_write_lies_in(existing, git))
+	if (git && str_path_lies_in(existing, git))
 		refused_write_add_option(k->w,
 					 ": the workspace is a linked git worktree; the operator "
 					 "can open its repository with ", git);

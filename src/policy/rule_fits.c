@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/path.h"
 
 /* Steps of the budget for a word that is compared, besides those for its bytes. */
@@ -922,20 +923,10 @@ static bool rule_fits_program_is_sure(const struct blocklist_run *run)
 
 /* ---- directory ---- */
 
-/* Is @path @directory or below it? */
-static bool rule_fits_is_below(const char *directory, const char *path)
-{
-	size_t len = strlen(directory);
-
-	while (len > 1 && directory[len - 1] == '/')
-		len--;
-	return !strncmp(directory, path, len) && (len == 1 || !path[len] || path[len] == '/');
-}
-
 static bool rule_fits_is_in(const struct rule *r, const char *path)
 {
-	return rule_fits_is_below(r->directory, path) ||
-	       (r->real_directory && rule_fits_is_below(r->real_directory, path));
+	return str_path_lies_in(path, r->directory) ||
+	       (r->real_directory && str_path_lies_in(path, r->real_directory));
 }
 
 /* Where links lead at present, of the rule's path too. Commands can change links: what fits only by
@@ -947,7 +938,7 @@ static bool rule_fits_leads_in(const struct rule *r, const char *path, uint64_t 
 
 	*steps += WORK_REALPATH + WORK_REALPATH;
 	return (real && rule_fits_is_in(r, real)) ||
-	       (directory && rule_fits_is_below(directory, real ? real : path));
+	       (directory && str_path_lies_in(real ? real : path, directory));
 }
 
 /* By its name, and where links lead. */

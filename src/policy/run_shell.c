@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #define DEFAULT_SHELL "/bin/bash"
 #define FALLBACK_SHELL "/bin/sh"
@@ -49,24 +50,14 @@ static enum shell_family run_shell_family(const char *path)
 	return target && !strcmp(run_shell_base(target), "dash") ? SHELL_FAMILY_DASH : family;
 }
 
-/* Is @path @directory or below it? Compares names only. */
-static bool run_shell_is_below(const char *directory, const char *path)
-{
-	size_t len = strlen(directory);
-
-	while (len > 1 && directory[len - 1] == '/')
-		len--;
-	return !strncmp(directory, path, len) && (path[len] == '/' || !path[len]);
-}
-
 static bool run_shell_is_hidden(const struct config *config, const char *path)
 {
 	char *const *hidden = config_names(config, CONFIG_SANDBOX_HIDE);
 	AUTO_FREE char *target = *hidden ? realpath(path, NULL) : NULL;
 
 	for (; *hidden; hidden++)
-		if (run_shell_is_below(*hidden, path) ||
-		    (target && run_shell_is_below(*hidden, target)))
+		if (str_path_lies_in(path, *hidden) ||
+		    (target && str_path_lies_in(target, *hidden)))
 			return true;
 	return false;
 }
@@ -113,7 +104,7 @@ static bool run_shell_is_writable(const struct config *config, const struct scop
 	if (!scope || !target)
 		return false;
 	for (char *const *p = config_names(config, CONFIG_SANDBOX_WRITABLE); *p; p++)
-		if (run_shell_is_below(*p, path) || run_shell_is_below(*p, target))
+		if (str_path_lies_in(path, *p) || str_path_lies_in(target, *p))
 			return true;
 	return run_shell_is_in_scope(scope, path) || run_shell_is_in_scope(scope, target);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "policy/dir.h"
 
@@ -20,14 +21,6 @@ static const char *const system_directories[] = {
 	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run",
 	"/sbin", "/sys", "/usr",
 };
-
-/* Is @path @directory, or does it lie below it? Both are canonical. */
-static bool worktree_lies_in(const char *path, const char *directory)
-{
-	size_t len = strlen(directory);
-
-	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
-}
 
 /*
  * The one line of the regular file @name in @dir into @line, without its end. O_NONBLOCK: a FIFO
@@ -96,9 +89,9 @@ static bool worktree_may_open(const char *common)
 	AUTO_FREE char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
 
 	for (size_t i = 0; i < COUNT_OF(system_directories); i++)
-		if (worktree_lies_in(common, system_directories[i]))
+		if (str_path_lies_in(common, system_directories[i]))
 			return false;
-	return strcmp(common, "/") && !(home && worktree_lies_in(home, common)) &&
+	return strcmp(common, "/") && !(home && str_path_lies_in(home, common)) &&
 	       utf8_is_shell_word(common);
 }
 
@@ -108,7 +101,7 @@ static bool worktree_is_named(const char *gitdir, const char *common)
 	static const char below[] = "/worktrees/";
 	size_t len = strlen(common);
 
-	return worktree_lies_in(gitdir, common) &&
+	return str_path_lies_in(gitdir, common) &&
 	       !strncmp(gitdir + len, below, sizeof(below) - 1) &&
 	       !strchr(gitdir + len + sizeof(below) - 1, '/');
 }

@@ -15,6 +15,24 @@ static void test_str_is_listed(void **state)
 	assert_false(str_is_listed("a", list + 3));
 }
 
+static void test_str_path_lies_in(void **state)
+{
+	static const struct {
+		const char *path, *directory;
+		bool lies_in;
+	} rows[] = {
+		{ "/a/b", "/a/b", true }, { "/a/b/c", "/a/b", true }, { "/a/bc", "/a/b", false },
+		{ "/a", "/a/b", false }, { "/a/c", "/a/b", false }, { "/a/b/c", "/a/b/", true },
+		{ "/a/b", "/a/b//", true }, { "/a", "/", true }, { "/", "/", true },
+		{ "a", "/", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (str_path_lies_in(rows[i].path, rows[i].directory) != rows[i].lies_in)
+			fail_msg("%s in %s", rows[i].path, rows[i].directory);
+}
+
 /* Values of the draft's own test vectors. */
 static void test_str_hash(void **state)
 {
@@ -28,6 +46,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_str_is_listed),
+		cmocka_unit_test(test_str_path_lies_in),
 		cmocka_unit_test(test_str_hash),
 	};
 

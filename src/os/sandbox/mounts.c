@@ -8,22 +8,13 @@
 #include <sys/sysmacros.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "os/mountinfo.h"
 #include "os/sandbox/mount_alias.h"
 #include "os/shim/proto.h"
 
 #define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
 #define DEVICES_MAX 512 /* bytes of the entries for devices */
-
-/* Is @path @top, or inside it? By whole components. */
-static bool mounts_path_is_within(const char *path, const char *top)
-{
-	size_t len = strlen(top);
-
-	if (len == 1)
-		return true; /* "/" */
-	return !strncmp(path, top, len) && (path[len] == '\0' || path[len] == '/');
-}
 
 static size_t mounts_entry_size(const char *path)
 {
@@ -116,7 +107,7 @@ static char *mounts_copy_device(const char *path)
 	struct stat st, dev;
 	bool is_device = !stat(path, &st) &&
 			 (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode) ||
-			  (S_ISDIR(st.st_mode) && mounts_path_is_within(path, "/dev") &&
+			  (S_ISDIR(st.st_mode) && str_path_lies_in(path, "/dev") &&
 			   !stat("/dev", &dev) && dev.st_dev == st.st_dev));
 
 	return is_device ? mem_strdup(path) : NULL;
@@ -148,7 +139,7 @@ static int mounts_list_length(const char *const *list)
 static bool mounts_is_nested(char *const *paths, size_t i)
 {
 	for (size_t k = 0; paths[k]; k++)
-		if (k != i && mounts_path_is_within(paths[i], paths[k]) &&
+		if (k != i && str_path_lies_in(paths[i], paths[k]) &&
 		    (k < i || strcmp(paths[i], paths[k])))
 			return true;
 	return false;
@@ -157,7 +148,7 @@ static bool mounts_is_nested(char *const *paths, size_t i)
 /* The first of @writable inside @hidden, or NULL. */
 static const char *mounts_writable_below(const char *hidden, char *const *writable)
 {
-	while (*writable && !mounts_path_is_within(*writable, hidden))
+	while (*writable && !str_path_lies_in(*writable, hidden))
 		writable++;
 	return *writable;
 }
@@ -169,8 +160,7 @@ static const char *mounts_outermost_writable(const char *path, char *const *writ
 	const char *top = NULL;
 
 	for (; *writable; writable++)
-		if (mounts_path_is_within(path, *writable) &&
-		    (!top || strlen(*writable) < strlen(top)))
+		if (str_path_lies_in(path, *writable) && (!top || strlen(*writable) < strlen(top)))
 			top = *writable;
 	return top;
 }
@@ -203,7 +193,7 @@ static void mounts_note_visible(struct confine_mounts *m, const char *listed, co
 		snprintf(m->visible, sizeof(m->visible),
 			 "%.100s%s%.100s holds %.100s, which commands may write", listed, is, now,
 			 writable);
-	else if (mounts_path_is_within(hidden, "/proc"))
+	else if (str_path_lies_in(hidden, "/proc"))
 		snprintf(m->visible, sizeof(m->visible),
 			 "%.100s%s%.100s is in /proc, which is mounted anew for each command",
 			 listed, is, now);
@@ -217,7 +207,7 @@ static void mounts_hide(struct confine_mounts *m, const char *listed, const char
 	const char *writable = mounts_writable_below(path, m->writable);
 	int before = m->left_out;
 
-	if (!writable && !mounts_path_is_within(path, "/proc")) {
+	if (!writable && !str_path_lies_in(path, "/proc")) {
 		mounts_pin_parents(m, path, m->writable);
 		mounts_add_entry(m, SHIM_MOUNT_HIDE, path);
 		if (m->left_out == before)
@@ -322,8 +312,7 @@ bool confine_mounts_can_cover_shm(const char *const *writable)
 	bool can = real && !strcmp(real, place) && mounts_list_length(writable) <= ENTRIES_MAX;
 
 	for (size_t i = 0; paths[i]; i++)
-		can &= !mounts_path_is_within(paths[i], place) &&
-		       !mounts_path_is_within(place, paths[i]);
+		can &= !str_path_lies_in(paths[i], place) && !str_path_lies_in(place, paths[i]);
 	free(real);
 	mem_list_free(paths);
 	return can;
@@ -424,7 +413,7 @@ void confine_mounts_each_readonly(const struct confine_mounts *m,
 bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path)
 {
 	for (char **top = m->readonly; top && *top; top++)
-		if (mounts_path_is_within(path, *top) && !mounts_writable_below(*top, m->writable))
+		if (str_path_lies_in(path, *top) && !mounts_writable_below(*top, m->writable))
 			return true;
 	return false;
 }
@@ -457,7 +446,7 @@ void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_
 static bool mounts_is_lent(const struct confine_mounts *m, const char *path)
 {
 	for (char **writable = m->writable; *writable; writable++)
-		if (mounts_path_is_within(path, *writable))
+		if (str_path_lies_in(path, *writable))
 			return true;
 	return false;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
 #include "os/sandbox/layers.h"
@@ -92,13 +93,9 @@ bool confine_can_write(const struct confine *c, const char *path)
 		return true;
 	if (real && confine_is_readonly(c, real))
 		return false;
-	for (size_t i = 0; real && c->writable && c->writable[i]; i++) {
-		const char *top = c->writable[i];
-		size_t len = strlen(top);
-
-		if (!strncmp(real, top, len) && (len == 1 || !real[len] || real[len] == '/'))
+	for (size_t i = 0; real && c->writable && c->writable[i]; i++)
+		if (str_path_lies_in(real, c->writable[i]))
 			return true;
-	}
 	return false;
 }
 
