@@ -28,9 +28,10 @@ bool script_step(struct script_reader *r, size_t steps)
 
 /* ---- pieces ---- */
 
-static struct shell_word script_args_one_char(struct script_reader *r, char c, uint8_t kind,
-					      size_t at)
+/* The character @c of @kind as a word, at the place of token @i. */
+static struct shell_word script_args_char(struct script_reader *r, char c, uint8_t kind, size_t i)
 {
+	size_t at = r->t.tokens[i].start;
 	char *s = shell_copy(r->t.arena, &c, 1);
 	uint8_t *kinds = shell_alloc(r->t.arena, 2);
 	uint32_t *where = shell_alloc(r->t.arena, 2 * sizeof(*where));
@@ -58,6 +59,15 @@ static void script_args_append(struct script_reader *r, struct script_args *a,
 	} else if (a->count < SCRIPT_ARGS_MAX) {
 		a->words[a->count++] = *piece;
 	}
+}
+
+/* The same of the character @c, at the place of token @i. */
+static void script_args_append_char(struct script_reader *r, struct script_args *a, char c,
+				    uint8_t kind, size_t i, bool join)
+{
+	struct shell_word piece = script_args_char(r, c, kind, i);
+
+	script_args_append(r, a, &piece, join);
 }
 
 /* The character of chr(47) or String.fromCharCode(47) at token @i; 0: no such call. */
@@ -260,32 +270,25 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 				 bool *is_list)
 {
 	bool list = script_is_char(&r->t, i, '[') || script_is_char(&r->t, i, '(');
-	struct script_args *a;
 
 	i += list;
 	if (i >= r->t.count || r->t.tokens[i].kind != TOKEN_STRING)
 		return false;
-	a = shell_alloc(r->t.arena, sizeof(*a));
-	a->words[a->count++] = r->t.tokens[i].string;
-	*is_list = script_args_is_words(r, i) || (list && !strchr(a->words[0].text.s, ' '));
+	*out = r->t.tokens[i].string;
+	*is_list = script_args_is_words(r, i) || (list && !strchr(out->text.s, ' '));
 	for (size_t n = 0; n < CONSTANT_PIECES_MAX && i + 2 < r->t.count; n++, i += 2) {
 		bool comma = list && script_is_char(&r->t, i + 1, ',');
-		struct shell_word two[2] = { a->words[0], r->t.tokens[i + 2].string };
+		struct shell_word two[2] = { *out, r->t.tokens[i + 2].string };
 
 		if (r->t.tokens[i + 2].kind != TOKEN_STRING ||
 		    !(comma || script_is_char(&r->t, i + 1, '+') ||
-		      script_is_char(&r->t, i + 1, '.')))
-			break;
-		if (comma &&
+		      script_is_char(&r->t, i + 1, '.')) ||
 		    !script_step(r, (two[0].text.len + two[1].text.len) / SCRIPT_STEP_BYTES))
 			break;
 		*is_list &= script_args_is_words(r, i + 2) || !strchr(two[1].text.s, ' ');
-		if (comma)
-			a->words[0] = word_join(two, 2, r->t.arena);
-		else
-			script_args_append(r, a, &two[1], true);
+		*out = comma ? word_join(two, 2, r->t.arena)
+			     : word_concat(&two[0], &two[1], r->t.arena);
 	}
-	*out = a->words[0];
 	return true;
 }
 
@@ -298,7 +301,7 @@ static void script_args_expand_user(struct script_reader *r, size_t *i, struct s
 	    !script_is_char(&r->t, *i + 2, '(') || !script_is_char(&r->t, *i + 3, ')') ||
 	    out->text.s[0] != '~')
 		return;
-	home = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[*i].start);
+	home = script_args_char(r, '~', SHELL_TILDE, *i);
 	rest = word_slice(out, 1, out->text.len, r->t.arena);
 	*out = word_concat(&home, &rest, r->t.arena);
 	*i += 4;
@@ -319,7 +322,7 @@ static bool script_args_path_start(struct script_reader *r, size_t *i, struct sh
 		if (!script_is_char(&r->t, open, '(') || !script_is_char(&r->t, close, ')') ||
 		    (!home && r->t.tokens[open + 1].kind != TOKEN_STRING))
 			return false;
-		*out = home ? script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[k].start)
+		*out = home ? script_args_char(r, '~', SHELL_TILDE, k)
 			    : r->t.tokens[open + 1].string;
 		*i = close + 1;
 		script_args_expand_user(r, i, out);
@@ -384,8 +387,7 @@ static bool script_args_listing(struct script_reader *r, size_t i, struct shell_
 							    : script_variable_at(r, i + 2);
 	if (!argument)
 		return false;
-	*out = globs ? *argument
-		     : script_args_one_char(r, '*', SHELL_LITERAL, r->t.tokens[i].start);
+	*out = globs ? *argument : script_args_char(r, '*', SHELL_LITERAL, i);
 	return globs || argument->text.s[0] == '/' || word_is(argument, "~");
 }
 
@@ -419,7 +421,7 @@ static bool script_args_each(struct script_reader *r, size_t i, struct shell_wor
 	    !(globs || script_token_in(&r->t, list, " children entries scandir ")))
 		return false;
 	*out = globs ? r->t.tokens[list + 2].string
-		     : script_args_one_char(r, '*', SHELL_LITERAL, r->t.tokens[list].start);
+		     : script_args_char(r, '*', SHELL_LITERAL, list);
 	return globs || r->t.tokens[list + 2].string.text.s[0] == '/';
 }
 
@@ -499,7 +501,7 @@ static bool script_args_home(struct script_reader *r, size_t i, struct shell_wor
 	if (script_is_char(&r->t, i, '.') || script_is_char(&r->t, i, '+') ||
 	    script_is_char(&r->t, i, '/') || script_is_char(&r->t, i, ','))
 		return false;
-	*out = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[at].start);
+	*out = script_args_char(r, '~', SHELL_TILDE, at);
 	return true;
 }
 
@@ -583,24 +585,14 @@ static bool script_args_is_member(const struct script_reader *r, size_t i)
 	return dot && script_is_char(&r->t, dot, '.') && script_token_in(&r->t, dot - 1, silent);
 }
 
-static void script_args_append_home(struct script_reader *r, struct script_args *a, size_t i,
-				    bool join)
-{
-	struct shell_word home = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
-
-	script_args_append(r, a, &home, join);
-}
-
 /* A part of a path that is not known: at its start, some directory. */
 static void script_args_append_unknown(struct script_reader *r, struct script_args *a, size_t i,
 				       bool join)
 {
-	bool first = !join || !a->count;
-	struct shell_word part = script_args_one_char(r, first ? '.' : '?',
-						      first ? SHELL_LITERAL : SHELL_UNKNOWN,
-						      r->t.tokens[i].start);
-
-	script_args_append(r, a, &part, join);
+	if (join && a->count)
+		script_args_append_char(r, a, '?', SHELL_UNKNOWN, i, true);
+	else
+		script_args_append_char(r, a, '.', SHELL_LITERAL, i, join);
 }
 
 /* Does @w end in an unknown part that begins a path? */
@@ -656,7 +648,7 @@ static void script_args_settle_base(struct script_reader *r, struct script_args 
 	    !script_step(r, 1 + (last ? last->text.len : 0) / SCRIPT_STEP_BYTES) ||
 	    script_args_may_be_empty(r, i - 1))
 		return;
-	base = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
+	base = script_args_char(r, '?', SHELL_UNKNOWN, i);
 	base.unknowns = &set;
 	base.unknown_count = 1;
 	if (last)
@@ -693,13 +685,12 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 			script_args_settle_base(r, a, i, value);
 		script_args_append(r, a, value, join);
 	} else if (script_token_in(&r->t, i, homes)) {
-		script_args_append_home(r, a, i, join);
+		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
 	} else if (!script_token_in(&r->t, i, silent) &&
 		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
 		     r->t.text->text.s[r->t.tokens[i].start] >= '0') &&
 		   join && a->count) {
-		piece = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
-		script_args_append(r, a, &piece, true);
+		script_args_append_char(r, a, '?', SHELL_UNKNOWN, i, true);
 	}
 }
 
@@ -726,7 +717,6 @@ static bool script_args_take_path_comma(struct script_reader *r, struct script_a
 {
 	const struct script_token *next = i + 1 < r->t.count ? &r->t.tokens[i + 1] : NULL;
 	bool text = next && next->kind == TOKEN_STRING, empty = a->count == a->path_word;
-	struct shell_word slash;
 
 	if (text && next->string.text.s[0] == '/')
 		return false; /* os.path.join("a", "/etc") is /etc */
@@ -734,8 +724,7 @@ static bool script_args_take_path_comma(struct script_reader *r, struct script_a
 		return false;
 	if (empty)
 		script_args_append_unknown(r, a, i, false);
-	slash = script_args_one_char(r, '/', SHELL_LITERAL, r->t.tokens[i].start);
-	script_args_append(r, a, &slash, true);
+	script_args_append_char(r, a, '/', SHELL_LITERAL, i, true);
 	return true;
 }
 
@@ -768,7 +757,7 @@ static void script_args_take_hole(struct script_reader *r, struct script_args *a
 	} else if (v && !v->may_be_empty) {
 		script_args_append(r, a, &v->value, join);
 	} else if (script_args_names_home(w, from + 2, end)) {
-		script_args_append_home(r, a, i, join);
+		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
 	} else {
 		script_args_append_unknown(r, a, i, join);
 	}
@@ -814,7 +803,7 @@ static void script_args_take_string(struct script_reader *r, struct script_args 
 	if (t->kind == TOKEN_RUN)
 		script_args_take_template(r, a, i, join);
 	else if (list_has(" HOME USERPROFILE ", t->string.text.s, t->string.text.len))
-		script_args_append_home(r, a, i, join); /* process.env["HOME"] */
+		script_args_append_char(r, a, '~', SHELL_TILDE, i, join); /* process.env["HOME"] */
 	else
 		script_args_append(r, a, &t->string, join);
 }
@@ -851,7 +840,6 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 {
 	char code = script_args_char_call(r, *i);
 	size_t module = script_args_module_end(r, *i);
-	struct shell_word piece;
 
 	if (module) {
 		*i = module;
@@ -863,8 +851,7 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 		return true;
 	}
 	if (code) {
-		piece = script_args_one_char(r, code, SHELL_LITERAL, r->t.tokens[*i].start);
-		script_args_append(r, a, &piece, *join);
+		script_args_append_char(r, a, code, SHELL_LITERAL, *i, *join);
 		*join = script_args_joins(r, *i + 4);
 		*i += 3;
 		return true;
@@ -931,10 +918,8 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 
 		if (script_args_take_special(r, a, &i, depth, &join))
 			continue;
-		if (script_args_is_slash(r, a, i)) {
-			codes = script_args_one_char(r, '/', SHELL_LITERAL, t->start);
-			script_args_append(r, a, &codes, true);
-		}
+		if (script_args_is_slash(r, a, i))
+			script_args_append_char(r, a, '/', SHELL_LITERAL, i, true);
 		if (r->codes && t->kind == TOKEN_NAME &&
 		    strchr("0123456789", r->t.text->text.s[t->start]) && script_step(r, 8) &&
 		    script_args_char_list(r, i, &codes, &behind)) {
