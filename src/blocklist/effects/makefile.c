@@ -7,6 +7,7 @@
  */
 #include "blocklist/effects/readers.h"
 
+#include "base/mem.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/makefile_lines.h"
@@ -18,6 +19,16 @@
 #define WORK_VARIABLE 20u
 /* Values in values that are followed. */
 #define VALUES_MAX 32
+
+struct makefile {
+	const struct command *cmd; /* that runs it */
+	const struct shell_word *text;
+	struct shell_word *lines;
+	size_t count;
+	struct makefile_names variables;
+	struct makefile_names targets; /* with plain names; marked: may be made */
+	struct action_list *out;
+};
 
 /* ---- the makefile ---- */
 
@@ -157,42 +168,40 @@ static bool makefile_is_open(const struct makefile_open *open, const struct shel
 }
 
 /* The value of the reference $X, $(NAME) or ${NAME} at @s, of *@len characters; or NULL. */
-static const struct shell_word *makefile_value(const char *s,
-					       const struct makefile_names *variables,
-					       size_t *len)
+static const struct shell_word *makefile_value(const struct makefile *m, const char *s, size_t *len)
 {
 	char closing = s[1] == '(' ? ')' : '}';
 	size_t name;
 
 	if (s[1] != '(' && s[1] != '{') {
 		*len = 2;
-		return makefile_names_char(s[1]) ? makefile_names_value(variables, s + 1, 1)
+		return makefile_names_char(s[1]) ? makefile_names_value(&m->variables, s + 1, 1)
 						 : NULL;
 	}
 	name = strcspn(s + 2, " \t:$)}");
 	*len = name + 3;
-	return s[2 + name] == closing ? makefile_names_value(variables, s + 2, name) : NULL;
+	return s[2 + name] == closing ? makefile_names_value(&m->variables, s + 2, name) : NULL;
 }
 
 /* Add @text to @all with the values of its variables, which stands in @around. */
-static void makefile_put(struct word_builder *all, const struct shell_word *text,
-			 const struct makefile_names *variables,
-			 const struct makefile_open *around, struct action_list *out)
+static void makefile_put(const struct makefile *m, struct word_builder *all,
+			 const struct shell_word *text, const struct makefile_open *around)
 {
+	struct action_list *out = m->out;
 	const char *start = text->text.s, *from = start, *s = start;
 	struct makefile_open open = { .around = around };
 	struct shell_word part;
 	size_t len;
 
 	while ((s = strchr(s, '$')) != NULL && action_charge(out, WORK_VARIABLE)) {
-		open.value = makefile_value(s, variables, &len);
+		open.value = makefile_value(m, s, &len);
 		if (!open.value || makefile_is_open(around, open.value)) {
 			s += 1 + (s[1] == '$');
 			continue;
 		}
 		part = word_slice(text, (size_t)(from - start), (size_t)(s - start), out->arena);
 		word_grow(all, &part, out->budget, out->arena);
-		makefile_put(all, open.value, variables, &open, out);
+		makefile_put(m, all, open.value, &open);
 		from = s += len;
 	}
 	part = word_slice(text, (size_t)(from - start), text->text.len, out->arena);
@@ -200,16 +209,14 @@ static void makefile_put(struct word_builder *all, const struct shell_word *text
 }
 
 /* @text with the values of its variables. */
-static struct shell_word makefile_expand(const struct shell_word *text,
-					 const struct makefile_names *variables,
-					 struct action_list *out)
+static struct shell_word makefile_expand(const struct makefile *m, const struct shell_word *text)
 {
 	struct word_builder all = { .s = NULL };
 	struct shell_word expanded;
 
 	if (!strchr(text->text.s, '$'))
 		return *text;
-	makefile_put(&all, text, variables, NULL, out);
+	makefile_put(m, &all, text, NULL);
 	if (!all.s)
 		return *text; /* the budget is spent */
 	expanded = word_grown(&all);
@@ -242,23 +249,24 @@ static size_t makefile_own_reference(const struct shell_word *value, const char 
 }
 
 /* Set the variable of @len characters at @name to @value, as the character before the = says. */
-static void makefile_set(const char *name, size_t len, struct shell_word *value, char operator,
-			 struct makefile_names *variables)
+static void makefile_set(struct makefile *m, const char *name, size_t len,
+			 struct shell_word *value, char operator)
 {
-	struct action_list *out = variables->out;
+	struct makefile_names *variables = &m->variables;
+	struct shell_arena *arena = m->out->arena;
 	size_t own = operator == ':' ? makefile_own_reference(value, name, len) : 0;
 	struct shell_word blank;
 
 	if (operator == '+' && makefile_names_value(variables, name, len)) {
-		blank = word_fixed(" ", SHELL_LITERAL, value, out->arena);
-		*value = word_concat(&blank, value, out->arena);
+		blank = word_fixed(" ", SHELL_LITERAL, value, arena);
+		*value = word_concat(&blank, value, arena);
 	}
 	if (operator == '!')
-		*value = makefile_printed(value, out->arena);
+		*value = makefile_printed(value, arena);
 	if (own)
-		*value = word_slice(value, own, value->text.len, out->arena);
+		*value = word_slice(value, own, value->text.len, arena);
 	if (operator == ':' || operator == '!')
-		*value = makefile_expand(value, variables, out);
+		*value = makefile_expand(m, value);
 	if (operator == '+' || own)
 		makefile_names_append(variables, name, len, value);
 	else
@@ -269,15 +277,14 @@ static void makefile_set(const char *name, size_t len, struct shell_word *value,
  * Add the variable that @line sets, a line or a word of the command. What := and != set is made
  * of the values so far. One of a target does not count: other targets have another.
  */
-static void makefile_read_variable(const struct shell_word *line, struct makefile_names *variables)
+static void makefile_read_variable(struct makefile *m, const struct shell_word *line)
 {
 	const char *s = line->text.s, *assign = makefile_assignment(line), *end, *name;
-	struct action_list *out = variables->out;
 	size_t from, to = line->text.len;
 	struct shell_word *value;
 	char operator;
 
-	if (!assign || !action_charge(out, WORK_VARIABLE + to))
+	if (!assign || !action_charge(m->out, WORK_VARIABLE + to))
 		return;
 	operator = assign > s ? assign[-1] : '\0';
 	for (end = assign; end > s && strchr(":?+!", end[-1]);)
@@ -291,25 +298,23 @@ static void makefile_read_variable(const struct shell_word *line, struct makefil
 	from = (size_t)(assign + 1 - s) + strspn(assign + 1, " \t");
 	while (to > from && strchr(" \t", s[to - 1]))
 		to--;
-	value = shell_alloc(out->arena, sizeof(*value));
-	*value = word_slice(line, from, to, out->arena);
-	makefile_set(name, (size_t)(end - name), value, operator, variables);
+	value = shell_alloc(m->out->arena, sizeof(*value));
+	*value = word_slice(line, from, to, m->out->arena);
+	makefile_set(m, name, (size_t)(end - name), value, operator);
 }
 
-/* Those of @lines and of @cmd, and the home that make has from its environment. */
-static void makefile_read_variables(const struct command *cmd, const struct shell_word *lines,
-				    size_t n, struct makefile_names *variables,
-				    struct action_list *out)
+/* Those of its lines and of the command, and the home that make has from its environment. */
+static void makefile_read_variables(struct makefile *m)
 {
-	struct shell_word *home = shell_alloc(out->arena, sizeof(*home));
+	struct shell_word *home = shell_alloc(m->out->arena, sizeof(*home));
 
-	*home = word_fixed("${HOME}", SHELL_LITERAL, &cmd->words[0], out->arena);
-	makefile_names_init(variables, n, out);
-	makefile_names_set(variables, "HOME", 4, home, true);
-	for (size_t i = 0; i < n; i++)
-		makefile_read_variable(&lines[i], variables);
-	for (size_t i = 1; i < cmd->count; i++)
-		makefile_read_variable(&cmd->words[i], variables);
+	*home = word_fixed("${HOME}", SHELL_LITERAL, &m->cmd->words[0], m->out->arena);
+	makefile_names_init(&m->variables, m->count, m->out);
+	makefile_names_set(&m->variables, "HOME", 4, home, true);
+	for (size_t i = 0; i < m->count; i++)
+		makefile_read_variable(m, &m->lines[i]);
+	for (size_t i = 1; i < m->cmd->count; i++)
+		makefile_read_variable(m, &m->cmd->words[i]);
 }
 
 /* ---- who names a target ---- */
@@ -340,29 +345,28 @@ static size_t makefile_plain_target(const struct shell_word *line)
 	return is_name && !makefile_assignment(line) ? len : 0;
 }
 
-/* Collect the plain targets of @lines, and mark the first, and those that @cmd or another line
- * names. .PHONY names none. */
-static void makefile_mark_targets(const struct command *cmd, const struct shell_word *lines,
-				  size_t n, struct makefile_names *targets,
-				  struct action_list *out)
+/* Collect the plain targets, and mark the first, and those that the command or another line names.
+ * .PHONY names none. */
+static void makefile_mark_targets(struct makefile *m)
 {
+	struct makefile_names *targets = &m->targets;
 	struct shell_word first = { .text = { .s = "" } };
 	size_t len;
 
-	makefile_names_init(targets, n, out);
-	for (size_t i = 0; i < n; i++) {
-		len = makefile_plain_target(&lines[i]);
+	makefile_names_init(targets, m->count, m->out);
+	for (size_t i = 0; i < m->count; i++) {
+		len = makefile_plain_target(&m->lines[i]);
 		if (len && !first.text.len)
-			first = word_slice(&lines[i], 0, len, out->arena);
+			first = word_slice(&m->lines[i], 0, len, m->out->arena);
 		if (len)
-			makefile_names_add(targets, lines[i].text.s, len);
+			makefile_names_add(targets, m->lines[i].text.s, len);
 	}
 	makefile_names_mark(targets, &first, 0);
-	for (size_t i = 0; i < n; i++)
-		if (!word_begins(&lines[i], ".PHONY"))
-			makefile_names_mark(targets, &lines[i], makefile_head(&lines[i]));
-	for (size_t i = 1; i < cmd->count; i++)
-		makefile_names_mark(targets, &cmd->words[i], 0);
+	for (size_t i = 0; i < m->count; i++)
+		if (!word_begins(&m->lines[i], ".PHONY"))
+			makefile_names_mark(targets, &m->lines[i], makefile_head(&m->lines[i]));
+	for (size_t i = 1; i < m->cmd->count; i++)
+		makefile_names_mark(targets, &m->cmd->words[i], 0);
 }
 
 /* ---- names that are not spelt out ---- */
@@ -386,17 +390,17 @@ static bool makefile_has_directive(const struct shell_word *text)
 		"call", "foreach", "addprefix", "addsuffix", "join", "subst",
 	};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (makefile_has_word(text, words[i], strlen(words[i])))
 			return true;
 	return false;
 }
 
 /* Has a rule or variable a pattern that plain names match? %.o: %.c matches none. */
-static bool makefile_has_pattern(const struct shell_word *lines, size_t n)
+static bool makefile_has_pattern(const struct makefile *m)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s;
+	for (size_t i = 0; i < m->count; i++) {
+		const char *s = m->lines[i].text.s;
 
 		if (*s == '\t')
 			continue;
@@ -472,18 +476,16 @@ static bool makefile_computes_name(const struct shell_word *line, struct action_
 	return false;
 }
 
-static bool makefile_computes_names(const struct shell_word *lines, size_t n,
-				    struct action_list *out)
+static bool makefile_computes_names(const struct makefile *m)
 {
-	for (size_t i = 0; i < n; i++)
-		if (makefile_computes_name(&lines[i], out))
+	for (size_t i = 0; i < m->count; i++)
+		if (makefile_computes_name(&m->lines[i], m->out))
 			return true;
 	return false;
 }
 
 /* Does a shell print names in @line: those of a rule, or those that a recipe gives to make? */
-static bool makefile_shell_names(const struct shell_word *line,
-				 const struct makefile_names *variables, struct action_list *out)
+static bool makefile_shell_names(const struct makefile *m, const struct shell_word *line)
 {
 	struct shell_word all;
 	const char *s, *end;
@@ -492,39 +494,38 @@ static bool makefile_shell_names(const struct shell_word *line,
 	    (*line->text.s == '\t' ? !makefile_has_word(line, "MAKE", 4)
 				   : !strchr(line->text.s, ':')))
 		return false;
-	all = makefile_expand(line, variables, out);
+	all = makefile_expand(m, line);
 	for (s = all.text.s; (s = strchr(s, '$')) != NULL; s++) {
 		if (!makefile_shell(s, &end))
 			continue;
-		if (!action_charge(out, (size_t)(end - s) / WORK_READ) ||
+		if (!action_charge(m->out, (size_t)(end - s) / WORK_READ) ||
 		    makefile_begins_word(&all, s, NULL))
 			return true;
 	}
 	return false;
 }
 
-static bool makefile_asks_shell(const struct shell_word *text, const struct shell_word *lines,
-				size_t n, const struct makefile_names *variables,
-				struct action_list *out)
+static bool makefile_asks_shell(const struct makefile *m)
 {
+	const struct shell_word *text = m->text;
+
 	if (!makefile_has_word(text, "shell", 5) && !memmem(text->text.s, text->text.len, "!=", 2))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (makefile_shell_names(&lines[i], variables, out))
+	for (size_t i = 0; i < m->count; i++)
+		if (makefile_shell_names(m, &m->lines[i]))
 			return true;
 	return false;
 }
 
-/* May @cmd run a rule that nothing names? A word of it that is not known may name any. */
-static bool makefile_hides_names(const struct command *cmd, const struct shell_word *text,
-				 const struct shell_word *lines, size_t n, struct action_list *out)
+/* May the command run a rule that nothing names? A word of it that is not known may name any. */
+static bool makefile_hides_names(const struct makefile *m)
 {
-	for (size_t i = 1; i < cmd->count; i++)
-		if (word_has_unknown(&cmd->words[i]))
+	for (size_t i = 1; i < m->cmd->count; i++)
+		if (word_has_unknown(&m->cmd->words[i]))
 			return true;
-	return word_has_unknown(text) || !action_charge(out, 1 + text->text.len / 8) ||
-	       makefile_has_directive(text) || makefile_has_pattern(lines, n) ||
-	       makefile_computes_names(lines, n, out);
+	return word_has_unknown(m->text) || !action_charge(m->out, 1 + m->text->text.len / 8) ||
+	       makefile_has_directive(m->text) || makefile_has_pattern(m) ||
+	       makefile_computes_names(m);
 }
 
 /* ---- recipes ---- */
@@ -556,12 +557,13 @@ static size_t makefile_recipe_start(const char *s)
 }
 
 /* Add bytes [from, to) of @line, which make gives to a shell. */
-static void makefile_add(const struct shell_word *line, size_t from, size_t to,
-			 const struct makefile_names *variables, struct action_list *out)
+static void makefile_add(const struct makefile *m, const struct shell_word *line, size_t from,
+			 size_t to)
 {
+	struct action_list *out = m->out;
 	struct shell_word text = word_slice(line, from, to, out->arena);
 
-	text = makefile_expand(&text, variables, out);
+	text = makefile_expand(m, &text);
 	text = word_slice(&text, makefile_recipe_start(text.text.s), text.text.len, out->arena);
 	text = makefile_replace(&text, "$$", "\1", out); /* begins nothing for make */
 	text = makefile_replace(&text, "$(shell ", "$(", out); /* which prints the same */
@@ -572,58 +574,54 @@ static void makefile_add(const struct shell_word *line, size_t from, size_t to,
 
 /* Add what make runs where it expands @line or sets its variable by !=. Quotes around it do not
  * count for make. */
-static void makefile_add_shells(const struct shell_word *line,
-				const struct makefile_names *variables, struct action_list *out)
+static void makefile_add_shells(const struct makefile *m, const struct shell_word *line)
 {
 	const char *start = line->text.s, *assign = makefile_assignment(line), *s, *text, *end;
 
 	if (assign && assign > start && assign[-1] == '!')
-		makefile_add(line, (size_t)(assign + 1 - start), line->text.len, variables, out);
+		makefile_add(m, line, (size_t)(assign + 1 - start), line->text.len);
 	for (s = start; (s = strchr(s, '$')) != NULL; s++) {
 		text = makefile_shell(s, &end);
-		if (text && !action_charge(out, (size_t)(end - text)))
+		if (text && !action_charge(m->out, (size_t)(end - text)))
 			return;
 		if (text)
-			makefile_add(line, (size_t)(text - start), (size_t)(end - start),
-				     variables, out);
+			makefile_add(m, line, (size_t)(text - start), (size_t)(end - start));
 	}
 }
 
 /* Lines of recipes, the text after ; in a rule, and what a shell prints for any line. */
-static void makefile_recipes(const struct command *cmd, const struct shell_word *text,
-			     struct action_list *out)
+static void makefile_recipes(struct makefile *m)
 {
-	struct makefile_names targets, variables;
-	struct shell_word *lines = NULL;
-	size_t n = makefile_lines(cmd, text, out, &lines), target;
-	bool all = makefile_hides_names(cmd, text, lines, n, out), made = true;
+	bool all = makefile_hides_names(m), made = true;
+	size_t target;
 
-	makefile_read_variables(cmd, lines, n, &variables, out);
-	all = all || makefile_asks_shell(text, lines, n, &variables, out);
+	makefile_read_variables(m);
+	all = all || makefile_asks_shell(m);
 	if (!all)
-		makefile_mark_targets(cmd, lines, n, &targets, out);
-	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
+		makefile_mark_targets(m);
+	for (size_t i = 0; i < m->count; i++) {
+		const struct shell_word *line = &m->lines[i];
+		const char *s = line->text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
 
-		target = makefile_plain_target(&lines[i]);
+		target = makefile_plain_target(line);
 		if (target)
-			made = all || makefile_names_marked(&targets, s, target);
+			made = all || makefile_names_marked(&m->targets, s, target);
 		else if (!strchr("\t#", s[0]))
 			made = true;
 		if (s[0] == '#' || (s[0] == '\t' && !made))
 			continue;
-		makefile_add_shells(&lines[i], &variables, out);
-		if (!recipe || !made)
-			continue;
-		makefile_add(&lines[i], (size_t)(recipe + 1 - s), lines[i].text.len, &variables,
-			     out);
+		makefile_add_shells(m, line);
+		if (recipe && made)
+			makefile_add(m, line, (size_t)(recipe + 1 - s), line->text.len);
 	}
 }
 
 void read_make(const struct command *cmd, struct action_list *out)
 {
-	const struct shell_word *text = makefile_text(cmd, out);
+	struct makefile m = { .cmd = cmd, .text = makefile_text(cmd, out), .out = out };
 
-	if (text)
-		makefile_recipes(cmd, text, out);
+	if (!m.text)
+		return;
+	m.count = makefile_lines(cmd, m.text, out, &m.lines);
+	makefile_recipes(&m);
 }
