@@ -26,7 +26,9 @@
 #include "shell/words.h"
 
 #define FILES_MAX 32
-#define OWN_MISSING ((uint64_t)1 << 62) /* behind FILES_MAX, and in a JSON integer */
+/* In the set of files that commands may write: what is run is not there, and a command may make it.
+ * Behind FILES_MAX, and in a JSON integer. */
+#define OWN_MISSING ((uint64_t)1 << 62)
 #define LOOKS_MAX 512           /* names of one text; each takes a system call or more */
 #define BYTES_MAX (256u * 1024) /* read of all files: some milliseconds of the one thread */
 #define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
@@ -211,15 +213,24 @@ static bool run_files_is_elsewhere(char *path)
 	return false;
 }
 
+/* The path of @name in @directory; false: it is too long, or that is one look too many. */
+static bool run_files_path(struct run_files *f, const char *directory, const char *name,
+			   char path[PATH_MAX])
+{
+	bool absolute = *name == '/';
+
+	if (snprintf(path, PATH_MAX, "%s%s%s", absolute ? "" : directory, absolute ? "" : "/",
+		     name) >= PATH_MAX)
+		return false;
+	return ++f->looks <= LOOKS_MAX || run_files_refuse(f, "it has too many words");
+}
+
 static bool run_files_take_in(struct run_files *f, const char *directory, const char *name,
 			      enum run_files_role role)
 {
 	char path[PATH_MAX];
-	int len = snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name);
 
-	if (++f->looks > LOOKS_MAX)
-		return run_files_refuse(f, "it has too many words");
-	if (len >= (int)sizeof(path))
+	if (!run_files_path(f, directory, name, path))
 		return false;
 	if (!access(path, F_OK) || errno != ENOENT)
 		return run_files_take(f, path, role);
@@ -234,31 +245,17 @@ static bool run_files_stat(struct run_files *f, const char *directory, const cha
 {
 	char path[PATH_MAX];
 
-	if (!directory)
-		return false;
-	if (++f->looks > LOOKS_MAX)
-		return run_files_refuse(f, "it has too many words");
-	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
-	       !stat(*name == '/' ? name : path, st);
+	return directory && run_files_path(f, directory, name, path) && !stat(path, st);
 }
 
 /* Take the file @name; a relative one from both directories, because a cd may fail. */
 static bool run_files_take_name(struct run_files *f, const char *name, enum run_files_role role)
 {
-	bool taken;
+	bool taken = *name && run_files_take_in(f, f->here, name, role);
 
-	if (!*name || strlen(name) >= PATH_MAX)
-		return false;
-	if (*name == '/')
-		return run_files_take_in(f, "", name, role);
-	taken = run_files_take_in(f, f->here, name, role);
-	return (f->there && run_files_take_in(f, f->there, name, role)) || taken;
-}
-
-/* What it would run is not there; a command may make it. */
-static void run_files_note_missing(struct run_files *f)
-{
-	f->own |= OWN_MISSING;
+	if (*name && *name != '/' && f->there)
+		taken |= run_files_take_in(f, f->there, name, role);
+	return taken;
 }
 
 /* The first file in PATH that has @name; a shell's own command and a function have none. */
@@ -267,14 +264,12 @@ static bool run_files_search(struct run_files *f, const char *name, enum run_fil
 	const char *dir = f->path;
 
 	for (size_t len; dir; dir = dir[len] ? dir + len + 1 : NULL) {
-		AUTO_FREE char *folder = NULL;
-		AUTO_FREE char *candidate = NULL;
+		char path[PATH_MAX];
 
 		len = strcspn(dir, ":");
-		folder = mem_strndup(dir, len);
-		candidate = mem_zalloc(len + strlen(name) + 3);
-		stpcpy(stpcpy(stpcpy(candidate, len ? folder : "."), "/"), name);
-		if (run_files_take_name(f, candidate, role) || f->lacks)
+		if (snprintf(path, sizeof(path), "%.*s/%s", len ? (int)len : 1, len ? dir : ".",
+			     name) < PATH_MAX &&
+		    (run_files_take_name(f, path, role) || f->lacks))
 			return true;
 	}
 	return false;
@@ -294,7 +289,7 @@ static void run_files_search_once(struct run_files *f, const struct blocklist_ru
 		f->searched = json_object();
 	if (!run_files_search(f, name, RUN_FILES_WORD) && !run->is_function &&
 	    !shell_words_is_builtin(name))
-		run_files_note_missing(f);
+		f->own |= OWN_MISSING;
 	json_object_set_new(f->searched, name, json_integer((json_int_t)f->own));
 }
 
@@ -854,7 +849,7 @@ static void run_files_take_words(struct run_files *f, const struct run_files_com
 	run_files_check_input(f, c);
 	if (!taken && run_files_has_operand(run) &&
 	    (c->has_script || f->sourced || (c->interprets && c->script.from != RUN_SCRIPT_TEXT)))
-		run_files_note_missing(f);
+		f->own |= OWN_MISSING;
 }
 
 /* ---- what changes on the way ---- */
@@ -882,27 +877,19 @@ static bool run_files_starts(const struct run_files *f, const struct run_files_c
 	return false;
 }
 
-/* Builtins that run something later, or write files by their words. */
-static bool run_files_is_late_builtin(const char *program)
-{
-	static const char *const names[] = { "trap", "fc", "history", "bind", "complete",
-					     "time", "jobs", "hash", NULL };
-
-	return str_is_listed(program, names);
-}
-
 /* Can @c, of which no own file was taken, write none? */
 static bool run_files_is_harmless(const struct run_files_command *c)
 {
+	/* Builtins that run something later, or write files by their words. */
+	static const char late[] = " bind complete fc hash history jobs time trap ";
 	const struct blocklist_run *run = c->run;
-	const char *program = run->program.s;
 
 	if (run->writes)
 		return false;
-	if (!run->count || run->is_test || run->is_function || run_files_is_reader(program))
+	if (!run->count || run->is_test || run->is_function || run_files_is_reader(run->program.s))
 		return true;
 	if (run->is_direct && shell_words_is_builtin(run->words[0].text.s))
-		return !run_files_is_late_builtin(program);
+		return !list_has(late, run->program.s, run->program.len);
 	return c->as && c->as->kind == WRAPPER_SHELL && c->script.from == RUN_SCRIPT_TEXT;
 }
 
@@ -1055,9 +1042,7 @@ static bool run_files_is_plain_cd(const struct blocklist_run *run)
 
 static bool run_files_moves(const char *program)
 {
-	static const char *const names[] = { "cd", "chdir", "pushd", "popd", NULL };
-
-	return str_is_listed(program, names);
+	return list_has(" cd chdir popd pushd ", program, strlen(program));
 }
 
 /* Note where @run is run: where the text begins, or where the cd at its begin leads. Which commands
@@ -1097,7 +1082,7 @@ static bool run_files_take_all(struct run_files *f, const struct run_files_comma
 	if (!strchr(program, '/'))
 		run_files_search_once(f, c->run, program);
 	else if (!run_files_take_name(f, program, RUN_FILES_SCRIPT))
-		run_files_note_missing(f);
+		f->own |= OWN_MISSING;
 	is_own = f->own;
 	run_files_take_words(f, c);
 	return is_own || (f->own && (f->sourced || c->script.from == RUN_SCRIPT_FILE ||
