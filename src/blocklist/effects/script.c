@@ -19,13 +19,12 @@
 static void script_read_callback(struct script_reader *r, size_t i)
 {
 	static const char maps[] = " array_map array_walk call_user_func call_user_func_array ";
-	const struct shell_word *w = &r->t.tokens[i].string;
 
-	if (i < 2 || r->t.tokens[i].kind != TOKEN_STRING || !script_token_in(&r->t, i - 2, maps))
+	if (!script_token_in(&r->t, i - 2, maps))
 		return;
-	if (list_has(script_removes, w->text.s, w->text.len) || strcmp(w->text.s, "rmdir") == 0)
+	if (script_string_in(&r->t, i, script_removes) || script_string_in(&r->t, i, " rmdir "))
 		script_read_remove(r, i, "remove");
-	if (list_has(script_runs, w->text.s, w->text.len))
+	if (script_string_in(&r->t, i, script_runs))
 		script_read_run(r, i);
 }
 

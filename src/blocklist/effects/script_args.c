@@ -116,7 +116,7 @@ static bool script_args_is_reversed(const struct script_reader *r, size_t i)
 {
 	const struct script_token *t = &r->t.tokens[i];
 
-	return t->end + 5 <= r->t.text->text.len && i && r->t.tokens[i - 1].kind == TOKEN_STRING &&
+	return t->end + 5 <= r->t.text->text.len && script_string(&r->t, i - 1) &&
 	       strncmp(r->t.text->text.s + t->start, "[::-1]", 6) == 0;
 }
 
@@ -151,11 +151,9 @@ static const struct script_variable *script_args_named(const struct script_reade
 
 static const struct script_variable *script_args_find(const struct script_reader *r, size_t i)
 {
-	const struct script_token *t = &r->t.tokens[i];
+	const struct script_token *t = i < r->t.count ? &r->t.tokens[i] : NULL;
 
-	return i < r->t.count ? script_args_named(r, r->t.text->text.s + t->start,
-						  t->end - t->start)
-			      : NULL;
+	return t ? script_args_named(r, r->t.text->text.s + t->start, t->end - t->start) : NULL;
 }
 
 const struct shell_word *script_variable_at(const struct script_reader *r, size_t i)
@@ -163,6 +161,14 @@ const struct shell_word *script_variable_at(const struct script_reader *r, size_
 	const struct script_variable *v = script_args_find(r, i);
 
 	return v && !v->may_be_empty ? &v->value : NULL;
+}
+
+/* The string or the variable at token @i; NULL: there is none. */
+static const struct shell_word *script_args_value(const struct script_reader *r, size_t i)
+{
+	const struct shell_word *text = script_string(&r->t, i);
+
+	return text ? text : script_variable_at(r, i);
 }
 
 const struct script_variable *script_variable_of(const struct script_reader *r,
@@ -258,8 +264,7 @@ static bool script_args_is_words(const struct script_reader *r, size_t i)
 {
 	const char *s = r->t.text->text.s + r->t.tokens[i].start;
 
-	return r->t.tokens[i].kind == TOKEN_STRING && (*s == 'q' || *s == '%') &&
-	       (s[1] == 'w' || s[1] == 'W');
+	return script_string(&r->t, i) && (*s == 'q' || *s == '%') && (s[1] == 'w' || s[1] == 'W');
 }
 
 /*
@@ -270,18 +275,20 @@ static bool script_args_constant(struct script_reader *r, size_t i, struct shell
 				 bool *is_list)
 {
 	bool list = script_is_char(&r->t, i, '[') || script_is_char(&r->t, i, '(');
+	const struct shell_word *next;
 
 	i += list;
-	if (i >= r->t.count || r->t.tokens[i].kind != TOKEN_STRING)
+	next = script_string(&r->t, i);
+	if (!next)
 		return false;
-	*out = r->t.tokens[i].string;
+	*out = *next;
 	*is_list = script_args_is_words(r, i) || (list && !strchr(out->text.s, ' '));
-	for (size_t n = 0; n < CONSTANT_PIECES_MAX && i + 2 < r->t.count; n++, i += 2) {
+	for (size_t n = 0; n < CONSTANT_PIECES_MAX && (next = script_string(&r->t, i + 2));
+	     n++, i += 2) {
 		bool comma = list && script_is_char(&r->t, i + 1, ',');
-		struct shell_word two[2] = { *out, r->t.tokens[i + 2].string };
+		struct shell_word two[2] = { *out, *next };
 
-		if (r->t.tokens[i + 2].kind != TOKEN_STRING ||
-		    !(comma || script_is_char(&r->t, i + 1, '+') ||
+		if (!(comma || script_is_char(&r->t, i + 1, '+') ||
 		      script_is_char(&r->t, i + 1, '.')) ||
 		    !script_step(r, (two[0].text.len + two[1].text.len) / SCRIPT_STEP_BYTES))
 			break;
@@ -319,16 +326,16 @@ static bool script_args_path_start(struct script_reader *r, size_t *i, struct sh
 			    script_token_in(&r->t, k + 2, " home ");
 		size_t open = home ? k + 3 : k + 1, close = home ? open + 1 : open + 2;
 
+		value = script_string(&r->t, open + 1);
 		if (!script_is_char(&r->t, open, '(') || !script_is_char(&r->t, close, ')') ||
-		    (!home && r->t.tokens[open + 1].kind != TOKEN_STRING))
+		    (!home && !value))
 			return false;
-		*out = home ? script_args_char(r, '~', SHELL_TILDE, k)
-			    : r->t.tokens[open + 1].string;
+		*out = home ? script_args_char(r, '~', SHELL_TILDE, k) : *value;
 		*i = close + 1;
 		script_args_expand_user(r, i, out);
 		return true;
 	}
-	value = k < r->t.count ? script_variable_at(r, k) : NULL;
+	value = script_variable_at(r, k);
 	if (!value || !script_is_char(&r->t, k + 1, '/'))
 		return false;
 	*out = *value;
@@ -339,13 +346,15 @@ static bool script_args_path_start(struct script_reader *r, size_t *i, struct sh
 /* Path("/usr") / "lib" from token @i on: a path, if all of it is known. */
 static bool script_args_path(struct script_reader *r, size_t i, struct shell_word *out)
 {
+	const struct shell_word *part;
+
 	if (!script_args_path_start(r, &i, out))
 		return false;
 	for (; script_is_char(&r->t, i, '/'); i += 2) {
-		if (i + 1 >= r->t.count || r->t.tokens[i + 1].kind != TOKEN_STRING ||
-		    !script_step(r, 1 + out->text.len / SCRIPT_STEP_BYTES))
+		part = script_string(&r->t, i + 1);
+		if (!part || !script_step(r, 1 + out->text.len / SCRIPT_STEP_BYTES))
 			return false;
-		*out = word_path(out, &r->t.tokens[i + 1].string, r->t.arena);
+		*out = word_path(out, part, r->t.arena);
 	}
 	return !script_is_char(&r->t, i, '.');
 }
@@ -383,8 +392,7 @@ static bool script_args_listing(struct script_reader *r, size_t i, struct shell_
 		return script_args_iterdir(r, i, out);
 	if (!script_is_char(&r->t, i + 1, '(') || !script_is_char(&r->t, i + 3, ')'))
 		return false;
-	argument = r->t.tokens[i + 2].kind == TOKEN_STRING ? &r->t.tokens[i + 2].string
-							    : script_variable_at(r, i + 2);
+	argument = script_args_value(r, i + 2);
 	if (!argument)
 		return false;
 	*out = globs ? *argument : script_args_char(r, '*', SHELL_LITERAL, i);
@@ -410,6 +418,7 @@ static bool script_args_each(struct script_reader *r, size_t i, struct shell_wor
 {
 	bool foreach = script_args_is_foreach(r, i);
 	size_t list = foreach ? i - 6 : i - 8;
+	const struct shell_word *named;
 	bool globs;
 
 	if (!foreach &&
@@ -417,12 +426,11 @@ static bool script_args_each(struct script_reader *r, size_t i, struct shell_wor
 	      script_token_in(&r->t, i - 3, " each ") && script_is_char(&r->t, i - 4, '.')))
 		return false;
 	globs = script_token_in(&r->t, list, " Dir glob ");
-	if (r->t.tokens[list + 2].kind != TOKEN_STRING ||
-	    !(globs || script_token_in(&r->t, list, " children entries scandir ")))
+	named = script_string(&r->t, list + 2);
+	if (!named || !(globs || script_token_in(&r->t, list, " children entries scandir ")))
 		return false;
-	*out = globs ? r->t.tokens[list + 2].string
-		     : script_args_char(r, '*', SHELL_LITERAL, list);
-	return globs || r->t.tokens[list + 2].string.text.s[0] == '/';
+	*out = globs ? *named : script_args_char(r, '*', SHELL_LITERAL, list);
+	return globs || named->text.s[0] == '/';
 }
 
 /*
@@ -493,8 +501,7 @@ static bool script_args_home(struct script_reader *r, size_t i, struct shell_wor
 	if (script_token_in(&r->t, i, " homedir home HOME "))
 		i += script_is_char(&r->t, i + 1, '(') ? 3 : 1;
 	else if ((called || (i > at && script_is_char(&r->t, i, '['))) && i + 2 < r->t.count &&
-		 r->t.tokens[i + 1].kind == TOKEN_STRING &&
-		 word_in(&r->t.tokens[i + 1].string, " ~ ~/ HOME "))
+		 script_string_in(&r->t, i + 1, " ~ ~/ HOME "))
 		i += 3;
 	else
 		return false;
@@ -511,24 +518,23 @@ static bool script_args_says_empty(const struct script_reader *r, size_t from, s
 {
 	static const char texts[] = " to_s input gets strip trim argv ARGV ";
 
-	for (; from < end; from++)
-		if (r->t.tokens[from].kind == TOKEN_STRING
-			    ? !r->t.tokens[from].string.text.len
-			    : script_token_in(&r->t, from, texts))
+	for (; from < end; from++) {
+		const struct shell_word *text = script_string(&r->t, from);
+
+		if (text ? !text->text.len : script_token_in(&r->t, from, texts))
 			return true;
+	}
 	return false;
 }
 
 /* The end of the expression that begins at token @i, as far as it is looked at. */
 static size_t script_args_expression_end(const struct script_reader *r, size_t i)
 {
-	const struct script_token *t = r->t.tokens;
 	size_t end = i, most = i + EXPRESSION_MAX;
 
 	most = most < r->t.count ? most : r->t.count;
 	for (; end < most && !script_is_char(&r->t, end, ';'); end++)
-		if (end > i && memchr(r->t.text->text.s + t[end - 1].end, '\n',
-				      t[end].start - t[end - 1].end))
+		if (end > i && script_new_line(&r->t, end))
 			break;
 	return end;
 }
@@ -672,10 +678,10 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 				  bool join)
 {
 	const struct shell_word *value = script_variable_at(r, i);
+	const struct script_token *t = &r->t.tokens[i];
 	struct shell_word piece;
 
-	if (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING &&
-	    r->t.tokens[i + 1].start == r->t.tokens[i].end) /* f"..." */
+	if (script_string(&r->t, i + 1) && t[1].start == t->end) /* f"..." */
 		return;
 	if (value && join && a->count && script_variable_of(r, value)->is_list) {
 		piece = script_args_hole(r, i);
@@ -687,9 +693,7 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 	} else if (script_token_in(&r->t, i, homes)) {
 		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
 	} else if (!script_token_in(&r->t, i, silent) &&
-		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
-		     r->t.text->text.s[r->t.tokens[i].start] >= '0') &&
-		   join && a->count) {
+		   !strchr("0123456789", r->t.text->text.s[t->start]) && join && a->count) {
 		script_args_append_char(r, a, '?', SHELL_UNKNOWN, i, true);
 	}
 }
@@ -700,11 +704,10 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 static void script_args_note_path(struct script_reader *r, struct script_args *a, size_t i,
 				  size_t depth, bool join)
 {
-	bool module = i > 2 && script_is_char(&r->t, i - 2, ')') && /* require("path") */
-		      r->t.tokens[i - 3].kind == TOKEN_STRING &&
-		      word_is(&r->t.tokens[i - 3].string, "path");
+	bool module = script_string_in(&r->t, i - 3, " path ") && /* require("path") */
+		      script_is_char(&r->t, i - 2, ')');
 
-	if (i < 2 || !script_token_in(&r->t, i, " join resolve ") ||
+	if (!script_token_in(&r->t, i, " join resolve ") ||
 	    !script_is_char(&r->t, i - 1, '.') || !script_is_char(&r->t, i + 1, '(') ||
 	    !(module || script_token_in(&r->t, i - 2, " path File posix posixpath ")))
 		return;
@@ -715,12 +718,12 @@ static void script_args_note_path(struct script_reader *r, struct script_args *a
 /* The comma at token @i inside path.join(...). True: the next part continues the word. */
 static bool script_args_take_path_comma(struct script_reader *r, struct script_args *a, size_t i)
 {
-	const struct script_token *next = i + 1 < r->t.count ? &r->t.tokens[i + 1] : NULL;
-	bool text = next && next->kind == TOKEN_STRING, empty = a->count == a->path_word;
+	const struct shell_word *next = script_string(&r->t, i + 1);
+	bool empty = a->count == a->path_word;
 
-	if (text && next->string.text.s[0] == '/')
+	if (next && next->text.s[0] == '/')
 		return false; /* os.path.join("a", "/etc") is /etc */
-	if (empty && !text) /* nothing of it is known yet */
+	if (empty && !next) /* nothing of it is known yet */
 		return false;
 	if (empty)
 		script_args_append_unknown(r, a, i, false);
@@ -796,23 +799,23 @@ static void script_args_take_template(struct script_reader *r, struct script_arg
 static void script_args_take_string(struct script_reader *r, struct script_args *a, size_t i,
 				    bool join)
 {
-	const struct script_token *t = &r->t.tokens[i];
+	const struct shell_word *text = script_string(&r->t, i);
 
-	if (join && t->kind == TOKEN_STRING)
-		script_args_settle_base(r, a, i, &t->string);
-	if (t->kind == TOKEN_RUN)
+	if (text && join)
+		script_args_settle_base(r, a, i, text);
+	if (!text)
 		script_args_take_template(r, a, i, join);
-	else if (list_has(" HOME USERPROFILE ", t->string.text.s, t->string.text.len))
+	else if (script_string_in(&r->t, i, " HOME USERPROFILE "))
 		script_args_append_char(r, a, '~', SHELL_TILDE, i, join); /* process.env["HOME"] */
 	else
-		script_args_append(r, a, &t->string, join);
+		script_args_append(r, a, text, join);
 }
 
 /* The last token of require("os"). at token @i; 0: it is none. */
 static size_t script_args_module_end(const struct script_reader *r, size_t i)
 {
 	if (!script_token_in(&r->t, i, " require ") || !script_is_char(&r->t, i + 1, '(') ||
-	    !script_is_char(&r->t, i + 3, ')') || r->t.tokens[i + 2].kind != TOKEN_STRING)
+	    !script_is_char(&r->t, i + 3, ')') || !script_string(&r->t, i + 2))
 		return 0;
 	return i + 3 + script_is_char(&r->t, i + 4, '.');
 }
@@ -823,11 +826,10 @@ static const char quoters[] = " escapeshellarg escapeshellcmd quote str String s
 /* cwd="/x" of Python and {cwd: "/x"} of Node at token @i: where the program runs. */
 static bool script_args_take_directory(struct script_reader *r, struct script_args *a, size_t i)
 {
-	if (!script_token_in(&r->t, i, " cwd ") || i + 2 >= r->t.count ||
+	if (!script_token_in(&r->t, i, " cwd ") ||
 	    !(script_is_char(&r->t, i + 1, '=') || script_is_char(&r->t, i + 1, ':')))
 		return false;
-	a->directory = r->t.tokens[i + 2].kind == TOKEN_STRING ? &r->t.tokens[i + 2].string
-								: script_variable_at(r, i + 2);
+	a->directory = script_args_value(r, i + 2);
 	return a->directory != NULL;
 }
 
@@ -880,28 +882,24 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 static bool script_args_is_slash(const struct script_reader *r, const struct script_args *a,
 				 size_t i)
 {
-	const struct script_token *before = i ? &r->t.tokens[i - 1] : NULL;
-
-	if (!script_is_char(&r->t, i, '/') || !a->count || !before)
+	if (!script_is_char(&r->t, i, '/') || !a->count || !i)
 		return false;
-	if (before->kind == TOKEN_NAME)
+	if (r->t.tokens[i - 1].kind == TOKEN_NAME)
 		return script_variable_at(r, i - 1) != NULL;
-	return before->kind == TOKEN_STRING ||
-	       (i > 2 && script_is_char(&r->t, i - 1, ')') &&
-		(r->t.tokens[i - 2].kind == TOKEN_STRING ||
+	return script_string(&r->t, i - 1) ||
+	       (script_is_char(&r->t, i - 1, ')') &&
+		(script_string(&r->t, i - 2) ||
 		 (script_is_char(&r->t, i - 2, '(') && script_token_in(&r->t, i - 3, homes))));
 }
 
 /* Is the next token a piece of the same argument? @c: the character at token @i, or 0. */
-static bool script_args_goes_on(const struct script_reader *r, size_t i,
-				const struct script_token *t, char c, bool join)
+static bool script_args_goes_on(const struct script_reader *r, size_t i, char c, bool join)
 {
 	if (script_args_is_member(r, i))
 		return join;
 	return script_args_joins(r, i) || (join && c && strchr("([{$@", c)) ||
 	       (join && script_is_char(&r->t, i + 1, '(') && script_token_in(&r->t, i, quoters)) ||
-	       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
-		r->t.tokens[i + 1].kind == TOKEN_STRING);
+	       (script_string(&r->t, i) && script_string(&r->t, i + 1));
 }
 
 void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
@@ -938,7 +936,7 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 			depth--;
 		} else if ((c == ';' || c == '|' || c == '&') && !depth) {
 			break;
-		} else if (c == '%' && i && r->t.tokens[i - 1].kind == TOKEN_STRING) {
+		} else if (c == '%' && script_string(&r->t, i - 1)) {
 			a->format = true;
 		} else if (t->kind == TOKEN_STRING || t->kind == TOKEN_RUN) {
 			script_args_take_string(r, a, i, join);
@@ -946,7 +944,7 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 			script_args_note_path(r, a, i, depth, join);
 			script_args_take_name(r, a, i, join);
 		}
-		join = script_args_goes_on(r, i, t, c, join);
+		join = script_args_goes_on(r, i, c, join);
 	}
 	a->end = i;
 }

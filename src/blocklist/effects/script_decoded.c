@@ -13,10 +13,8 @@ static bool script_decoded_decodes(const struct script_text *t, size_t i)
 
 	if (script_token_in(t, i, names))
 		return true;
-	for (size_t k = i + 1; script_token_in(t, i, " Buffer ") && k < t->count && k < i + 16; k++)
-		if (t->tokens[k].kind == TOKEN_STRING &&
-		    list_has(" base64 hex base64url ", t->tokens[k].string.text.s,
-			     t->tokens[k].string.text.len))
+	for (size_t k = i + 1; script_token_in(t, i, " Buffer ") && k < i + 16; k++)
+		if (script_string_in(t, k, " base64 hex base64url "))
 			return true;
 	return false;
 }

@@ -108,21 +108,26 @@ static void script_files_touch_each(struct script_reader *r, const char *effect)
 		action_touch(r->out, effect, &items[i]);
 }
 
+/* "/x" of Path("/x").NAME with NAME at token @i; NULL: there is none. */
+static const struct shell_word *script_files_path_before(const struct script_reader *r, size_t i)
+{
+	return script_is_char(&r->t, i - 2, ')') ? script_string(&r->t, i - 3) : NULL;
+}
+
 /* Path("/etc/passwd").write_text(...), Path("/x").unlink(), path.unlink() of a variable: what the
  * path is precedes the call. */
 static void script_files_read_method(struct script_reader *r, size_t i, const char *effect)
 {
-	const struct shell_word *value;
+	const struct shell_word *value, *path = script_files_path_before(r, i);
 
-	if (i < 2 || !script_is_char(&r->t, i - 1, '.'))
+	if (!script_is_char(&r->t, i - 1, '.'))
 		return;
 	/* names.remove("x") is of a list or a set. */
 	value = script_token_in(&r->t, i, " remove ") ? NULL : script_variable_at(r, i - 2);
 	if (value && !script_variable_of(r, value)->is_list)
 		action_touch(r->out, effect, value);
-	else if (i >= 3 && script_is_char(&r->t, i - 2, ')') &&
-		 r->t.tokens[i - 3].kind == TOKEN_STRING)
-		action_touch(r->out, effect, &r->t.tokens[i - 3].string);
+	else if (path)
+		action_touch(r->out, effect, path);
 }
 
 /* root.iterdir() and root.rglob("*"), where root is Path("/"). */
@@ -157,24 +162,23 @@ static bool script_files_has_name(const struct shell_text *pattern)
 /* rglob("*.pyc"), but not rglob("*"): some of what is there. */
 static bool script_files_picks(const struct script_reader *r, size_t i)
 {
-	return script_token_in(&r->t, i, " glob rglob ") && i &&
-	       script_is_char(&r->t, i - 1, '.') && i + 2 < r->t.count &&
-	       r->t.tokens[i + 2].kind == TOKEN_STRING &&
-	       script_files_has_name(&r->t.tokens[i + 2].string.text);
+	const struct shell_word *pattern = script_string(&r->t, i + 2);
+
+	return script_token_in(&r->t, i, " glob rglob ") && script_is_char(&r->t, i - 1, '.') &&
+	       pattern && script_files_has_name(&pattern->text);
 }
 
 /* Path("/").glob("etc/ *"), or of a variable: what is picked there. */
 static void script_files_touch_picked(struct script_reader *r, size_t i, const char *effect)
 {
-	const struct shell_word *base = i >= 2 ? script_variable_at(r, i - 2) : NULL, *pattern;
+	const struct shell_word *base = script_variable_at(r, i - 2);
+	const struct shell_word *pattern = script_string(&r->t, i + 2);
 	struct shell_word picked;
 
 	if (!script_token_in(&r->t, i, " glob ") || !script_files_picks(r, i))
 		return;
-	pattern = &r->t.tokens[i + 2].string;
-	if (!base && i >= 3 && script_is_char(&r->t, i - 2, ')') &&
-	    r->t.tokens[i - 3].kind == TOKEN_STRING)
-		base = &r->t.tokens[i - 3].string;
+	if (!base)
+		base = script_files_path_before(r, i);
 	if (!base || !script_step(r, 1 + (base->text.len + pattern->text.len) /
 					     SCRIPT_STEP_BYTES))
 		return;
@@ -202,7 +206,7 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		script_read_args(r, i + 1, &a);
 		if (i >= 3 && !script_files_picks(r, i))
 			script_files_read_method(r, i, effect);
-		if (i >= 2 && script_token_in(&r->t, i, " iterdir glob rglob ") &&
+		if (script_token_in(&r->t, i, " iterdir glob rglob ") &&
 		    script_is_char(&r->t, i - 1, '.') && !script_files_picks(r, i))
 			script_files_touch_variable(r, i - 2, effect);
 		script_files_touch_picked(r, i, effect);
@@ -261,10 +265,7 @@ void script_read_remove(struct script_reader *r, size_t i, const char *effect)
 /* require("rimraf")(...), require("rimraf").sync(...) */
 static void script_files_read_rimraf(struct script_reader *r, size_t i)
 {
-	const struct shell_word *w = &r->t.tokens[i].string;
-
-	if (r->t.tokens[i].kind != TOKEN_STRING || strcmp(w->text.s, "rimraf") != 0 ||
-	    !script_is_char(&r->t, i + 1, ')'))
+	if (!script_string_in(&r->t, i, " rimraf ") || !script_is_char(&r->t, i + 1, ')'))
 		return;
 	if (script_is_char(&r->t, i + 2, '('))
 		script_read_remove(r, i + 1, "remove_tree");
@@ -275,10 +276,9 @@ static void script_files_read_rimraf(struct script_reader *r, size_t i)
 /* os.replace("x", "y") and Path("x").replace("y"), not "text".replace("x", "y") */
 static bool script_files_is_replace(const struct script_reader *r, size_t i)
 {
-	return script_token_in(&r->t, i, " replace ") && i >= 2 &&
+	return script_token_in(&r->t, i, " replace ") &&
 	       (script_token_in(&r->t, i - 2, " os ") ||
-		(i >= 5 && script_token_in(&r->t, i - 5, " Path PosixPath ") &&
-		 r->t.tokens[i - 3].kind == TOKEN_STRING));
+		(script_token_in(&r->t, i - 5, " Path PosixPath ") && script_string(&r->t, i - 3)));
 }
 
 static void script_files_read_writes(struct script_reader *r, size_t i)
@@ -288,7 +288,7 @@ static void script_files_read_writes(struct script_reader *r, size_t i)
 		"file_put_contents truncate truncateSync File IO "
 		"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
 		"writeTextFile copyfileobj writelines ";
-	bool of_file = i >= 2 && script_token_in(&r->t, i, " write binwrite ") &&
+	bool of_file = script_token_in(&r->t, i, " write binwrite ") &&
 		       script_token_in(&r->t, i - 2, " File IO ");
 
 	if (of_file || script_token_in(&r->t, i, writes))

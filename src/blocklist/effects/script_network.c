@@ -7,10 +7,9 @@
 static bool script_network_is_shell(const struct script_text *t, size_t i)
 {
 	static const char shells[] = " sh bash /bin/sh /bin/bash dash /bin/dash ";
-	const struct shell_word *w = &t->tokens[i].string;
+	const struct shell_word *w = script_string(t, i);
 
-	return t->tokens[i].kind == TOKEN_STRING && w->text.len &&
-	       list_has(shells, w->text.s, strcspn(w->text.s, " "));
+	return w && w->text.len && list_has(shells, w->text.s, strcspn(w->text.s, " "));
 }
 
 /* Does a shell that has @s behind its name, or as its next argument, still read its input: -i, -l,
@@ -25,6 +24,7 @@ static bool script_network_leaves_input(const char *s)
 /* A shell that reads its input: "/bin/sh -i", ["bash"], not "bash x" or ["bash", "-c", "x"]. */
 static bool script_network_names_shell(const struct script_text *t, size_t i)
 {
+	const struct shell_word *next;
 	const char *rest;
 
 	if (!script_network_is_shell(t, i))
@@ -35,9 +35,8 @@ static bool script_network_names_shell(const struct script_text *t, size_t i)
 	i++;
 	while (script_is_char(t, i, ',') || script_is_char(t, i, '['))
 		i++;
-	return i >= t->count || t->tokens[i].kind != TOKEN_STRING ||
-	       script_network_is_shell(t, i) ||
-	       script_network_leaves_input(t->tokens[i].string.text.s);
+	next = script_string(t, i);
+	return !next || script_network_is_shell(t, i) || script_network_leaves_input(next->text.s);
 }
 
 /* connect(...) and require("net"); sqlite3.connect(...) opens a file. */
@@ -67,7 +66,7 @@ static bool script_network_is_used(const struct script_text *t, size_t i)
 	return script_is_char(t, i + 1, '.') || script_is_char(t, i + 1, '(') ||
 	       (script_is_char(t, i + 1, ':') && script_is_char(t, i + 2, ':')) ||
 	       script_token_in(t, i + 1, " as ") ||
-	       (i && script_token_in(t, i - 1, " import from use require as "));
+	       script_token_in(t, i - 1, " import from use require as ");
 }
 
 /* get is one with a URL, or a variable of Perl: d.get(key) reads a dictionary. */
@@ -79,12 +78,13 @@ bool script_fetches(const struct script_text *t, size_t i)
 				    "file_get_contents LWP curl_exec urlretrieve open_uri "
 				    "HTTParty axios URI Net HTTP aiohttp needle Faraday "
 				    "RestClient ";
-	size_t url = i + 1 + script_is_char(t, i + 1, '(');
+	size_t at = i + 1 + script_is_char(t, i + 1, '(');
+	const struct shell_word *url = script_string(t, at);
 
 	if (!script_token_in(t, i, " get "))
 		return (script_token_in(t, i, names) && script_network_is_used(t, i)) ||
 		       script_is_module(t, i, modules);
-	if (url < t->count && t->tokens[url].kind == TOKEN_STRING)
-		return strncmp(t->tokens[url].string.text.s, "http", 4) == 0;
-	return script_is_char(t, url, '$') && (!i || !script_is_char(t, i - 1, '>'));
+	if (url)
+		return strncmp(url->text.s, "http", 4) == 0;
+	return script_is_char(t, at, '$') && (!i || !script_is_char(t, i - 1, '>'));
 }

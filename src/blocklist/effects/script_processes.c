@@ -31,8 +31,7 @@ void script_note_processes(struct script_reader *r, size_t i)
 	if (script_token_in(t, k, " psutil os ") && script_is_char(t, k + 1, '.'))
 		k += 2;
 	if (script_processes_range(t, k) || script_token_in(t, k, " process_iter pids ") ||
-	    (script_token_in(t, k, " listdir ") && k + 2 < t->count &&
-	     t->tokens[k + 2].kind == TOKEN_STRING && word_is(&t->tokens[k + 2].string, "/proc")))
+	    (script_token_in(t, k, " listdir ") && script_string_in(t, k + 2, " /proc ")))
 		r->process = i;
 }
 
@@ -113,7 +112,7 @@ static bool script_processes_fork_blindly(const struct script_text *t, size_t i)
 		return false;
 	if (script_is_char(t, end, '(') && script_is_char(t, end + 1, ')'))
 		end += 2;
-	if (i >= 2 && script_token_in(t, i - 2, " os Process "))
+	if (script_token_in(t, i - 2, " os Process "))
 		i -= 2;
 	if (i && !script_is_char(t, i - 1, '{') && !script_is_char(t, i - 1, ':') &&
 	    !script_is_char(t, i - 1, ';') && !script_is_char(t, i - 1, ')'))

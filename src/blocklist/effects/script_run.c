@@ -52,7 +52,7 @@ static void script_run_read_source(struct script_reader *r, size_t i, size_t end
 {
 	bool command = script_token_in(&r->t, i, " system popen ");
 
-	for (size_t k = i + 1; k < end && k < i + 12 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
+	for (size_t k = i + 1; k < end && k < i + 12 && !script_string(&r->t, k); k++) {
 		if (script_run_fetches(&r->t, k, command))
 			action_found(r->out, "pipe.remote", r->t.text, 1);
 		if (script_token_in(&r->t, k, " stdin STDIN "))
@@ -89,6 +89,7 @@ static void script_run_words(struct script_reader *r, const struct script_args *
 
 void script_read_run(struct script_reader *r, size_t i)
 {
+	const struct shell_word *before = script_string(&r->t, i - 2);
 	struct script_args a;
 	struct shell_word text;
 
@@ -96,9 +97,8 @@ void script_read_run(struct script_reader *r, size_t i)
 	if (script_token_in(&r->t, i, " system popen exec ") &&
 	    script_is_char(&r->t, i + 1, '('))
 		script_run_read_source(r, i, a.end);
-	if (!a.count && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
-	    r->t.tokens[i - 2].kind == TOKEN_STRING)
-		a.words[a.count++] = r->t.tokens[i - 2].string; /* "text".execute() */
+	if (!a.count && before && script_is_char(&r->t, i - 1, '.'))
+		a.words[a.count++] = *before; /* "text".execute() */
 	if (!a.count)
 		script_run_read_bare_words(r, i);
 	if (!a.count)
@@ -140,25 +140,22 @@ static void script_run_read_eval(struct script_reader *r, size_t i)
 /* getattr(os, "system")("..."), require("child_process")["exec"]("...") */
 static bool script_run_is_quoted(const struct script_reader *r, size_t i)
 {
-	const struct script_token *t = &r->t.tokens[i];
-
-	return t->kind == TOKEN_STRING &&
+	return script_string_in(&r->t, i, script_sure_runs) &&
 	       (script_is_char(&r->t, i + 1, ')') || script_is_char(&r->t, i + 1, ']')) &&
-	       script_is_char(&r->t, i + 2, '(') &&
-	       list_has(script_sure_runs, t->string.text.s, t->string.text.len);
+	       script_is_char(&r->t, i + 2, '(');
 }
 
 /* shell "TEXT" of Raku, "TEXT".! of Scala, system $_ of Perl. */
 static void script_run_read_others(struct script_reader *r, size_t i)
 {
-	if (script_token_in(&r->t, i, " shell ") && i + 1 < r->t.count &&
-	    (r->t.tokens[i + 1].kind == TOKEN_STRING ||
-	     (script_is_char(&r->t, i + 1, '(') && i + 2 < r->t.count &&
-	      r->t.tokens[i + 2].kind == TOKEN_STRING)))
+	const struct shell_word *text = script_string(&r->t, i);
+
+	if (script_token_in(&r->t, i, " shell ") &&
+	    (script_string(&r->t, i + 1) ||
+	     (script_is_char(&r->t, i + 1, '(') && script_string(&r->t, i + 2))))
 		script_read_run(r, i);
-	if (r->t.tokens[i].kind == TOKEN_STRING && script_is_char(&r->t, i + 1, '.') &&
-	    script_is_char(&r->t, i + 2, '!'))
-		action_text(r->out, &r->t.tokens[i].string, ACTION_LENIENT);
+	if (text && script_is_char(&r->t, i + 1, '.') && script_is_char(&r->t, i + 2, '!'))
+		action_text(r->out, text, ACTION_LENIENT);
 	if (script_token_in(&r->t, i, " system exec eval ") && script_is_char(&r->t, i + 1, '$') &&
 	    script_token_in(&r->t, i + 2, " _ "))
 		script_run_input(r, NULL);
@@ -179,7 +176,7 @@ static bool script_run_is_call(const struct script_reader *r, size_t i)
 	    !script_token_in(&r->t, i - 2, " Sys ")) /* of OCaml */
 		return false;
 	return !script_token_in(&r->t, i, " cmd command ") || script_is_char(&r->t, i + 1, '(') ||
-	       (i + 1 < r->t.count && r->t.tokens[i + 1].kind == TOKEN_STRING);
+	       script_string(&r->t, i + 1);
 }
 
 void script_read_runs(struct script_reader *r, size_t i)
@@ -191,7 +188,7 @@ void script_read_runs(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 	if (script_token_in(&r->t, i, " exec eval "))
 		script_run_read_eval(r, i);
-	if (script_token_in(&r->t, i, " chdir ") && i + 1 < r->t.count &&
-	    (script_is_char(&r->t, i + 1, '(') || r->t.tokens[i + 1].kind == TOKEN_STRING))
+	if (script_token_in(&r->t, i, " chdir ") &&
+	    (script_is_char(&r->t, i + 1, '(') || script_string(&r->t, i + 1)))
 		script_run_read_chdir(r, i);
 }

@@ -180,11 +180,23 @@ void script_tokenize(struct script_text *r)
 
 /* ---- queries ---- */
 
+const struct shell_word *script_string(const struct script_text *t, size_t i)
+{
+	return i < t->count && t->tokens[i].kind == TOKEN_STRING ? &t->tokens[i].string : NULL;
+}
+
+bool script_string_in(const struct script_text *t, size_t i, const char *list)
+{
+	const struct shell_word *w = script_string(t, i);
+
+	return w && list_has(list, w->text.s, w->text.len);
+}
+
 bool script_token_in(const struct script_text *r, size_t i, const char *list)
 {
-	const struct script_token *t = &r->tokens[i];
+	const struct script_token *t = i < r->count ? &r->tokens[i] : NULL;
 
-	return i < r->count && t->kind == TOKEN_NAME &&
+	return t && t->kind == TOKEN_NAME &&
 	       list_has(list, r->text->text.s + t->start, t->end - t->start);
 }
 
@@ -213,12 +225,8 @@ bool script_same_text(const struct script_text *t, size_t i, size_t k)
 
 bool script_is_module(const struct script_text *t, size_t i, const char *list)
 {
-	const struct shell_word *w = &t->tokens[i].string;
-
-	return i && t->tokens[i].kind == TOKEN_STRING &&
-	       (script_token_in(t, i - 1, " from import ") ||
-		(i >= 2 && script_token_in(t, i - 2, " require import "))) &&
-	       list_has(list, w->text.s, w->text.len);
+	return script_string_in(t, i, list) && (script_token_in(t, i - 1, " from import ") ||
+						script_token_in(t, i - 2, " require import "));
 }
 
 bool script_new_line(const struct script_text *t, size_t i)

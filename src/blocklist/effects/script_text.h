@@ -35,7 +35,12 @@ struct script_text {
 /* Set t->tokens and t->count from t->text and t->arena. */
 void script_tokenize(struct script_text *t);
 
-/* Is token @i a name in @list (command/list)? */
+/* Places outside of the text, as i - 1 of the first token, have nothing of what these ask for. */
+
+/* The string at token @i; NULL: there is none. */
+const struct shell_word *script_string(const struct script_text *t, size_t i);
+/* Is token @i a string, or a name, in @list (command/list)? */
+bool script_string_in(const struct script_text *t, size_t i, const char *list);
 bool script_token_in(const struct script_text *t, size_t i, const char *list);
 /* Is token @i the character @c? */
 bool script_is_char(const struct script_text *t, size_t i, char c);
