@@ -21,7 +21,7 @@ static void grant_on_look(void *ctx, const struct ruling_look *look)
 	struct grant_look *g = ctx;
 
 	if (!look->rule)
-		run_files_look(&g->files, look);
+		run_files_look(&g->files, look->run);
 	else if (look->fit >= RULE_MAY_FIT && look->rule->decision == TIER_CONFIRM)
 		json_array_append_new(g->rules, json_sprintf("%s/%s", look->pack ? look->pack : "",
 							     look->rule->id));

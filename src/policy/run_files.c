@@ -1119,9 +1119,8 @@ static bool run_files_hides_command(const struct blocklist_run *run, const char 
 	return false;
 }
 
-void run_files_look(struct run_files *f, const struct ruling_look *look)
+void run_files_look(struct run_files *f, const struct blocklist_run *run)
 {
-	const struct blocklist_run *run = look->run;
 	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
 	struct run_files_command c;
 	bool is_own = false;

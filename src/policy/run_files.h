@@ -1,7 +1,7 @@
 /*
  * run_files - which files a text would run, and what is in them now.
  *
- * Watches a text being judged (ruling.h), and takes of each simple command the file of its program;
+ * Watches a text being judged (on_run), and takes of each simple command the file of its program;
  * of an interpreter, `source` and `.` every file among the words, since any of them may be the
  * script, and of shells what PATH finds; of other programs the executable files among them, which a
  * wrapper may start; of a file that begins with #! all that its first line names, env's program as
@@ -21,7 +21,10 @@
 #ifndef PROCPEN_POLICY_RUN_FILES_H
 #define PROCPEN_POLICY_RUN_FILES_H
 
-#include "policy/ruling.h"
+#include <jansson.h>
+
+#include "blocklist/blocklist.h"
+#include "policy/installed.h"
 
 /* All zero but the first four; released by run_files_release(). */
 struct run_files {
@@ -51,8 +54,8 @@ struct run_files {
 	bool is_changed;   /* a command came that may write files */
 };
 
-/* Add what @look, a command, would run. */
-void run_files_look(struct run_files *f, const struct ruling_look *look);
+/* Add what @run, the next command of the text, would run. */
+void run_files_look(struct run_files *f, const struct blocklist_run *run);
 void run_files_release(struct run_files *f);
 
 #endif
