@@ -420,6 +420,12 @@ struct run_files_program {
 	const char *values;  /* letters of options that take a value, for @instead */
 	bool files;          /* a file among its words is a program, without an option */
 	bool texts;          /* a text among its words may start programs */
+	char load;           /* an option that names a file which it may find by less than the
+			      * whole name; 0: none */
+	const char *load_names;  /* its long forms */
+	const char *load_values; /* letters that take the rest of a cluster, for @load */
+	bool has_modules;        /* which @load may name by what begins with neither . nor / */
+	const char *elsewhere;   /* options by which it finds files in another directory */
 };
 
 static const struct run_files_program run_files_programs[] = {
@@ -440,7 +446,13 @@ static const struct run_files_program run_files_programs[] = {
 	{ .names = " rake just ", .scripts = " -f --rakefile --justfile " },
 	{ .names = " java ", .scripts = " -jar ", .files = true },
 	{ .names = " cmake ", .scripts = " -P " },
-	{ .names = " awk gawk mawk nawk original-awk ", .scripts = " -f --file -E --exec " },
+	{ .names = " awk gawk mawk nawk original-awk ", .scripts = " -f --file -E --exec ",
+	  .load = 'f', .load_names = " --file ", .load_values = "Ffv" },
+	{ .names = " node nodejs ts-node tsx ",
+	  .load = 'r', .load_names = " --require --import --loader --experimental-loader ",
+	  .load_values = "Cepr", .has_modules = true },
+	{ .names = " ruby jruby ", .load = 'r', .load_names = " ", .load_values = "CEFIKTWXeirx",
+	  .has_modules = true, .elsewhere = " -C -X " },
 	{ .names = " crontab go jbang k6 mongo mongosh run-parts uv ", .files = true },
 	{ .names = NULL },
 };
@@ -591,33 +603,17 @@ static bool run_files_runs_directory(struct run_files *f, const struct run_files
 	return named;
 }
 
-/* An option by which an interpreter names a file that it may find by less than the whole name. */
-struct run_files_load {
-	const char *programs;
-	char letter;
-	const char *values; /* letters that take the rest of a cluster */
-	const char *options; /* long ones */
-	bool may_be_module; /* if it begins with neither . nor / */
-};
-
-static const struct run_files_load run_files_loads[] = {
-	{ " node nodejs ts-node tsx ", 'r', "Cepr",
-	  " --require --import --loader --experimental-loader ", true },
-	{ " ruby jruby ", 'r', "CEFIKTWXeirx", " ", true },
-	{ " awk gawk mawk nawk original-awk ", 'f', "Ffv", " --file ", false },
-};
-
-/* The value of the option @load in word @i, or NULL. */
-static const char *run_files_loaded(const struct run_files_load *load,
-				    const struct blocklist_run *run, size_t i)
+/* The value of the option @load of @c in word @i, or NULL. */
+static const char *run_files_loaded(const struct run_files_command *c, size_t i)
 {
+	const struct blocklist_run *run = c->run;
 	const char *word = run->words[i].text.s, *value = word + strcspn(word, "=");
 	const char *next = i + 1 < run->count ? run->words[i + 1].text.s : NULL;
 
-	if (run_files_is_long(load->options, word))
+	if (run_files_is_long(c->program->load_names, word))
 		return *value ? value + 1 : next;
-	value = word[0] == '-' ? word + 1 + strcspn(word + 1, load->values) : "";
-	if (*value != load->letter || word[1] == '-')
+	value = word[0] == '-' ? word + 1 + strcspn(word + 1, c->program->load_values) : "";
+	if (*value != c->program->load || word[1] == '-')
 		return NULL;
 	return value[1] ? value + 1 : next;
 }
@@ -626,25 +622,21 @@ static const char *run_files_loaded(const struct run_files_load *load,
  * another directory? */
 static bool run_files_finds_other(struct run_files *f, const struct run_files_command *c)
 {
-	const struct run_files_load *load = run_files_loads;
 	const struct run_script *script = &c->script;
 	const struct blocklist_run *run = c->run;
 	size_t end = script->from == RUN_SCRIPT_FILE ? script->at : run->count;
 
-	while (load < run_files_loads + COUNT_OF(run_files_loads) &&
-	       !list_has(load->programs, run->program.s, run->program.len))
-		load++;
-	if (load == run_files_loads + COUNT_OF(run_files_loads))
+	if (!c->program->load)
 		return false;
 	for (size_t i = 1; i < end; i++) {
-		const char *name = run_files_loaded(load, run, i);
+		const char *name = run_files_loaded(c, i);
 
-		if (name && (strchr("./", *name) || !load->may_be_module) &&
+		if (name && (strchr("./", *name) || !c->program->has_modules) &&
 		    run_files_type(f, name) != S_IFREG)
 			return true;
 	}
-	if (strstr(load->programs, "ruby"))
-		return run_files_has_option(run, " -C -X ", "EFIKTWeirx");
+	if (c->program->elsewhere)
+		return run_files_has_option(run, c->program->elsewhere, "EFIKTWeirx");
 	return script->from == RUN_SCRIPT_FILE &&
 	       run_files_type(f, run->words[script->at].text.s) != S_IFREG;
 }
