@@ -15,7 +15,6 @@
 
 #include "base/hmac.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "blocklist/altered.h"
 #include "blocklist/command/args.h"
 #include "blocklist/command/names.h"
@@ -394,38 +393,30 @@ static bool run_files_has_option(const struct blocklist_run *run, const char *li
 	return false;
 }
 
-/* Of everyday programs those that write into no file by any of their words. */
-static bool run_files_is_reader(const char *program)
-{
-	static const char *const names[] = {
-		"[", "basename", "cat", "chmod", "cmp", "cut", "date", "df", "diff", "dirname",
-		"du", "echo", "egrep", "expr", "false", "fgrep", "grep", "head", "hostname",
-		"id", "jq", "ls", "md5sum", "nproc", "printenv", "printf", "ps", "pwd",
-		"readlink", "realpath", "seq", "sha256sum", "sleep", "stat", "tac", "tail",
-		"test", "tr", "true", "uname", "wc", "which", "whoami", NULL,
-	};
-
-	return str_is_listed(program, names);
-}
-
 /* ---- programs ---- */
 
-/* What a program runs besides the executable files among its words; of interpreters run_script
- * knows the rest. */
+/* What a program runs besides the executable files among its words, and whether it writes files.
+ * Of interpreters run_script knows the rest. */
 struct run_files_program {
-	const char *names;   /* NULL: all others */
-	const char *scripts; /* options that name a file of commands: sed -f FILE; NULL: none */
-	const char *instead; /* without one of these options it takes its standard input for
-			      * commands; NULL: it does not */
-	const char *values;  /* letters of options that take a value, for @instead */
-	bool files;          /* a file among its words is a program, without an option */
-	bool texts;          /* a text among its words may start programs */
-	char load;           /* an option that names a file which it may find by less than the
-			      * whole name; 0: none */
+	const char *names;       /* NULL: all others */
+	const char *scripts;     /* options that name a file of commands: sed -f FILE */
+	const char *instead;     /* without one of these options it takes its standard input for
+				  * commands; NULL: it does not */
+	const char *values;      /* letters of options that take a value, for @instead */
+	bool files;              /* a file among its words is a program, without an option ... */
+	const char *builds;      /* ... but for these subcommands */
+	bool texts;              /* a text among its words may start programs */
+	char load;               /* an option that names a file which it may find by less than the
+				  * whole name; 0: none */
 	const char *load_names;  /* its long forms */
 	const char *load_values; /* letters that take the rest of a cluster, for @load */
 	bool has_modules;        /* which @load may name by what begins with neither . nor / */
 	const char *elsewhere;   /* options by which it finds files in another directory */
+	bool reads;              /* it writes into no file by any of its words */
+	bool alone;              /* it starts no program among its words */
+	const char *starts;      /* without one of these options it only starts another command,
+				  * which is looked at too; NULL: it may write a log or an output
+				  * file, or fetch what it starts */
 };
 
 static const struct run_files_program run_files_programs[] = {
@@ -453,7 +444,19 @@ static const struct run_files_program run_files_programs[] = {
 	  .load_values = "Cepr", .has_modules = true },
 	{ .names = " ruby jruby ", .load = 'r', .load_names = " ", .load_values = "CEFIKTWXeirx",
 	  .has_modules = true, .elsewhere = " -C -X " },
-	{ .names = " crontab go jbang k6 mongo mongosh run-parts uv ", .files = true },
+	{ .names = " crontab jbang k6 mongo mongosh run-parts uv ", .files = true },
+	{ .names = " go ", .files = true,
+	  .builds = " build clean doc env fmt get install list mod test version vet work " },
+	{ .names = " builtin command doas exec ionice nice nohup setsid stdbuf taskset timeout "
+		   "xargs ", .starts = " " },
+	{ .names = " env ", .starts = " -S --split-string " }, /* whose redirections are its own */
+	{ .names = " sudo ", .starts = " -e --edit " },
+	{ .names = " time ", .starts = " -o --output " },
+	{ .names = " [ basename cat chmod cmp cut date df diff dirname du echo egrep expr false "
+		   "fgrep grep head hostname id jq ls md5sum nproc printenv printf ps pwd "
+		   "readlink realpath seq sha256sum sleep stat tac tail test tr true uname wc "
+		   "which whoami ", .reads = true, .alone = true },
+	{ .names = " apk apt apt-get dnf dpkg pacman pip pip3 tee yum zypper ", .alone = true },
 	{ .names = NULL },
 };
 
@@ -722,13 +725,10 @@ static bool run_files_runs_input(const struct run_files_command *c)
  * and the wrappers start is looked at as a command of its own. */
 static bool run_files_may_start(const struct run_files_command *c)
 {
-	static const char others[] = " apk apt apt-get dnf dpkg pacman pip pip3 tee yum zypper ";
 	const struct blocklist_run *run = c->run;
 	bool builtin = run->is_direct && shell_words_is_builtin(run->words[0].text.s);
 
-	return !run->is_function && !builtin && !c->as &&
-	       !run_files_is_reader(run->program.s) &&
-	       !list_has(others, run->program.s, run->program.len);
+	return !run->is_function && !builtin && !c->as && !c->program->alone;
 }
 
 /* Word @i of @run as a program. */
@@ -772,21 +772,13 @@ static bool run_files_passes_input(const struct run_files_command *c)
 	return false;
 }
 
-/* Is @run `go build`, `go test` or the like, which run no file that a word names? */
-static bool run_files_is_go_build(const struct blocklist_run *run)
-{
-	static const char commands[] = " build clean doc env fmt get install list mod test version "
-				       "vet work ";
-	const char *command = run->count > 1 ? shell_word_constant(&run->words[1]) : NULL;
-
-	return !strcmp(run->program.s, "go") && command &&
-	       list_has(commands, command, strlen(command));
-}
-
 /* Does @c take a file among its words for a program, without an option? */
 static bool run_files_runs_words(const struct run_files_command *c)
 {
-	return (c->program->files && !run_files_is_go_build(c->run)) || run_files_starts_script(c);
+	const char *first = c->run->count > 1 ? shell_word_constant(&c->run->words[1]) : NULL;
+	bool builds = first && list_has(c->program->builds, first, strlen(first));
+
+	return (c->program->files && !builds) || run_files_starts_script(c);
 }
 
 /* Is word @i of sed, which names files by a pattern, surely behind the script, and no option?
@@ -846,27 +838,12 @@ static void run_files_take_words(struct run_files *f, const struct run_files_com
 
 /* ---- what changes on the way ---- */
 
-/* Does @c only start another command, which is looked at too? Other wrappers may write a log or
- * an output file of their own, or fetch what they start. */
+/* Does @c only start another command? */
 static bool run_files_starts(const struct run_files *f, const struct run_files_command *c)
 {
-	static const struct {
-		const char *programs, *writing; /* options */
-	} rows[] = {
-		{ " builtin command doas exec ionice nice nohup setsid stdbuf taskset timeout "
-		  "xargs ", " " },
-		{ " env ", " -S --split-string " }, /* whose redirections are its own */
-		{ " sudo ", " -e --edit " },
-		{ " time ", " -o --output " },
-	};
-	const struct blocklist_run *run = c->run;
-
-	if (!c->as || (f->has_tty && !strcmp(run->program.s, "nohup")))
-		return false;
-	for (size_t i = 0; run->count > 1 && i < COUNT_OF(rows); i++)
-		if (list_has(rows[i].programs, run->program.s, run->program.len))
-			return !run_files_has_option(run, rows[i].writing, "");
-	return false;
+	return c->as && c->program->starts && c->run->count > 1 &&
+	       !(f->has_tty && !strcmp(c->run->program.s, "nohup")) &&
+	       !run_files_has_option(c->run, c->program->starts, "");
 }
 
 /* Can @c, of which no own file was taken, write none? */
@@ -878,7 +855,7 @@ static bool run_files_is_harmless(const struct run_files_command *c)
 
 	if (run->writes)
 		return false;
-	if (!run->count || run->is_test || run->is_function || run_files_is_reader(run->program.s))
+	if (!run->count || run->is_test || run->is_function || c->program->reads)
 		return true;
 	if (run->is_direct && shell_words_is_builtin(run->words[0].text.s))
 		return !list_has(late, run->program.s, run->program.len);
