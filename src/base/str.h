@@ -25,13 +25,22 @@ static inline bool str_path_lies_in(const char *path, const char *directory)
 	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
 }
 
-/* FNV-1a of @len bytes (draft-eastlake-fnv). For tables whose keys no outsider chooses. */
+/* FNV-1a (draft-eastlake-fnv), byte by byte from STR_HASH_INIT on. Outsiders can choose keys that
+ * meet in one place of a table: who takes keys from them must bound the search. */
+#define STR_HASH_INIT 2166136261u
+
+static inline uint32_t str_hash_byte(uint32_t hash, char c)
+{
+	return (hash ^ (unsigned char)c) * 16777619u;
+}
+
+/* The same of @len bytes. */
 static inline uint32_t str_hash(const char *bytes, size_t len)
 {
-	uint32_t hash = 2166136261u;
+	uint32_t hash = STR_HASH_INIT;
 
 	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+		hash = str_hash_byte(hash, bytes[i]);
 	return hash;
 }
 

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "blocklist/command/word.h"
 #include "shell/arena.h"
 
@@ -16,14 +17,6 @@ struct makefile_name {
 	struct makefile_name *next; /* of the bucket */
 };
 
-/* FNV-1a, one character on. */
-#define HASH_INIT 2166136261u
-
-static uint32_t makefile_names_hash(uint32_t hash, char c)
-{
-	return (hash ^ (unsigned char)c) * 16777619u;
-}
-
 static struct makefile_name *makefile_names_find(const struct makefile_names *names,
 						 const char *name, size_t len, uint32_t hash)
 {
@@ -34,15 +27,6 @@ static struct makefile_name *makefile_names_find(const struct makefile_names *na
 		passed++;
 	action_charge(names->out, passed);
 	return n;
-}
-
-static uint32_t makefile_names_hash_all(const char *name, size_t len)
-{
-	uint32_t hash = HASH_INIT;
-
-	for (size_t i = 0; i < len; i++)
-		hash = makefile_names_hash(hash, name[i]);
-	return hash;
 }
 
 void makefile_names_init(struct makefile_names *names, size_t count, struct action_list *out)
@@ -61,7 +45,7 @@ void makefile_names_init(struct makefile_names *names, size_t count, struct acti
 static struct makefile_name *makefile_names_entry(struct makefile_names *names, const char *name,
 						  size_t len)
 {
-	uint32_t hash = makefile_names_hash_all(name, len);
+	uint32_t hash = str_hash(name, len);
 	struct makefile_name **bucket = &names->buckets[hash & names->mask];
 	struct makefile_name *n = makefile_names_find(names, name, len, hash);
 
@@ -111,7 +95,7 @@ const struct shell_word *makefile_names_value(const struct makefile_names *names
 					      const char *name, size_t len)
 {
 	struct makefile_name *n =
-		makefile_names_find(names, name, len, makefile_names_hash_all(name, len));
+		makefile_names_find(names, name, len, str_hash(name, len));
 
 	if (!n)
 		return NULL;
@@ -125,13 +109,13 @@ const struct shell_word *makefile_names_value(const struct makefile_names *names
 static size_t makefile_names_mark_at(struct makefile_names *names, const char *s,
 				     const struct makefile_name *own)
 {
-	uint32_t hash = HASH_INIT;
+	uint32_t hash = STR_HASH_INIT;
 	size_t len = 0;
 
 	while (len < names->longest && (makefile_names_char(s[len]) || s[len] == '-')) {
 		struct makefile_name *n;
 
-		hash = makefile_names_hash(hash, s[len]);
+		hash = str_hash_byte(hash, s[len]);
 		if (!makefile_names_char(s[len++]) || makefile_names_char(s[len]))
 			continue;
 		n = makefile_names_find(names, s, len, hash);
@@ -145,7 +129,7 @@ void makefile_names_mark(struct makefile_names *names, const struct shell_word *
 {
 	const char *s = line->text.s;
 	const struct makefile_name *mine =
-		own ? makefile_names_find(names, s, own, makefile_names_hash_all(s, own)) : NULL;
+		own ? makefile_names_find(names, s, own, str_hash(s, own)) : NULL;
 	size_t looked_at;
 
 	while (*s) {
@@ -164,7 +148,7 @@ void makefile_names_mark(struct makefile_names *names, const struct shell_word *
 bool makefile_names_marked(const struct makefile_names *names, const char *name, size_t len)
 {
 	const struct makefile_name *n =
-		makefile_names_find(names, name, len, makefile_names_hash_all(name, len));
+		makefile_names_find(names, name, len, str_hash(name, len));
 
 	return n && n->marked;
 }
