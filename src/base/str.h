@@ -1,4 +1,4 @@
-/* str - helpers for short strings: membership in a list, paths by name, and a hash. */
+/* str - helpers for short strings: membership in a list, names, paths by name, and a hash. */
 #ifndef PROCPEN_BASE_STR_H
 #define PROCPEN_BASE_STR_H
 
@@ -13,6 +13,13 @@ static inline bool str_is_listed(const char *text, const char *const *list)
 	while (*list && (**list != *text || strcmp(*list, text)))
 		list++;
 	return *list;
+}
+
+/* Is it a letter, a digit or _, of which names of variables are made? */
+static inline bool str_is_name_char(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
 }
 
 /* Is @path @directory or below it, by name? Slashes at the end of @directory do not count. */

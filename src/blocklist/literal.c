@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 struct text {
 	const char *s;
@@ -91,20 +92,14 @@ static bool literal_is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool literal_is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 static bool literal_word_at(const struct text *t, size_t at)
 {
-	return at < t->len && literal_is_word(t->s[at]);
+	return at < t->len && str_is_name_char(t->s[at]);
 }
 
 static bool literal_edges_hold(const struct text *t, struct span m, unsigned edges)
 {
-	if ((edges & EDGE_WORD_BEFORE) && m.start > 0 && literal_is_word(t->s[m.start - 1]))
+	if ((edges & EDGE_WORD_BEFORE) && m.start > 0 && str_is_name_char(t->s[m.start - 1]))
 		return false;
 	if ((edges & EDGE_WORD_AFTER) && literal_word_at(t, m.end))
 		return false;

@@ -5,13 +5,13 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #define MASK "***"
 
 bool audit_mask_is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '-' || c == '.';
+	return str_is_name_char(c) || c == '-' || c == '.';
 }
 
 size_t audit_mask_name_len(const char *p)

@@ -1,6 +1,5 @@
 #include "policy/run_files.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,6 +14,7 @@
 
 #include "base/hmac.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/altered.h"
 #include "blocklist/command/args.h"
 #include "blocklist/command/names.h"
@@ -936,7 +936,7 @@ static bool run_files_begins_path(const char *text)
 {
 	size_t len = 0;
 
-	while (isalnum((unsigned char)text[len]) || text[len] == '_')
+	while (str_is_name_char(text[len]))
 		len++;
 	return strchr("+=[%", text[len]) &&
 	       shell_names_files(text, len, text[len] == '=' ? text + len + 1 : NULL);

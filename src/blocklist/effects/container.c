@@ -1,6 +1,7 @@
 /* docker run, docker create, podman run: what a command in a container does to the host. */
 #include "blocklist/effects/readers.h"
 
+#include "base/str.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 
@@ -165,10 +166,9 @@ static void container_options(struct container *c, const struct args *a)
 
 static bool container_is_name_char(const struct shell_text *t, size_t i)
 {
-	unsigned char c = (unsigned char)t->s[i];
+	char c = t->s[i];
 
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       c == '.' || c == '_' || c == '-' || c > 0x7f;
+	return str_is_name_char(c) || c == '.' || c == '-' || (unsigned char)c > 0x7f;
 }
 
 /* Does a path begin at the slash @i? Also behind an option without a space: -C/x, -xC/x. */

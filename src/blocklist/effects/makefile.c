@@ -8,6 +8,7 @@
 #include "blocklist/effects/readers.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/makefile_lines.h"
@@ -109,7 +110,7 @@ static const char *makefile_reference_end(const char *s)
 	size_t depth = 0;
 
 	if (opening != '(' && opening != '{')
-		return makefile_names_char(opening) ? s + 2 : NULL;
+		return str_is_name_char(opening) ? s + 2 : NULL;
 	for (s++; *s; s++) {
 		depth += *s == opening;
 		depth -= *s == closing;
@@ -175,7 +176,7 @@ static const struct shell_word *makefile_value(const struct makefile *m, const c
 
 	if (s[1] != '(' && s[1] != '{') {
 		*len = 2;
-		return makefile_names_char(s[1]) ? makefile_names_value(&m->variables, s + 1, 1)
+		return str_is_name_char(s[1]) ? makefile_names_value(&m->variables, s + 1, 1)
 						 : NULL;
 	}
 	name = strcspn(s + 2, " \t:$)}");
@@ -321,7 +322,7 @@ static void makefile_read_variables(struct makefile *m)
 
 static bool makefile_is_target_char(char c)
 {
-	return makefile_names_char(c) || c == '-';
+	return str_is_name_char(c) || c == '-';
 }
 
 /* The length of what stands before a colon at the start of @line, if it may be a name; or 0. */
@@ -340,7 +341,7 @@ static size_t makefile_plain_target(const struct shell_word *line)
 {
 	const char *s = line->text.s;
 	size_t len = makefile_head(line);
-	bool is_name = len && makefile_names_char(*s) && makefile_names_char(s[len - 1]);
+	bool is_name = len && str_is_name_char(*s) && str_is_name_char(s[len - 1]);
 
 	return is_name && !makefile_assignment(line) ? len : 0;
 }
@@ -377,7 +378,7 @@ static bool makefile_has_word(const struct shell_word *text, const char *name, s
 	const char *start = text->text.s, *s = start, *end = start + text->text.len;
 
 	for (; (s = memmem(s, (size_t)(end - s), name, len)) != NULL; s += len)
-		if ((s == start || !makefile_names_char(s[-1])) && !makefile_names_char(s[len]))
+		if ((s == start || !str_is_name_char(s[-1])) && !str_is_name_char(s[len]))
 			return true;
 	return false;
 }
@@ -551,7 +552,7 @@ static size_t makefile_recipe_start(const char *s)
 	while (end) {
 		at = end + strspn(end, " \t@+-");
 		end = strncmp(at, "$(if ", 5) == 0 ? makefile_reference_end(at) : NULL;
-		end = end && makefile_names_char(*end) ? end : NULL;
+		end = end && str_is_name_char(*end) ? end : NULL;
 	}
 	return (size_t)(at - s);
 }

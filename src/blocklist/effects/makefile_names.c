@@ -112,11 +112,11 @@ static size_t makefile_names_mark_at(struct makefile_names *names, const char *s
 	uint32_t hash = STR_HASH_INIT;
 	size_t len = 0;
 
-	while (len < names->longest && (makefile_names_char(s[len]) || s[len] == '-')) {
+	while (len < names->longest && (str_is_name_char(s[len]) || s[len] == '-')) {
 		struct makefile_name *n;
 
 		hash = str_hash_byte(hash, s[len]);
-		if (!makefile_names_char(s[len++]) || makefile_names_char(s[len]))
+		if (!str_is_name_char(s[len++]) || str_is_name_char(s[len]))
 			continue;
 		n = makefile_names_find(names, s, len, hash);
 		if (n && n != own)
@@ -133,12 +133,12 @@ void makefile_names_mark(struct makefile_names *names, const struct shell_word *
 	size_t looked_at;
 
 	while (*s) {
-		if (!makefile_names_char(*s)) {
+		if (!str_is_name_char(*s)) {
 			s++;
 			continue;
 		}
 		looked_at = makefile_names_mark_at(names, s, mine);
-		while (makefile_names_char(*s))
+		while (str_is_name_char(*s))
 			s++;
 		if (!action_charge(names->out, 2 + looked_at))
 			return;

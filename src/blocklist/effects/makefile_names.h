@@ -1,5 +1,6 @@
 /*
- * makefile_names - a set of names, their values, and which of them texts have as words.
+ * makefile_names - a set of names, their values, and which of them texts have as words. Words are
+ * made of letters, digits and _, names of words that dashes join.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_MAKEFILE_NAMES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_MAKEFILE_NAMES_H
@@ -17,13 +18,6 @@ struct makefile_names {
 	size_t mask;    /* of the hash; one less than there are buckets */
 	size_t longest; /* of the names */
 };
-
-/* Words are made of these, names of words that dashes join. */
-static inline bool makefile_names_char(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
-}
 
 /* Start without names, for about @count. */
 void makefile_names_init(struct makefile_names *names, size_t count, struct action_list *out);

@@ -2,13 +2,8 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "blocklist/command/list.h"
-
-static bool script_text_is_name_char(char c)
-{
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9');
-}
 
 static int script_text_hex_digit(char c)
 {
@@ -135,7 +130,7 @@ static size_t script_text_read_quote_like(struct script_text *r, size_t i)
 	else
 		return 0;
 	run = t->s[k - 1] == 'x';
-	if (k >= t->len || (i && script_text_is_name_char(t->s[i - 1])))
+	if (k >= t->len || (i && str_is_name_char(t->s[i - 1])))
 		return 0;
 	pair = strchr(open, t->s[k]);
 	if (!t->s[k] || (!pair && !strchr("|!/", t->s[k])))
@@ -168,8 +163,8 @@ void script_tokenize(struct script_text *r)
 			next = script_text_read_string(r, i);
 		} else if ((c == 'q' || c == '%') && (quoted = script_text_read_quote_like(r, i))) {
 			next = quoted;
-		} else if (script_text_is_name_char(c)) {
-			while (next < t->len && script_text_is_name_char(t->s[next]))
+		} else if (str_is_name_char(c)) {
+			while (next < t->len && str_is_name_char(t->s[next]))
 				next++;
 			script_text_add_token(r, TOKEN_NAME, i, next);
 		} else {
