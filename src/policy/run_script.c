@@ -85,41 +85,47 @@ static const char *run_script_value(struct run_script_walk *w, const char *rest)
 	return w->at + 1 < w->count ? w->words[++w->at].text.s : NULL;
 }
 
-/* Note @value as the program. Without one, or with one that looks like an option, as `node -p` may
- * have none, it is not certain. INPUT: go on. */
-static enum run_script_from run_script_take_text(struct run_script_walk *w, const char *value)
+/* The program is @from, and no later word counts. Returns true. */
+static bool run_script_end(struct run_script_walk *w, enum run_script_from from)
 {
-	if (!value || *value == '-')
-		return RUN_SCRIPT_UNKNOWN;
-	w->has_text = true;
-	return w->row->module ? RUN_SCRIPT_TEXT : RUN_SCRIPT_INPUT; /* python reads no more */
+	w->out->from = from;
+	return true;
 }
 
-/* A letter that is no plain one, before @rest. INPUT: go on with the next word. */
-static enum run_script_from run_script_read_letter(struct run_script_walk *w, char letter,
-						   const char *rest)
+/* Note @value as the program. Without one, or with one that looks like an option, as `node -p` may
+ * have none, it is not certain. True: it is the end, as python reads no more. */
+static bool run_script_take_text(struct run_script_walk *w, const char *value)
+{
+	if (!value || *value == '-')
+		return run_script_end(w, RUN_SCRIPT_UNKNOWN);
+	w->has_text = true;
+	return w->row->module && run_script_end(w, RUN_SCRIPT_TEXT);
+}
+
+/* A letter that is no plain one, before @rest. True: it is the end. */
+static bool run_script_read_letter(struct run_script_walk *w, char letter, const char *rest)
 {
 	const struct run_script_row *row = w->row;
 
 	if (run_script_has(row->inert, letter))
-		return RUN_SCRIPT_TEXT;
+		return run_script_end(w, RUN_SCRIPT_TEXT);
 	if (run_script_has(row->attached, letter))
-		return RUN_SCRIPT_INPUT;
+		return false;
 	if (run_script_has(row->values, letter) && !(w->is_shell && *rest)) {
 		(void)run_script_value(w, rest);
-		return RUN_SCRIPT_INPUT;
+		return false;
 	}
 	if (run_script_has(row->module, letter)) {
 		w->out->module = run_script_value(w, rest);
-		return w->out->module ? RUN_SCRIPT_MODULE : RUN_SCRIPT_UNKNOWN;
+		return run_script_end(w, w->out->module ? RUN_SCRIPT_MODULE : RUN_SCRIPT_UNKNOWN);
 	}
 	if (!w->is_shell && run_script_has(row->text, letter))
 		return run_script_take_text(w, run_script_value(w, rest));
-	return RUN_SCRIPT_UNKNOWN;
+	return run_script_end(w, RUN_SCRIPT_UNKNOWN);
 }
 
-/* A cluster. INPUT: go on with the next word. */
-static enum run_script_from run_script_read_cluster(struct run_script_walk *w, const char *letters)
+/* A cluster. True: it is the end. */
+static bool run_script_read_cluster(struct run_script_walk *w, const char *letters)
 {
 	for (; *letters; letters++) {
 		bool shell_text = w->is_shell && run_script_has(w->row->text, *letters);
@@ -130,48 +136,50 @@ static enum run_script_from run_script_read_cluster(struct run_script_walk *w, c
 		if (!shell_text && !input && !run_script_has(w->row->plain, *letters))
 			return run_script_read_letter(w, *letters, letters + 1);
 	}
-	return RUN_SCRIPT_INPUT;
+	return false;
 }
 
-/* A long option, or --. INPUT: go on with the next word. */
-static enum run_script_from run_script_read_long(struct run_script_walk *w, const char *word)
+/* A long option, or --. True: it is the end. */
+static bool run_script_read_long(struct run_script_walk *w, const char *word)
 {
 	size_t len = strcspn(word, "=");
 	const char *value = word[len] ? word + len + 1 : "";
 
 	if (list_has(" --help --version ", word, strlen(word)))
-		return RUN_SCRIPT_TEXT;
+		return run_script_end(w, RUN_SCRIPT_TEXT);
 	if (w->is_shell && !w->has_text && !word[2] && w->at + 1 < w->count &&
 	    !strchr("-+", *w->words[w->at + 1].text.s)) {
 		w->at++;
-		return RUN_SCRIPT_FILE;
+		return run_script_end(w, RUN_SCRIPT_FILE);
 	}
 	if (list_has(w->row->long_text, word, len))
 		return run_script_take_text(w, run_script_value(w, value));
 	if (list_has(w->row->long_values, word, len))
 		(void)run_script_value(w, value);
 	else if (!word[len] && !list_has(w->row->long_plain, word, len))
-		return w->has_text && !word[2] ? RUN_SCRIPT_TEXT : RUN_SCRIPT_UNKNOWN;
-	return RUN_SCRIPT_INPUT;
+		return run_script_end(w, w->has_text && !word[2] ? RUN_SCRIPT_TEXT
+								 : RUN_SCRIPT_UNKNOWN);
+	return false;
 }
 
-static enum run_script_from run_script_read(struct run_script_walk *w)
+static void run_script_read(struct run_script_walk *w)
 {
 	for (; w->at < w->count; w->at++) {
 		const char *word = w->words[w->at].text.s;
 		bool dash = !strcmp(word, "-");
-		enum run_script_from from;
 
 		w->out->reads_input |= dash; /* lua does so behind a text, too */
-		if (dash || !*word || !strchr(w->is_shell ? "-+" : "-", *word))
-			return w->has_text ? RUN_SCRIPT_TEXT
-			       : dash ? RUN_SCRIPT_INPUT : RUN_SCRIPT_FILE;
-		from = !strncmp(word, "--", 2) ? run_script_read_long(w, word)
-					       : run_script_read_cluster(w, word + 1);
-		if (from != RUN_SCRIPT_INPUT)
-			return from;
+		if (dash || !*word || !strchr(w->is_shell ? "-+" : "-", *word)) {
+			w->out->from = w->has_text ? RUN_SCRIPT_TEXT
+				       : dash ? RUN_SCRIPT_INPUT : RUN_SCRIPT_FILE;
+			return;
+		}
+		if (!strncmp(word, "--", 2) ? run_script_read_long(w, word)
+					    : run_script_read_cluster(w, word + 1))
+			return;
 	}
-	return !w->has_text ? RUN_SCRIPT_INPUT : w->is_shell ? RUN_SCRIPT_UNKNOWN : RUN_SCRIPT_TEXT;
+	w->out->from = !w->has_text ? RUN_SCRIPT_INPUT
+		       : w->is_shell ? RUN_SCRIPT_UNKNOWN : RUN_SCRIPT_TEXT;
 }
 
 void run_script_find(const struct blocklist_run *run, const struct blocklist_wrapper *as,
@@ -186,7 +194,7 @@ void run_script_find(const struct blocklist_run *run, const struct blocklist_wra
 	if (!strtab_get(as->text))
 		out->from = RUN_SCRIPT_TEXT;
 	else if (w.row)
-		out->from = run_script_read(&w);
+		run_script_read(&w);
 	out->at = w.at;
 	/* python -m code does, and other modules that are no scripts of ours */
 	out->reads_input |= out->from != RUN_SCRIPT_TEXT && out->from != RUN_SCRIPT_FILE;

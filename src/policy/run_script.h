@@ -5,6 +5,10 @@
  * values in the same word or in the next one. A word is a text or a script only if no option before
  * it can have taken it as its value; behind an option that the table does not know nothing is
  * certain.
+ *
+ * The blocklist's table of wrappers knows these programs, too, but rather takes a word for a text
+ * than misses one. So it gives many of them the same options, some of which they lack, and cannot
+ * tell for certain what is no text.
  */
 #ifndef PROCPEN_POLICY_RUN_SCRIPT_H
 #define PROCPEN_POLICY_RUN_SCRIPT_H
