@@ -427,6 +427,7 @@ static void test_work_lists(void **state)
 	assert_false(list_has(list, "d", 1));
 	assert_false(list_has(list, "e", 1));
 	assert_false(list_has("", "a", 1));
+	assert_false(list_has(" a b ", "a b", 3)); /* their hashes meet */
 }
 
 /* Every word of @list is in it, and none of them with a letter less or more. */

@@ -83,7 +83,7 @@ bool list_has(const char *list, const char *text, size_t len)
 		const char *word = list + notes->slots[at & notes->mask] - 1;
 
 		if (*word == *text && strncmp(word, text, len) == 0 &&
-		    (word[len] == ' ' || !word[len]))
+		    (word[len] == ' ' || !word[len]) && !memchr(text, ' ', len))
 			return true;
 	}
 	return false;
