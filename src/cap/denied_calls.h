@@ -15,7 +15,8 @@
 /* Write "denied_calls", an array of {name, count, error}, or nothing. */
 void denied_calls_write(struct jsonw *w, const struct proc *p);
 
-/* Write sentences into the open array of warnings. @asked: the request has explain_denials. */
+/* Write sentences into the open array of warnings. @asked: it is for the request that started the
+ * run, which has explain_denials. */
 void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked);
 
 #endif

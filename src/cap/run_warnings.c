@@ -136,6 +136,7 @@ void run_warnings_write_end(struct jsonw *w, const struct cap *c, struct proc *p
 		run_limits_warn(w, p);
 		run_warnings_add_run(w, c, p);
 		refused_write_warn(w, c, p);
+		denied_calls_warn(w, p, false);
 	}
 	jsonw_end_array(w);
 }
