@@ -23,6 +23,12 @@ static const struct output *logs_combined_stream(const struct proc *p, bool is_e
 	return is_err ? &p->err : &p->out;
 }
 
+/* Have both streams ended? */
+static bool logs_combined_is_over(const struct proc *p)
+{
+	return p->phase == PROC_SETTLED && !proc_output_open(p);
+}
+
 /* Where part @i ends for a reader. */
 static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 {
@@ -36,29 +42,45 @@ static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 		next++;
 	if (next < count)
 		end = arrivals_get(a, next).offset;
-	else if (p->phase == PROC_SETTLED && !proc_output_open(p))
-		return end;
 	return base64 ? end : output_whole_end(o, end);
+}
+
+/* The start of a character whose rest has not come by the end of its stream. It is behind all
+ * else, because a reader who has all else was not given it. @last: the last part of the stream. */
+static void logs_combined_add_rest(const struct proc *p, struct part *parts, size_t *count,
+				   const struct part *last)
+{
+	uint64_t end = logs_combined_stream(p, last->is_err)->total;
+	struct part rest = *last;
+
+	if (last->end == end || !logs_combined_is_over(p))
+		return;
+	rest.start = last->end;
+	rest.end = rest.entry_end = end;
+	if (parts[*count - 1].is_err == last->is_err)
+		parts[*count - 1].end = parts[*count - 1].entry_end = end;
+	else
+		parts[(*count)++] = rest;
 }
 
 /* All parts of @p; heap. */
 static struct part *logs_combined_parts(const struct proc *p, bool base64, size_t *count)
 {
-	struct part *parts;
-	uint64_t at[2] = { 0, 0 };
+	size_t all = arrivals_count(&p->arrivals);
+	struct part *parts = mem_zalloc((all + 2) * sizeof(*parts)); /* two may have a rest */
+	struct part last[2] = { { .is_err = false }, { .is_err = true } };
 
-	*count = arrivals_count(&p->arrivals);
-	parts = mem_zalloc((*count + 1) * sizeof(*parts));
-	for (size_t i = 0; i < *count; i++) {
-		struct arrival a = arrivals_get(&p->arrivals, i);
-		uint64_t end = logs_combined_end(p, i, base64);
+	for (*count = 0; *count < all; ++*count) {
+		struct arrival a = arrivals_get(&p->arrivals, *count);
+		struct part *part = &last[a.is_err];
 
-		parts[i] = (struct part){
-			.start = at[a.is_err], .end = end, .entry_end = end, .ms = a.ms,
-			.is_err = a.is_err,
-		};
-		at[a.is_err] = end;
+		part->start = part->end;
+		part->end = part->entry_end = logs_combined_end(p, *count, base64);
+		part->ms = a.ms;
+		parts[*count] = *part;
 	}
+	for (int stream = 0; stream < 2; stream++)
+		logs_combined_add_rest(p, parts, count, &last[stream]);
 	return parts;
 }
 
@@ -171,7 +193,8 @@ static bool logs_combined_is_open(const struct writer *t, const struct part *par
 {
 	const struct output *o = logs_combined_stream(t->p, part->is_err);
 
-	return t->clean && part->entry_end == output_whole_end(o, o->total);
+	return t->clean && !logs_combined_is_over(t->p) &&
+	       part->entry_end == output_whole_end(o, o->total);
 }
 
 /* Write one entry from *@at on, at most up to where those of @part end; moves *@at. False: what is

@@ -2,7 +2,8 @@
  * logs_combined - both streams of a run as one list of entries, in the order of arrival.
  *
  * A position counts the bytes of both streams before it in that order. A character that two reads
- * have cut belongs to the second one, so that no entry of text has half a character.
+ * have cut belongs to the second one, so that no entry of text has half a character; the start of
+ * one whose rest never comes is the end of all.
  */
 #ifndef PROCPEN_CAP_LOGS_COMBINED_H
 #define PROCPEN_CAP_LOGS_COMBINED_H
