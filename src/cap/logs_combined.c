@@ -35,14 +35,15 @@ static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 	const struct arrivals *a = &p->arrivals;
 	bool is_err = arrivals_get(a, i).is_err;
 	const struct output *o = logs_combined_stream(p, is_err);
-	uint64_t end = o->total;
-	size_t next = i + 1, count = arrivals_count(a);
+	size_t count = arrivals_count(a);
 
-	while (next < count && arrivals_get(a, next).is_err != is_err)
-		next++;
-	if (next < count)
-		end = arrivals_get(a, next).offset;
-	return base64 ? end : output_whole_end(o, end);
+	for (size_t next = i + 1; next < count; next++) {
+		struct arrival part = arrivals_get(a, next);
+
+		if (part.is_err == is_err)
+			return part.offset - (base64 ? 0 : part.cut);
+	}
+	return base64 ? o->total : output_whole_end(o, o->total);
 }
 
 /* The start of a character whose rest has not come by the end of its stream. It is behind all

@@ -95,24 +95,23 @@ static void arrivals_thin(struct arrivals_index *x)
 	x->count -= (uint32_t)(half - kept);
 }
 
-void arrivals_note(struct arrivals *a, bool is_err, uint64_t offset, uint32_t ms)
+void arrivals_note(struct arrivals *a, const struct arrival *next)
 {
 	struct arrival last;
 
 	if (!a->any) {
 		a->any = true;
-		a->first_ms = ms;
-		a->first_is_err = is_err;
+		a->first_ms = next->ms;
+		a->first_is_err = next->is_err;
 		return;
 	}
 	last = arrivals_get(a, arrivals_count(a) - 1);
-	if (last.is_err == is_err && last.ms == ms)
+	if (last.is_err == next->is_err && last.ms == next->ms)
 		return;
 	if (a->index && a->index->count == ARRIVALS_MAX)
 		arrivals_thin(a->index);
 	arrivals_grow(a);
-	a->index->parts[a->index->count++] =
-		(struct arrival){ .offset = offset, .ms = ms, .is_err = is_err };
+	a->index->parts[a->index->count++] = *next;
 }
 
 size_t arrivals_count(const struct arrivals *a)

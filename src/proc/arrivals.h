@@ -26,6 +26,7 @@ struct arrival {
 	uint64_t offset; /* in its stream */
 	uint32_t ms;     /* since the start of the run */
 	bool is_err;
+	uint8_t cut;     /* so many bytes before it begin a character that goes on in it */
 };
 
 struct arrivals_index;
@@ -39,8 +40,8 @@ struct arrivals {
 
 void arrivals_release(struct arrivals *a);
 
-/* Bytes of a stream from @offset on have come, @ms after the start of the run. */
-void arrivals_note(struct arrivals *a, bool is_err, uint64_t offset, uint32_t ms);
+/* What @next says has come. */
+void arrivals_note(struct arrivals *a, const struct arrival *next);
 
 /* The number of parts, and part @i. */
 size_t arrivals_count(const struct arrivals *a);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proc/output_text.h"
 
 #define READ_MAX (256 * 1024)     /* per wake-up, so that a flood never starves the rest */
 #define LOUD_BYTES (1024 * 1024)  /* output beyond which a larger pipe pays */
@@ -46,14 +47,24 @@ static void pump_grow_pipe(struct pump *p)
 		(void)fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE_LESS);
 }
 
-/* Note what was stored behind @before. */
-static void pump_note(const struct pump *p, uint64_t before)
+/* What will be stored next; asked before, because then the bytes at the cut are kept. */
+static struct arrival pump_expect(const struct pump *p)
+{
+	struct arrival next = { .offset = p->out->total, .is_err = p->is_err };
+
+	if (p->arrivals)
+		next.cut = (uint8_t)(next.offset - output_whole_end(p->out, next.offset));
+	return next;
+}
+
+/* Note @next if something was stored. */
+static void pump_note(const struct pump *p, struct arrival *next)
 {
 	int64_t ms = clock_mono_ms() - p->start_ms;
 
-	if (p->arrivals && p->out->total > before)
-		arrivals_note(p->arrivals, p->is_err, before,
-			      ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
+	next->ms = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+	if (p->arrivals && p->out->total > next->offset)
+		arrivals_note(p->arrivals, next);
 }
 
 /* As output_fill(). At the end of a terminal lock it (pty(7)), so that nobody opens it again before
@@ -80,7 +91,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	struct pump *p = io->data;
 	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
 	ssize_t few = p->is_terminal ? 1 : FEW_BYTES, n;
-	uint64_t before = p->out->total;
+	struct arrival next;
 	bool over;
 
 	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
@@ -88,17 +99,18 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 		loop_timer_start(loop, &p->retry, RETRY_MS);
 	else if (!pump_has_turn(p))
 		return;
+	next = pump_expect(p);
 	do {
 		n = pump_fill(p, left);
 		left -= pump_part(n, left);
 	} while (n >= few && left);
 	over = n == 0 || (n < 0 && errno != EAGAIN);
-	pump_note(p, before);
+	pump_note(p, &next);
 	if (over)
 		pump_close(p);
 	else if (!p->loud && p->out->total >= LOUD_BYTES)
 		pump_grow_pipe(p);
-	p->on_data(p->ctx, p->out->total > before);
+	p->on_data(p->ctx, p->out->total > next.offset);
 }
 
 static void pump_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
@@ -139,12 +151,13 @@ static size_t pump_count_waiting(const struct pump *p)
 
 bool pump_drain(struct pump *p)
 {
-	uint64_t before = p->out ? p->out->total : 0;
+	struct arrival next;
 	size_t left = 0;
 	ssize_t n;
 
 	if (!pump_open(p))
 		return true;
+	next = pump_expect(p);
 	n = pump_fill(p, READ_MAX); /* of most commands that is all */
 	/* Bytes in the pipe now were written before the event that caused the drain, or soon after
 	 * it: to read until it is empty could take as long as somebody writes. */
@@ -156,7 +169,7 @@ bool pump_drain(struct pump *p)
 	}
 	if (n > 0)
 		n = pump_fill(p, READ_MAX); /* the end of file, or a little more */
-	pump_note(p, before);
+	pump_note(p, &next);
 	if (n > 0 || (n < 0 && errno != EIO))
 		return false;
 	pump_close(p);

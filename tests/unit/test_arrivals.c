@@ -2,11 +2,16 @@
 
 #include "proc/arrivals.h"
 
+static void note(struct arrivals *a, bool is_err, uint64_t offset, uint32_t ms)
+{
+	arrivals_note(a, &(struct arrival){ .offset = offset, .ms = ms, .is_err = is_err });
+}
+
 /* Note reads of @bytes each that alternate between the streams. */
 static void alternate(struct arrivals *a, unsigned reads, uint64_t bytes)
 {
 	for (unsigned i = 0; i < reads; i++)
-		arrivals_note(a, i % 2, i / 2 * bytes, i);
+		note(a, i % 2, i / 2 * bytes, i);
 }
 
 /* Every part begins behind the one of its stream before, at the time of a read that began there. */
@@ -30,13 +35,13 @@ static void test_arrivals_one_read_needs_no_memory(void **state)
 
 	(void)state;
 	assert_int_equal(arrivals_count(&a), 0);
-	arrivals_note(&a, true, 0, 7);
-	arrivals_note(&a, true, 10, 7);
+	note(&a, true, 0, 7);
+	note(&a, true, 10, 7);
 	assert_null(a.index);
 	assert_int_equal(arrivals_count(&a), 1);
 	assert_true(arrivals_get(&a, 0).is_err);
 	assert_int_equal(arrivals_get(&a, 0).ms, 7);
-	arrivals_note(&a, true, 20, 8);
+	note(&a, true, 20, 8);
 	assert_int_equal(arrivals_count(&a), 2);
 	assert_int_equal(arrivals_get(&a, 1).offset, 20);
 	arrivals_release(&a);
@@ -48,7 +53,7 @@ static void test_arrivals_of_one_stream_lose_times(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 100000; i++)
-		arrivals_note(&a, false, i * 3, i);
+		note(&a, false, i * 3, i);
 	assert_true(arrivals_count(&a) <= ARRIVALS_MAX);
 	for (size_t i = 0; i < arrivals_count(&a); i++)
 		assert_int_equal(arrivals_get(&a, i).offset, 3 * arrivals_get(&a, i).ms);
@@ -78,7 +83,7 @@ static void test_arrivals_that_alternate_stay_bounded(void **state)
 static void alternate_on(struct arrivals *a, unsigned *done, unsigned reads)
 {
 	for (; *done < reads; ++*done)
-		arrivals_note(a, *done % 2, *done / 2 * (PAIR / 2), *done);
+		note(a, *done % 2, *done / 2 * (PAIR / 2), *done);
 	check_parts(a, PAIR / 2);
 }
 
