@@ -361,7 +361,6 @@ static void process_run_hold_stdin(struct cap_call *call)
 		return;
 	call->stdin_held = stream_held(in);
 	in->stdin_len -= call->stdin_held;
-	t->result_options.stdin_waiting = call->stdin_held;
 }
 
 static int process_run_prepare(struct cap_call *call, struct err *e)

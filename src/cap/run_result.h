@@ -15,7 +15,6 @@ struct run_result_options {
 	bool explain;	    /* the request has explain_denials */
 	bool args_ignored;  /* see command_ignores_args() */
 	bool stdin_ignored; /* stdin was given, but not fed */
-	size_t stdin_waiting; /* bytes of it that wait in the server */
 	bool stdin_edited;  /* it was typed with keys that hide a line from the blocklist */
 	bool input_open;    /* process.input can write to it, ... */
 	bool input_awaited; /* ... and it waits for that, see proc/input_wait.h */

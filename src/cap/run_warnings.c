@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blocklist/stream.h"
 #include "cap/command.h"
 #include "cap/denied_calls.h"
 #include "cap/refused_write.h"
@@ -27,6 +28,15 @@ __attribute__((format(printf, 2, 3))) static void run_warnings_add(struct jsonw 
 	jsonw_str(w, NULL, text);
 }
 
+/* Text for a shell, of its stdin or of process.input, that is not complete by now. */
+static void run_warnings_add_waiting(struct jsonw *w, const struct proc *p)
+{
+	const struct stream *stream = proc_attached(p);
+
+	if (stream && p->phase != PROC_SETTLED)
+		command_warn_waiting(w, stream_waiting(stream), proc_has_terminal(p));
+}
+
 /* What was asked for and not done, or given and not taken. */
 static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 				     const struct run_result_options *v)
@@ -38,8 +48,7 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 		run_warnings_add(w, "stdin was ignored, and the command reads /dev/null: %s",
 				 p->background ? "a background run is fed with stdin_mode data or "
 						 "pipe only" : "stdin_mode is null");
-	if (p->phase != PROC_SETTLED)
-		command_warn_waiting(w, v->stdin_waiting, false);
+	run_warnings_add_waiting(w, p);
 	if (v->stdin_edited)
 		run_warnings_add(w, "a line of stdin was not judged by the blocklist: it has "
 				    "editing keys other than erase, ^U and Enter, and only its "
