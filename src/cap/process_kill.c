@@ -129,18 +129,6 @@ static bool process_kill_has_killed(const struct kill_task *t, const struct proc
 		p->rare->killed_rest);
 }
 
-static void process_kill_write_leftover(struct jsonw *w, const struct proc *p)
-{
-	int64_t others = p->usage.alive - !p->exited;
-
-	if (p->tree_alive && others >= 0)
-		jsonw_int(w, "leftover", others);
-	else if (p->leftover_unknown)
-		jsonw_null(w, "leftover");
-	else
-		jsonw_int(w, "leftover", p->rare->leftover);
-}
-
 static void process_kill_answer(struct req *r, struct proc *p)
 {
 	const struct kill_task *t = r->task;
@@ -156,8 +144,7 @@ static void process_kill_answer(struct req *r, struct proc *p)
 	jsonw_str(w, "process_id", p->id);
 	jsonw_str(w, "state", names_state(p->state));
 	jsonw_str(w, "reason", names_reason(p->reason));
-	process_kill_write_leftover(w, p);
-	jsonw_int(w, "survivors", p->rare->survivors);
+	run_members_tree(w, p);
 	run_members_alive(w, usage);
 	req_ok(r);
 }

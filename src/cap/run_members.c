@@ -101,9 +101,13 @@ void run_members_record(struct jsonw *w, struct proc *p, size_t command_max, con
 
 void run_members_tree(struct jsonw *w, const struct proc *p)
 {
-	if (p->leftover_unknown)
+	int64_t leftover = p->leftover_unknown ? -1 : (int64_t)p->rare->leftover;
+
+	if (p->tree_alive && p->phase != PROC_SETTLED)
+		leftover = p->usage.alive - !p->exited;
+	if (leftover < 0)
 		jsonw_null(w, "leftover");
 	else
-		jsonw_int(w, "leftover", p->rare->leftover);
+		jsonw_int(w, "leftover", leftover);
 	jsonw_int(w, "survivors", p->rare->survivors);
 }

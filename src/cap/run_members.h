@@ -32,7 +32,7 @@ void run_members_alive(struct jsonw *w, const struct usage *u);
  * times, @u as usage, pid, working_directory, alive and waits_for_input. */
 void run_members_record(struct jsonw *w, struct proc *p, size_t command_max, const struct usage *u);
 
-/* "leftover", "survivors". */
+/* "leftover" (before the end as its usage was read last), "survivors". */
 void run_members_tree(struct jsonw *w, const struct proc *p);
 
 #endif
