@@ -311,6 +311,13 @@ void reaper_unwatch(struct reaper *r, pid_t pid)
 	free(entry);
 }
 
+bool reaper_child_is(pid_t pid, int states)
+{
+	siginfo_t news = { 0 };
+
+	return !waitid(P_PID, (id_t)pid, &news, states | WNOHANG | WNOWAIT) && news.si_pid;
+}
+
 void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx)
 {
 	struct sweep *s = mem_zalloc(sizeof(*s));

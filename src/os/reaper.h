@@ -40,6 +40,10 @@ void reaper_spare_privileged(struct reaper *r);
 void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx);
 void reaper_unwatch(struct reaper *r, pid_t pid); /* @pid is still reaped */
 
+/* Is our child @pid in one of @states (WSTOPPED, WEXITED: waitid(2))? It stays uncollected. Tells
+ * even where /proc hides the child (proc(5), hidepid). */
+bool reaper_child_is(pid_t pid, int states);
+
 /*
  * Kill our orphans, and their descendants as these become our children, until none
  * is left or @deadline_ms have passed. Calls @fn once, from the loop. Several sweeps may run at

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -240,7 +241,7 @@ static bool tree_should_kill_shim(struct tree *t, bool late)
 	struct procfs_stat st = { .state = 'R' }; /* unless it can be read */
 
 	(void)procfs_stat(t->shim_pid, &st);
-	if (st.state == 'T' || st.state == 't')
+	if (reaper_child_is(t->shim_pid, WSTOPPED) || st.state == 't')
 		return true;
 	if (late)
 		return t->is_init;

@@ -3,16 +3,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hide.h"
 #include "in_child.h"
 #include "os/reading.h"
 
@@ -179,26 +178,6 @@ static void test_reading_something_else(void **state)
 	expect(do_poll_for_hang_up, READING_NO);
 }
 
-/* Become a user with a /proc that shows him only what he may trace; false: that cannot be. Linux 5.8
- * is the first whose mounts of /proc have options of their own, and that knows this word. */
-static bool hide_the_undumpable(void)
-{
-	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-	       !mount("proc", "/proc", "proc", 0, "hidepid=ptraceable") &&
-	       !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534) &&
-	       !prctl(PR_SET_DUMPABLE, 1);
-}
-
-static bool can_hide(void)
-{
-	int status = -1;
-	pid_t child = fork();
-
-	if (!child)
-		_exit(!hide_the_undumpable());
-	return waitpid(child, &status, 0) == child && !status;
-}
-
 /* In a child: it has one that hides, and reads. */
 static void look_at_the_hidden(void)
 {
@@ -239,11 +218,8 @@ static void test_reading_of_the_hidden(void **state)
 	pid_t child;
 
 	(void)state;
-	if (!can_hide()) {
-		print_message("SKIP: needs root, and a kernel that mounts /proc with "
-			      "hidepid=ptraceable\n");
+	if (!can_hide())
 		skip();
-	}
 	assert_int_equal(pipe(answer), 0);
 	child = fork();
 	if (!child) {

@@ -519,13 +519,10 @@ static bool pool_idle_is_ready(struct idle_shim *k)
 
 /* A command that may signal the shim can have stopped it: then it would neither read the second
  * plan nor see its socket close. Of one that has just died, the process that waits may still hold
- * the socket. WNOWAIT leaves the state for a later waitid(). */
+ * the socket. */
 static bool pool_idle_is_lost(const struct idle_shim *k)
 {
-	siginfo_t news = { 0 };
-
-	return !waitid(P_PID, (id_t)k->pid, &news, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) &&
-	       news.si_pid;
+	return reaper_child_is(k->pid, WSTOPPED | WEXITED);
 }
 
 /* Send the second plan to an idle shim, the last returned first: its memory is the warmest. */
