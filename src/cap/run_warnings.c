@@ -75,13 +75,16 @@ static void run_warnings_add_unread(struct jsonw *w, const struct proc *p)
 
 static void run_warnings_add_leftover(struct jsonw *w, const struct proc *p)
 {
-	if (p->phase == PROC_SETTLED && p->tree_alive && p->rare->leftover)
-		run_warnings_add(w, "the command has ended, but %u process%s of it still run%s%s; "
-				    "process.kill ends %s, and so does the end of the session",
-				 p->rare->leftover, p->rare->leftover == 1 ? "" : "es",
-				 p->rare->leftover == 1 ? "s" : "",
+	const uint32_t leftover = p->rare->leftover;
+	bool one = leftover == 1;
+
+	if (p->phase == PROC_SETTLED && p->tree_alive && leftover)
+		run_warnings_add(w, "the command has ended, but %s%u process%s of it still run%s"
+				    "%s; process.kill ends %s, and so does the end of the session",
+				 p->leftover_unknown ? "at least " : "", leftover, one ? "" : "es",
+				 one ? "s" : "",
 				 proc_output_open(p) ? " and can still write to its output" : "",
-				 p->rare->leftover == 1 ? "it" : "them");
+				 one ? "it" : "them");
 }
 
 static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)

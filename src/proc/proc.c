@@ -262,6 +262,7 @@ static void proc_on_exited(struct proc *p, const struct shim_report *report)
 	p->exited = true;
 	p->wait_status = report->value;
 	p->rare->leftover = report->live;
+	p->leftover_unknown |= report->uncounted;
 	mem_cleanup_close(&p->live->terminal_fd);
 	proc_take_usage(p, report);
 	proc_note_end(p);

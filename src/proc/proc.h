@@ -231,7 +231,8 @@ struct proc {
 	bool tree_alive : 1;          /* a process of it is, or may be, alive */
 	bool forced : 1;              /* SIGKILL was sent; with an empty tree: and it ended a
 				       * process */
-	bool leftover_unknown : 1;    /* they died before the shim counted them */
+	bool leftover_unknown : 1;    /* they died before the shim counted them, or /proc hides
+				       * some */
 	bool usage_partial : 1;       /* the usage is a lower bound: part of it was not reported */
 	bool supervisor_lost : 1;     /* its shim died first: its end, or even its start, is
 				       * unknown */

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 from client import STRESS, WAIT, InnerPid, Server, Skip, check, equal, eventually, is_alive
@@ -417,6 +418,42 @@ def test_shim_that_is_kept_busy():
         server.stop()
     if not tried:
         raise Skip("no shim is real-time here, or no run can make work for it")
+
+
+# A user, and a /proc that shows him only what he may trace. Linux 5.8 is the first whose mounts of /proc
+# have options of their own, and that knows this word.
+HIDING = ("unshare", "-m", "sh", "-c", "mount -t proc -o hidepid=ptraceable proc /proc && exec "
+          "setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"", "sh")
+# As an agent that keeps keys: nobody may trace it.
+AGENT = """
+import ctypes, os, signal
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+os.setsid()
+signal.signal(signal.SIGTERM, lambda *_: open("asked", "w").close())
+open("ready", "w").close()
+signal.pause()
+"""
+
+
+@suite.test()
+def test_hidden_processes_are_neither_denied_nor_forgotten():
+    """/proc shows nothing of a process that a command has left: it counts, and gets the signal."""
+    if os.geteuid() != 0 or subprocess.run([*HIDING, "true"], capture_output=True).returncode:
+        raise Skip("needs root, and a kernel that mounts /proc with hidepid=ptraceable")
+    server = Server("--set", "sandbox.namespaces=false", wrapper=HIDING, start=False)
+    for path in (server.base, server.workspace, server.home):
+        os.chown(path, 65534, 65534)
+    server.start()
+    answer = server.run("/usr/bin/python3 -c '%s' & until [ -e ready ]; do sleep 0.01; done"
+                        % AGENT)
+    equal(answer["leftover"], None, "leftover, of which no more than its own process can be seen")
+    check([w for w in answer["warnings"] if "at least 1 process of it still runs" in w],
+          "warnings: %s" % answer["warnings"])
+    killed = server.call("process.kill", {"process_id": answer["process_id"], "force_after": 600})
+    equal((killed["killed"], killed["signal_sent"], killed["forced"]), (True, "SIGTERM", False),
+          "the kill")
+    check(os.path.exists(os.path.join(server.workspace, "asked")), "it did not get SIGTERM")
+    server.stop()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include <asm/signal.h>
+#include <linux/errno.h>
 #include <linux/fcntl.h>
 
 #include "os/shim/sys.h"
@@ -106,11 +107,32 @@ int proctree_sees_below(int pid)
 	return children_fd >= 0 && !procread_children(pid, proctree_stop_at_first, NULL);
 }
 
+bool proctree_is_hidden(int pid)
+{
+	const char *text;
+	long n = procread_of(pid, "/stat", &text);
+
+	return (n == -ENOENT || n == -EPERM) && sys2(__NR_kill, pid, 0) != -ESRCH;
+}
+
+int proctree_stat(int pid, struct procread_stat *stat)
+{
+	if (!procread_stat(pid, stat))
+		return 0;
+	if (!proctree_is_hidden(pid))
+		return -1;
+	*stat = (struct procread_stat){
+		.state = 'S', .threads = 1,
+		.parent = self_pid, .group = (int)sys1(__NR_getpgid, pid),
+	};
+	return 0;
+}
+
 int proctree_is_live(int pid)
 {
 	struct procread_stat stat;
 
-	return !procread_stat(pid, &stat) && procread_shows_life(&stat);
+	return !proctree_stat(pid, &stat) && procread_shows_life(&stat);
 }
 
 /* ---- a walk ---- */
@@ -147,7 +169,7 @@ static int proctree_add_new(int known)
 /* Is @pid still ours? Only if its parent is: the kernel may have reused the number. */
 static bool proctree_is_member(int pid, int count, struct procread_stat *stat)
 {
-	return !procread_stat(pid, stat) && procread_shows_life(stat) &&
+	return !proctree_stat(pid, stat) && procread_shows_life(stat) &&
 	       (stat->parent == self_pid || proctree_contains(stat->parent, count));
 }
 

@@ -27,6 +27,17 @@ int proctree_others(const int **pids);
 /* Can the children of @pid, which exists, be listed? */
 int proctree_sees_below(int pid);
 
+/*
+ * As procread_stat(), for a process that was listed. /proc may hide one that is there (proc(5),
+ * hidepid): an undumpable one, or another user's. Then 0 too, with what calls tell of it: that it
+ * lives, and its process group. It counts as one thread, and as a child of ours, because it was
+ * found in a list; its own children are not listed.
+ */
+int proctree_stat(int pid, struct procread_stat *stat);
+
+/* Does it hide so? */
+bool proctree_is_hidden(int pid);
+
 /* Does @pid exist, and is it not a zombie? */
 int proctree_is_live(int pid);
 

@@ -232,7 +232,8 @@ struct shim_report {
 	int32_t error;
 	uint32_t live;
 	uint32_t empty;
-	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are lower bounds */
+	uint32_t uncounted; /* with SHIM_EXITED: `live` is a lower bound; with SHIM_EMPTY: the
+			     * usage, too */
 	uint32_t reusable; /* with `empty`: the shim waits for another second plan, and ignores
 			    * requests until that comes; if it finds taint first, it exits */
 	uint32_t renews; /* with `reusable`: first it makes something anew, and sends SHIM_READY */

@@ -111,7 +111,7 @@ static uint64_t sampler_add_stat(struct member *m, int pid, struct sample *t)
 {
 	struct procread_stat stat;
 
-	if (procread_stat(pid, &stat))
+	if (proctree_stat(pid, &stat))
 		return 0;
 	t->tasks += stat.threads;
 	t->running += stat.state == 'R';

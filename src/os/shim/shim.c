@@ -85,17 +85,17 @@ _Noreturn static void shim_exit(int status)
 }
 
 /* Live processes of the run beside the command. */
-static uint32_t shim_count_live(void)
+static void shim_count_live(struct shim_report *report)
 {
 	const int *tree;
 	int count = proctree_list(&tree);
-	uint32_t live = 0;
 
 	for (int i = 0; i < count; i++) {
-		if (tree[i] != command_pid)
-			live += (uint32_t)proctree_is_live(tree[i]);
+		if (tree[i] == command_pid)
+			continue;
+		report->live += (uint32_t)proctree_is_live(tree[i]);
+		report->uncounted |= (uint32_t)proctree_is_hidden(tree[i]); /* with its children */
 	}
-	return live;
 }
 
 /* ---- talking to the server ---- */
@@ -142,7 +142,7 @@ static void shim_report_exit(int wait_status, int empty, int reusable)
 	};
 
 	if (!empty && !killing) /* a kill counts the processes as they die */
-		report.live = shim_count_live();
+		shim_count_live(&report);
 	shim_add_usage(&report);
 	shim_send_report(&report);
 }
