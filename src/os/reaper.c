@@ -135,15 +135,23 @@ void reaper_add_unwatched(struct reaper *r, struct reaper_usage *sum)
 	}
 }
 
+/* /proc may hide one that is there. */
+static bool reaper_lives(pid_t pid)
+{
+	struct procfs_stat st;
+
+	if (procfs_stat(pid, &st))
+		return !procfs_is_gone(pid);
+	return st.state != 'Z' && st.state != 'X';
+}
+
 bool reaper_has_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
-	struct procfs_stat st;
 
 	for (int i = 0; i < count; i++)
-		if (reaper_is_orphan(r, pids[i]) && !procfs_stat(pids[i], &st) &&
-		    st.state != 'Z' && st.state != 'X')
+		if (reaper_is_orphan(r, pids[i]) && reaper_lives(pids[i]))
 			return true;
 	return count < 0 && !r->childless;
 }

@@ -57,9 +57,33 @@ static void test_tree_hidden_shim_stopped(void **state)
 	close(started.output);
 }
 
+/* It lives as long as nothing says that it does not. */
+static void test_tree_hidden_orphan_is_not_forgotten(void **state)
+{
+	struct procfs_stat st;
+	pid_t orphan;
+
+	(void)state;
+	if (!hidden)
+		skip();
+	orphan = fork();
+	if (!orphan) {
+		prctl(PR_SET_DUMPABLE, 0);
+		for (;;)
+			pause();
+	}
+	while (!procfs_stat(orphan, &st))
+		usleep(1000);
+	assert_true(reaper_has_orphans(all.reaper));
+	assert_int_equal(kill(orphan, SIGKILL), 0);
+	assert_true(children_wait(&all, children_none, NULL));
+	assert_false(reaper_has_orphans(all.reaper));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree_hidden_orphan_is_not_forgotten),
 		cmocka_unit_test(test_tree_hidden_shim_stopped),
 	};
 
