@@ -441,6 +441,22 @@ static void param_require(struct expander *e, const struct ast_param *p, struct 
 		vars_set(e, p->name, value_make(e, out->v + from, out->len - from));
 }
 
+/* ${x=w} of an x that has no value: it gets one, and is that, so that its quotes are gone. */
+static struct value *param_assign(struct expander *e, const struct ast_param *p)
+{
+	struct value *v = expand_value(e, p->arg);
+	struct chars key = { 0 };
+
+	if (p->index) {
+		expand_parts(e, p->index->parts, &key, EXPAND_ONE);
+		array_set_element(e, p->name, &key, v, false);
+		chars_release(&key);
+	} else {
+		vars_set(e, p->name, v);
+	}
+	return v;
+}
+
 /*
  * ${x-w}, ${x=w}, ${x?w}, ${x+w}. The word is used for an unknown variable too: it may be used,
  * so the rules must see it.
@@ -459,9 +475,10 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 		return;
 	}
 	if (!must && (empty || (!v && !path))) {
-		param_append_word(e, p->arg, out);
 		if (p->op == PARAM_ASSIGN && p->arg)
-			vars_set(e, p->name, expand_value(e, p->arg));
+			param_append(e, out, param_assign(e, p), quoted);
+		else
+			param_append_word(e, p->arg, out);
 		return;
 	}
 	if (v && !empty)
