@@ -396,6 +396,8 @@ static const char *lex_param_name(struct lex_reader *r, bool braces)
 	return lex_copy_name(r, from, r->pos);
 }
 
+static bool lex_piece(struct lex_reader *r, struct lex_word *b, enum lex_stop stop);
+
 /* The word after an operator; single quotes act in it unless the parameter is quoted. */
 static struct ast_word *lex_param_word(struct lex_reader *r, bool quoted)
 {
@@ -419,6 +421,22 @@ static bool lex_take_doubled(struct lex_reader *r, int c)
 	return true;
 }
 
+/* The pattern of ${x/p/w}; of ${x//p/w} it may begin with a slash. */
+static struct ast_word *lex_replaced(struct lex_reader *r, bool all)
+{
+	struct lex_word b;
+
+	lex_word_start(r, &b);
+	if (all && lex_peek(r, 0) == '/') {
+		lex_add_text(r, &b, r->pos, r->pos + 1, false);
+		r->pos++;
+	}
+	while (!lex_failed(r) && lex_piece(r, &b, STOP_SLASH))
+		;
+	lex_word_end(r, &b);
+	return b.word;
+}
+
 static void lex_replace(struct lex_reader *r, struct ast_param *p, bool quoted)
 {
 	p->op = PARAM_REPLACE;
@@ -427,7 +445,7 @@ static void lex_replace(struct lex_reader *r, struct ast_param *p, bool quoted)
 		p->op = PARAM_REPLACE_START;
 	else if (!p->longest && lex_take_doubled(r, '%'))
 		p->op = PARAM_REPLACE_END;
-	p->arg = lex_word_until(r, STOP_SLASH);
+	p->arg = lex_replaced(r, p->longest);
 	if (lex_peek(r, 0) == '/') {
 		r->pos++;
 		p->arg2 = lex_param_word(r, quoted);
@@ -758,8 +776,6 @@ struct ast_word *lex_quoted_until(struct lex_reader *r, int term)
 }
 
 /* ---- unquoted text ---- */
-
-static bool lex_piece(struct lex_reader *r, struct lex_word *b, enum lex_stop stop);
 
 static bool lex_ends_at(int c, enum lex_stop stop)
 {
