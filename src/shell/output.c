@@ -165,27 +165,99 @@ static void output_printf_text_arg(struct format *f, char type)
 		chars_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
 }
 
-/*
- * The conversion at the '%' at @i; returns the position after it. Does not pad to a width: blanks
- * change no command.
- */
+/* A width or a precision at *@i: digits, or the argument for a star; -1: that is not known. */
+static long output_printf_size(struct format *f, const struct value *v, uint32_t *i)
+{
+	long n = 0;
+
+	if (*i < v->len && v->v[*i].c == '*') {
+		const struct shell_word *w = output_next_arg(f);
+		const char *s = w ? shell_word_constant(w) : "0";
+
+		++*i;
+		return s ? strtol(s, NULL, 10) : -1;
+	}
+	for (; *i < v->len && v->v[*i].c >= '0' && v->v[*i].c <= '9'; ++*i)
+		n = n < UINT16_MAX ? n * 10 + (v->v[*i].c - '0') : n;
+	return n;
+}
+
+/* Wider fields are padded no further: more blanks change no command. */
+#define PAD_MAX 32
+
+struct padding {
+	long width, precision; /* precision -1: none */
+	bool left, zeros;
+};
+
+/* Read flags, width, precision and length from @i on; returns the position of the type. */
+static uint32_t output_printf_padding(struct format *f, const struct value *v, uint32_t i,
+				      struct padding *p)
+{
+	*p = (struct padding){ .precision = -1 };
+	for (; i < v->len && v->v[i].c && strchr("-+ #0", v->v[i].c); i++) {
+		p->left |= v->v[i].c == '-';
+		p->zeros |= v->v[i].c == '0';
+	}
+	p->width = output_printf_size(f, v, &i);
+	if (p->width < 0) {
+		p->left = true;
+		p->width = p->width < -PAD_MAX ? PAD_MAX : -p->width;
+	}
+	if (i < v->len && v->v[i].c == '.') {
+		i++;
+		p->precision = output_printf_size(f, v, &i);
+	}
+	while (i < v->len && v->v[i].c && strchr("lhjzt", v->v[i].c))
+		i++;
+	return i;
+}
+
+/* Append @field, a number or a text, as wide as @p says. */
+static void output_printf_field(struct format *f, const struct chars *field, bool number,
+				const struct padding *p, uint32_t at)
+{
+	bool zeros = number && (p->precision >= 0 || (p->zeros && !p->left));
+	long width = number && p->precision > p->width ? p->precision : p->width;
+	size_t len = field->len, sign = zeros && len > 0 && field->v[0].c == '-';
+	size_t want = width < PAD_MAX ? (size_t)width : PAD_MAX, pad;
+
+	if (!number && p->precision >= 0 && (size_t)p->precision < len &&
+	    chars_known(field->v, (size_t)p->precision))
+		len = (size_t)p->precision;
+	pad = want > len ? want - len : 0;
+	chars_copy(f->e, f->out, field->v, sign);
+	for (size_t i = 0; i < pad && !p->left; i++)
+		chars_add(f->e, f->out, zeros ? '0' : ' ', CHAR_QUOTED, at, 0);
+	if (len > sign)
+		chars_copy(f->e, f->out, field->v + sign, len - sign);
+	for (size_t i = 0; i < pad && p->left; i++)
+		chars_add(f->e, f->out, ' ', CHAR_QUOTED, at, 0);
+}
+
+/* The conversion at the '%' at @i; returns the position after it. */
 static uint32_t output_printf_conversion(struct format *f, const struct value *v, uint32_t i)
 {
+	struct chars field = { 0 }, *out = f->out;
 	uint32_t at = v->v[i].at;
+	struct padding p;
 
-	for (i++; i < v->len && strchr("-+ #0123456789.*lhjzt", v->v[i].c); i++)
-		if (v->v[i].c == '*')
-			output_next_arg(f);
+	i = output_printf_padding(f, v, i + 1, &p);
 	char type = i < v->len ? v->v[i].c : '%';
+	bool number = type && strchr("diouxX", type);
 
+	f->out = &field;
 	if (type == '%')
 		chars_add(f->e, f->out, '%', CHAR_QUOTED, at, 0);
-	else if (strchr("sbcq", type))
+	else if (type && strchr("sbcq", type))
 		output_printf_text_arg(f, type);
-	else if (strchr("diouxX", type))
+	else if (number)
 		output_printf_number(f, type, at);
 	else
 		chars_add(f->e, f->out, '?', CHAR_UNKNOWN, at, 0);
+	f->out = out;
+	output_printf_field(f, &field, number, &p, at);
+	chars_release(&field);
 	return i + 1;
 }
 
