@@ -332,9 +332,8 @@ static void builtin_read_array(struct expander *e, const struct call *c, size_t 
 
 /* Assign the fields of a line to the names. */
 static void builtin_read_fields(struct expander *e, const struct call *c, size_t first,
-				const struct shell_char *line, size_t len)
+				const char *ifs, const struct shell_char *line, size_t len)
 {
-	const char *ifs = builtin_read_ifs(e);
 	size_t at = 0;
 
 	for (size_t i = first; i < c->count; i++) {
@@ -355,6 +354,7 @@ struct read_options {
 	char delimiter; /* -d: its first byte, NUL if it is empty */
 	long fd;        /* -u */
 	long count;     /* -n and -N: characters of read, lines of mapfile; -1: all */
+	bool exact;     /* -N: neither lines nor fields count */
 	long skip;      /* -s of mapfile */
 	long origin;    /* -O; 0 without it */
 	bool keeps;     /* -O: what the array has before that stays */
@@ -373,6 +373,7 @@ static void builtin_read_value(struct read_options *o, char option, const char *
 	else if (option == 'O')
 		o->origin = strtol(value, NULL, 10);
 	o->keeps |= option == 'O';
+	o->exact |= option == 'N';
 }
 
 static void builtin_read_flag(struct read_options *o, char option)
@@ -463,6 +464,7 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 {
 	const struct read_options o = builtin_read_options(c->words, c->count, read_values);
 	const struct value *in = builtin_read_from(e, o.fd);
+	const char *ifs = o.exact ? "" : builtin_read_ifs(e);
 	size_t at = 0;
 	struct join j;
 
@@ -473,14 +475,14 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 	in = o.raw ? in : builtin_read_unescaped(e, in);
 	join_start(e, &j);
 	for (size_t line = 0; line < 8; line++) {
-		size_t end = builtin_item_end(in, at, o.delimiter);
+		size_t end = o.exact ? in->len : builtin_item_end(in, at, o.delimiter);
 
 		if (o.count >= 0 && end - at > (size_t)o.count)
 			end = at + (size_t)o.count;
 		if (o.array)
 			builtin_read_array(e, c, o.first, in->v + at, end - at);
 		else
-			builtin_read_fields(e, c, o.first, in->v + at, end - at);
+			builtin_read_fields(e, c, o.first, ifs, in->v + at, end - at);
 		at = end + 1;
 		if (e->loops == 0 || at >= in->len)
 			break;
@@ -509,7 +511,7 @@ static enum status builtin_mapfile(struct expander *e, const struct call *c)
 	items = shell_alloc(e->arena, cap * sizeof(struct value *));
 	for (size_t at = 0, end; in && at < in->len; at = end + 1) {
 		end = builtin_item_end(in, at, o.delimiter);
-		if (line++ >= o.skip && (o.count <= 0 || line <= o.skip + o.count))
+		if (line++ >= o.skip && (o.count <= 0 || line - o.skip <= o.count))
 			items[count++] = value_make(e, in->v + at, end - at);
 	}
 	array_fill(e, vars_nameref(e, name), items, count, o.keeps,
