@@ -103,6 +103,7 @@ static struct assignment *array_copy(struct expander *e, const struct assignment
 		old = 1;
 	}
 	b->attributes = before ? before->attributes : 0;
+	b->values = before ? before->values : NULL;
 	b->is_array = true;
 	b->item_count = old;
 	b->item_room = old + more;
@@ -149,24 +150,45 @@ static struct value *array_first(struct expander *e, const struct assignment *b)
 	return b->items[0] ? b->items[0] : b->is_open ? NULL : value_text(e, "", 0);
 }
 
-void array_assign(struct expander *e, const char *name, const struct words *words, bool append)
+/*
+ * Copies of what @name may be before an assignment, each with room for @more elements; or, if that
+ * does not @keep any, an empty array.
+ */
+static struct assignment *array_start(struct expander *e, const char *name, bool keep,
+				      uint32_t more)
 {
 	const struct assignment *before = vars_get(e, name);
-	struct assignment *b = array_copy(e, append ? before : NULL, (uint32_t)words->len);
-	uint32_t next = b->item_count;
+	struct assignment *all = NULL, *first = NULL, **tail = &first;
 
-	b->attributes = before ? before->attributes : 0;
-	for (size_t i = 0; i < words->len; i++)
-		next = array_put_word(e, name, b, next, &words->v[i]);
-	b->values = array_first(e, b);
-	vars_set_binding(e, name, b);
+	if (!before || !keep) {
+		first = array_copy(e, NULL, more);
+		first->attributes = before ? before->attributes : 0;
+		return first;
+	}
+	for (vars_add_others(e, &all, before); all; all = all->other) {
+		*tail = array_copy(e, all, more);
+		tail = &(*tail)->other;
+	}
+	return first;
 }
 
-void array_fill(struct expander *e, const char *name, struct value **items, uint32_t count,
-		bool keeps, uint32_t from)
+void array_assign(struct expander *e, const char *name, const struct words *words, bool append)
 {
-	struct assignment *b = array_copy(e, keeps ? vars_get(e, name) : NULL, count);
+	struct assignment *all = array_start(e, name, append, (uint32_t)words->len);
 
+	for (struct assignment *b = all; b; b = b->other) {
+		uint32_t next = b->item_count;
+
+		for (size_t i = 0; i < words->len; i++)
+			next = array_put_word(e, name, b, next, &words->v[i]);
+		b->values = array_first(e, b);
+	}
+	vars_set_binding(e, name, all);
+}
+
+static void array_fill_one(struct expander *e, const char *name, struct assignment *b,
+			   struct value **items, uint32_t count, uint32_t from)
+{
 	for (uint32_t i = 0; i < count && from != ARRAY_UNKNOWN; i++)
 		if (from + i < INDEX_MAX)
 			array_put(e, b, from + i, items[i], false);
@@ -174,25 +196,40 @@ void array_fill(struct expander *e, const char *name, struct value **items, uint
 			array_put_somewhere(e, name, b, items[i]);
 	b->is_open |= from == ARRAY_UNKNOWN;
 	b->values = from == ARRAY_UNKNOWN ? NULL : array_first(e, b);
-	vars_set_binding(e, name, b);
+}
+
+void array_fill(struct expander *e, const char *name, struct value **items, uint32_t count,
+		bool keeps, uint32_t from)
+{
+	struct assignment *all = array_start(e, name, keeps, count);
+
+	for (struct assignment *b = all; b; b = b->other)
+		array_fill_one(e, name, b, items, count, from);
+	vars_set_binding(e, name, all);
+}
+
+static void array_set_one(struct expander *e, const char *name, struct assignment *b,
+			  const struct chars *key, struct value *v, bool append)
+{
+	struct value *before = b->values, *values = NULL;
+
+	array_put_key(e, name, b, key, v, append);
+	b->values = array_first(e, b);
+	if (b->is_open && before) {
+		vars_add_values(e, &values, before);
+		vars_add_values(e, &values, v);
+		b->values = values;
+	}
 }
 
 void array_set_element(struct expander *e, const char *name, const struct chars *key,
 		       struct value *v, bool append)
 {
-	const struct assignment *before = vars_get(e, name);
-	struct assignment *b = array_copy(e, before, 1);
+	struct assignment *all = array_start(e, name, true, 1);
 
-	array_put_key(e, name, b, key, v, append);
-	b->values = array_first(e, b);
-	if (b->is_open && before && before->values) {
-		struct value *all = NULL;
-
-		vars_add_values(e, &all, before->values);
-		vars_add_values(e, &all, v);
-		b->values = all;
-	}
-	vars_set_binding(e, name, b);
+	for (struct assignment *b = all; b; b = b->other)
+		array_set_one(e, name, b, key, v, append);
+	vars_set_binding(e, name, all);
 }
 
 /* ---- values ---- */
@@ -200,7 +237,7 @@ void array_set_element(struct expander *e, const char *name, const struct chars 
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,
 			    uint32_t at)
 {
-	const struct assignment *b = vars_get(e, name);
+	const struct assignment *b = vars_chosen(e, name);
 	const char *element;
 	bool unset;
 	int64_t n;

@@ -77,6 +77,7 @@ enum attribute {
 };
 
 struct assignment {
+	struct assignment *other; /* what the variable may be instead, where one is an array */
 	struct value *values; /* NULL and !is_set: empty */
 	struct value **items; /* of an array; NULL: not set */
 	uint32_t item_count, item_room;
@@ -285,6 +286,8 @@ struct value *word_value(struct expander *e, const struct shell_word *word);
 /* ---- vars.c ---- */
 
 struct assignment *vars_get(struct expander *e, const char *name);
+/* What vars_get() has or, of several, that of the present choice. */
+struct assignment *vars_chosen(struct expander *e, const char *name);
 /* The value in the present choice; NULL: the text does not assign it. */
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset);
 void vars_set(struct expander *e, const char *name, struct value *value);
@@ -306,6 +309,8 @@ void vars_undo(struct expander *e, size_t mark);
 
 /* Add copies of the values in @more that are not in @list, up to as many as are followed. */
 void vars_add_values(struct expander *e, struct value **list, const struct value *more);
+/* Add copies of what @b may be to *@list, each with one value; as few. */
+void vars_add_others(struct expander *e, struct assignment **list, const struct assignment *b);
 
 /* Branches of which one runs: after join_end(), the values of each are possible. */
 struct join {
@@ -371,6 +376,9 @@ void expand_declared(struct expander *e, const struct ast_word *w, struct shell_
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 		  struct chars *out);
+
+/* Is it $@ or x[@], with or without an operator? */
+bool param_is_list(const struct ast_param *p);
 
 /* ---- array.c ---- */
 

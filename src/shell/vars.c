@@ -145,6 +145,7 @@ static struct assignment *vars_import_binding(struct expander *e, const struct s
 	if (e->memory->outer_exported_only) /* what a program gets are values only */
 		copy->attributes = 0;
 	e->has_namerefs |= copy->attributes & ATTRIBUTE_NAMEREF;
+	copy->other = b->other ? vars_import_binding(e, from, b->other) : NULL;
 	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
 	for (uint32_t i = 0; i < b->item_count; i++)
 		copy->items[i] = b->items[i] ? vars_import_value(e, from, b->items[i]) : NULL;
@@ -183,6 +184,22 @@ static struct value *vars_pick(struct value *values, uint32_t choice)
 	return values;
 }
 
+static struct assignment *vars_nth(struct assignment *b, uint32_t choice)
+{
+	while (choice-- > 0 && b->other)
+		b = b->other;
+	return b;
+}
+
+static uint32_t vars_count_others(const struct assignment *b)
+{
+	uint32_t n = 0;
+
+	for (; b; b = b->other)
+		n++;
+	return n;
+}
+
 static uint32_t vars_count_values(const struct value *values)
 {
 	uint32_t n = 0;
@@ -207,14 +224,26 @@ static uint32_t vars_choice_of(struct expander *e, struct variable *v, uint32_t 
 	return v->choice;
 }
 
+struct assignment *vars_chosen(struct expander *e, const char *name)
+{
+	struct variable *v = vars_lookup(e, name);
+	struct assignment *b = v ? vars_current(v) : NULL;
+
+	return b && b->other ? vars_nth(b, vars_choice_of(e, v, vars_count_others(b))) : b;
+}
+
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 {
 	struct variable *v = vars_lookup(e, name);
 	struct assignment *b = v ? vars_current(v) : NULL;
 
+	bool several = b && b->other;
+
+	if (several)
+		b = vars_chosen(e, name);
 	*is_unset = b && !b->is_set;
-	if (!b || !b->values)
-		return NULL;
+	if (!b || !b->values || several)
+		return b ? b->values : NULL;
 	return vars_pick(b->values, vars_choice_of(e, v, vars_count_values(b->values)));
 }
 
@@ -414,7 +443,7 @@ static void vars_keep_attributes(struct expander *e, const struct assignment *be
 	struct value *all = NULL, *converted;
 
 	b->attributes |= before->attributes;
-	if (b->attributes & ATTRIBUTE_READONLY)
+	if (b->attributes & ATTRIBUTE_READONLY && !b->is_array)
 		vars_add_values(e, &all, before->values);
 	for (const struct value *v = b->values; v; v = v->other)
 		if ((converted = vars_converted(e, v, b->attributes)))
@@ -424,12 +453,10 @@ static void vars_keep_attributes(struct expander *e, const struct assignment *be
 	for (uint32_t i = 0; i < b->item_count; i++)
 		if (b->items[i] && (converted = vars_converted(e, b->items[i], b->attributes)))
 			b->items[i] = converted;
-	if (b->attributes & ATTRIBUTE_READONLY && before->is_array) {
-		b->is_array = true;
-		b->items = before->items;
-		b->item_count = b->item_room = before->item_count;
-	}
 }
+
+static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
+					const struct assignment *b);
 
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b)
 {
@@ -440,10 +467,15 @@ void vars_set_binding(struct expander *e, const char *name, struct assignment *b
 	v = v ? v : vars_make_variable(e, name);
 	before = vars_current(v);
 	expand_charge(e, WORK_VARIABLE);
-	b->is_set = true;
-	b->exported |= before && before->exported;
-	if (before && before->attributes)
-		vars_keep_attributes(e, before, b);
+	for (struct assignment *one = b; one; one = one->other) {
+		one->is_set = true;
+		one->exported |= before && before->exported;
+		if (before && before->attributes)
+			vars_keep_attributes(e, before, one);
+	}
+	if (before && before->attributes & ATTRIBUTE_READONLY &&
+	    (b->is_array || before->is_array))
+		b = vars_union_of(e, b, before);
 	vars_bind(e, v, b);
 }
 
@@ -774,13 +806,84 @@ static void vars_drop_lists(struct expander *e, struct value **list)
 	*list = first;
 }
 
-static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
-				     const struct assignment *b)
+/* ---- arrays in branches ---- */
+
+/* Of longer arrays the first possible one is followed. */
+#define OTHERS_ITEMS_MAX 64
+
+static bool vars_same_items(struct expander *e, const struct assignment *a,
+			    const struct assignment *b)
 {
-	struct assignment *u = shell_alloc(e->arena, sizeof(*u));
+	if (a->is_array != b->is_array || a->is_open != b->is_open || a->is_set != b->is_set ||
+	    a->item_count != b->item_count)
+		return false;
+	expand_charge(e, 1 + a->item_count / WORK_COMPARE);
+	for (uint32_t i = 0; i <= a->item_count; i++) {
+		const struct value *x = i ? a->items[i - 1] : a->values;
+		const struct value *y = i ? b->items[i - 1] : b->values;
+
+		if (x == y)
+			continue;
+		if (!x || !y || x->len != y->len || !vars_same_text(x->v, y->v, x->len))
+			return false;
+		expand_charge(e, 1 + x->len / WORK_COMPARE);
+	}
+	return true;
+}
+
+static void vars_add_other(struct expander *e, struct assignment **list,
+			   const struct assignment *b, const struct value *value)
+{
+	struct assignment *copy = shell_alloc(e->arena, sizeof(*copy));
+	unsigned count = 0;
+
+	*copy = *b;
+	copy->other = NULL;
+	if (value) {
+		copy->values = shell_alloc(e->arena, sizeof(*copy->values));
+		*copy->values = *value;
+		copy->values->other = NULL;
+	}
+	for (; *list && !vars_same_items(e, *list, copy); list = &(*list)->other)
+		count++;
+	if (!*list && count < ALTERNATIVES_MAX)
+		*list = copy;
+}
+
+void vars_add_others(struct expander *e, struct assignment **list, const struct assignment *b)
+{
+	for (; b; b = b->other) {
+		const struct value *value = b->values;
+
+		do {
+			vars_add_other(e, list, b, value);
+			value = value ? value->other : NULL;
+		} while (value);
+	}
+}
+
+static bool vars_are_short(const struct assignment *b)
+{
+	for (; b && b->item_count <= OTHERS_ITEMS_MAX; b = b->other)
+		;
+	return !b;
+}
+
+static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
+					const struct assignment *b)
+{
+	struct assignment *u = shell_alloc(e->arena, sizeof(*u)), *others = NULL;
 	struct value *all = NULL;
 	size_t count = 0;
 
+	if (b && (a->is_array || a->other || b->is_array || b->other) && vars_are_short(a) &&
+	    vars_are_short(b)) {
+		vars_add_others(e, &others, a);
+		vars_add_others(e, &others, b);
+		others->exported |= b->exported;
+		others->attributes |= b->attributes;
+		return others;
+	}
 	*u = *a;
 	vars_add_up_to(e, &all, a->values, 2 * ALTERNATIVES_MAX);
 	if (b)
