@@ -186,6 +186,17 @@ unsigned builtin_declare_array(struct expander *e, const struct shell_word *word
 	return d.add & ATTRIBUTE_READONLY;
 }
 
+/* With @refs, of -n, only a nameref is unset. */
+static void builtin_unset_variable(struct expander *e, const char *name, bool refs)
+{
+	const struct assignment *b = vars_get(e, name);
+
+	if (!refs)
+		vars_unset(e, vars_nameref(e, name));
+	else if (b && b->attributes & ATTRIBUTE_NAMEREF)
+		vars_unset(e, name);
+}
+
 static enum status builtin_unset(struct expander *e, const struct call *c)
 {
 	bool functions = false, refs = false;
@@ -202,7 +213,7 @@ static enum status builtin_unset(struct expander *e, const struct call *c)
 		if (functions || !vars_get(e, name))
 			call_unset(e, name, c->words[i].start);
 		if (!functions && builtin_name_length(&c->words[i]) > 0)
-			vars_unset(e, refs ? name : vars_nameref(e, name));
+			builtin_unset_variable(e, name, refs);
 	}
 	return STATUS_OK;
 }

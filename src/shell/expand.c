@@ -259,19 +259,18 @@ static void expand_simple_word(struct expander *e, const struct ast_word *w, str
 	word_add(e, out, &word);
 }
 
-/* Is it "$@" without parameters? That is no word, in spite of its quotes. */
-static bool expand_vanishes(const struct expander *e, const struct ast_word *w,
-			    const struct chars *c)
+/* Is it "$@" or "${x[@]}", and of nothing? That is no word, in spite of its quotes. */
+static bool expand_vanishes(const struct ast_word *w, const struct chars *c)
 {
-	bool all = false;
+	size_t lists = 0;
 
 	for (size_t i = 0; i < c->len; i++)
 		if (c->v[i].kind != CHAR_EMPTY)
 			return false;
 	for (const struct ast_part *p = w->parts; p && c->len > 0; p = p->next)
-		all |= p->type == PART_PARAM && p->param->op == PARAM_PLAIN && p->param->name &&
-		       strcmp(p->param->name, "@") == 0;
-	return all && e->params.known;
+		lists += p->type == PART_PARAM && p->quoted && param_is_list(p->param) &&
+			 (p->param->op < PARAM_DEFAULT || p->param->op >= PARAM_ALTERNATE);
+	return lists >= c->len; /* each has the mark of its quotes only */
 }
 
 void expand_word(struct expander *e, const struct ast_word *w, struct words *out)
@@ -284,7 +283,7 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 		return;
 	}
 	expand_parts(e, w->parts, &c, EXPAND_FIELDS);
-	if (expand_vanishes(e, w, &c))
+	if (expand_vanishes(w, &c))
 		c.len = 0;
 	if (!e->posix && expand_has_group(&c))
 		expand_groups(e, &c);

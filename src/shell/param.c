@@ -531,24 +531,24 @@ static bool param_is_number(const char *name)
 }
 
 /* "$@" and "$*", from the parameter @first on. */
-static void param_append_all(struct expander *e, const char *name, struct value **v, size_t count,
+static void param_append_all(struct expander *e, char joined, struct value **v, size_t count,
 			     bool quoted, struct chars *out)
 {
 	bool unset;
-	const struct value *ifs = quoted && name[0] == '*' ? vars_value(e, "IFS", &unset) : NULL;
+	const struct value *ifs = quoted && joined == '*' ? vars_value(e, "IFS", &unset) : NULL;
 
 	for (size_t i = 0, first = 0; i < count; i++) {
 		if (!v[i]) { /* an element that is not set */
 			first += i == first;
 			continue;
 		}
-		if (i > first && (name[0] == '@' || !quoted))
+		if (i > first && (joined == '@' || !quoted))
 			chars_add(e, out, '\0', CHAR_BREAK, 0, 0);
 		else if (i > first && (!ifs || ifs->len))
 			chars_add(e, out, ifs ? ifs->v[0].c : ' ', CHAR_QUOTED, 0, 0);
 		param_append(e, out, v[i], quoted);
 	}
-	if (count == 0 && quoted && name[0] == '*')
+	if (count == 0 && quoted && joined == '*')
 		chars_add(e, out, '\0', CHAR_EMPTY, 0, 0);
 }
 
@@ -648,6 +648,12 @@ static bool param_is_all_index(const struct ast_word *index)
 	       (p->text.s[0] == '@' || p->text.s[0] == '*');
 }
 
+bool param_is_list(const struct ast_param *p)
+{
+	return p->name && (p->index ? param_is_all_index(p->index) && p->index->parts->text.s[0] == '@'
+				    : strcmp(p->name, "@") == 0);
+}
+
 /* x[i]; NULL: unknown. */
 static struct value *param_element(struct expander *e, const struct ast_param *p, uint32_t at)
 {
@@ -662,23 +668,6 @@ static struct value *param_element(struct expander *e, const struct ast_param *p
 	return v;
 }
 
-/* x[@] */
-static bool param_whole_array(struct expander *e, const struct ast_param *p, bool quoted,
-			      struct chars *out)
-{
-	struct assignment *b;
-	char all[2] = { p->index->parts->text.s[0], '\0' };
-
-	b = vars_get(e, p->name);
-	if (!b || (b->is_open && b->item_count == 0))
-		return false;
-	if (b->is_array)
-		param_append_all(e, all, b->items, b->item_count, quoted, out);
-	else if (b->values)
-		param_append(e, out, b->values, quoted);
-	return true;
-}
-
 /* ---- one parameter ---- */
 
 static void param_length_of_all(struct expander *e, size_t count, bool quoted, uint32_t at,
@@ -690,13 +679,89 @@ static void param_length_of_all(struct expander *e, size_t count, bool quoted, u
 	chars_text(e, out, text, quoted ? CHAR_QUOTED : CHAR_FIELD, at);
 }
 
-/* ${@:2:1}, ${@: -1}; of an array @v too. False: it is not known which. */
-static bool param_some(struct expander *e, const struct ast_param *p, struct value **v,
-		       size_t count, bool quoted, struct chars *out)
+/* 'x': what bash prints of it for a shell to read. */
+static struct value *param_quoted(struct expander *e, const struct value *v)
 {
-	int64_t from, len, n = (int64_t)count;
-	char all[2] = { p->index ? p->index->parts->text.s[0] : p->name[0], '\0' };
+	struct chars out = { 0 };
+	struct value *r;
 
+	chars_text(e, &out, "'", CHAR_QUOTED, 0);
+	for (uint32_t i = 0; i < v->len; i++) {
+		if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '\'')
+			chars_text(e, &out, "'\\'", CHAR_QUOTED, v->v[i].at);
+		chars_copy(e, &out, &v->v[i], 1);
+	}
+	chars_text(e, &out, "'", CHAR_QUOTED, 0);
+	r = value_make(e, out.v, out.len);
+	chars_release(&out);
+	return r;
+}
+
+static struct value *param_unescaped(struct expander *e, const struct value *v)
+{
+	struct chars out = { 0 };
+	struct value *r;
+
+	output_escaped(e, v, &out);
+	r = value_make(e, out.v, out.len);
+	chars_release(&out);
+	return r;
+}
+
+/* ${x@op} of @v. NULL: not known. */
+static struct value *param_transformed(struct expander *e, const struct value *v, char op)
+{
+	struct ast_param p = { .op = op == 'L' ? PARAM_LOWER : PARAM_UPPER, .longest = op != 'u' };
+
+	switch (op) {
+	case 'L':
+	case 'U':
+	case 'u':
+		return param_change_case(e, v, &p);
+	case 'Q':
+		return param_quoted(e, v);
+	case 'E':
+		return param_unescaped(e, v);
+	case 'P':
+		return call_prompt(e, v);
+	default: /* A and K print more than the value, a only attributes */
+		return NULL;
+	}
+}
+
+/* The op of ${x@op}; NUL: it is something else. */
+static char param_transform_op(const struct ast_param *p)
+{
+	const struct ast_part *t = p->op == PARAM_OTHER && p->arg ? p->arg->parts : NULL;
+
+	return t && t->text.len == 2 && t->text.s[0] == '@' ? t->text.s[1] : '\0';
+}
+
+/* What $@, $* or x[@] stands for. */
+struct list {
+	struct value **v; /* NULL: an element that is not set */
+	size_t count;
+	bool known;  /* these, and no others */
+	char joined; /* '*': by IFS, in quotes; else '@' */
+};
+
+static size_t param_count_set(const struct list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		n += l->v[i] != NULL;
+	return n;
+}
+
+/* ${@:2:1}, ${@: -1}; of an array too. False: it is not known which. */
+static bool param_some(struct expander *e, const struct ast_param *p, const struct list *l,
+		       bool quoted, struct chars *out)
+{
+	int64_t from, len, n = (int64_t)l->count;
+
+	if (!l->known || param_count_set(l) < l->count)
+		return false;
 	if (!param_number(e, p->arg, &from) || (p->arg2 && !param_number(e, p->arg2, &len)))
 		return false;
 	if (from < 0)
@@ -705,44 +770,113 @@ static bool param_some(struct expander *e, const struct ast_param *p, struct val
 		from = n;
 	if (!p->arg2 || len < 0 || len > n - from)
 		len = n - from;
-	param_append_all(e, all, v + from, (size_t)len, quoted, out);
+	param_append_all(e, l->joined, l->v + from, (size_t)len, quoted, out);
 	return true;
+}
+
+/* ${@-w} and the like. */
+static void param_list_default(struct expander *e, const struct ast_param *p, const struct list *l,
+			       bool quoted, struct chars *out)
+{
+	size_t set = param_count_set(l);
+	bool empty = set == 0 || (p->colon && l->count == 1 && l->v[0]->len == 0);
+
+	if (empty == (p->op == PARAM_ALTERNATE)) {
+		if (!empty)
+			param_append_all(e, l->joined, l->v, l->count, quoted, out);
+		param_unused(e, p);
+	} else {
+		param_append_word(e, p->arg, out);
+	}
+}
+
+/* ${@#p}, ${@/p/w}, ${@^}, ${@@Q} and the like: each element changes. */
+static void param_list_each(struct expander *e, const struct ast_param *p, const struct list *l,
+			    bool quoted, uint32_t at, struct chars *out)
+{
+	struct value **made = shell_alloc(e->arena, (l->count + 1) * sizeof(*made));
+	char op = param_transform_op(p);
+
+	for (size_t i = 0; i < l->count && !expand_failed(e); i++) {
+		if (!l->v[i])
+			continue;
+		made[i] = op ? param_transformed(e, l->v[i], op) : param_compute(e, l->v[i], p);
+		if (!made[i])
+			made[i] = value_unknown(e, "${}", at);
+	}
+	expand_charge(e, l->count);
+	param_append_all(e, l->joined, made, l->count, quoted, out);
+}
+
+/* Append what @p makes of the list. False: it is not known. */
+static bool param_list(struct expander *e, const struct ast_param *p, const struct list *l,
+		       bool quoted, uint32_t at, struct chars *out)
+{
+	switch (p->op) {
+	case PARAM_PLAIN:
+		param_append_all(e, l->joined, l->v, l->count, quoted, out);
+		return l->known || l->count > 0;
+	case PARAM_LENGTH:
+		if (l->known)
+			param_length_of_all(e, param_count_set(l), quoted, at, out);
+		return l->known;
+	case PARAM_SUBSTRING:
+		return param_some(e, p, l, quoted, out);
+	case PARAM_DEFAULT:
+	case PARAM_ASSIGN:
+	case PARAM_ERROR:
+	case PARAM_ALTERNATE:
+		if (l->known)
+			param_list_default(e, p, l, quoted, out);
+		else if (p->op <= PARAM_ASSIGN) /* perhaps there is none */
+			param_append_word(e, p->arg, out);
+		return l->known || p->op <= PARAM_ASSIGN;
+	default:
+		if (l->known)
+			param_list_each(e, p, l, quoted, at, out);
+		return l->known;
+	}
+}
+
+/* ${x[@]} */
+static void param_array(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
+			struct chars *out)
+{
+	struct assignment *b = vars_chosen(e, p->name);
+	struct list l = { .joined = p->index->parts->text.s[0] };
+	struct value *one;
+	bool unset;
+
+	if (b && b->is_array) {
+		l.v = b->items;
+		l.count = b->item_count;
+		l.known = !b->is_open;
+	} else if (b && (one = vars_value(e, p->name, &unset))) {
+		l.v = &one;
+		l.count = 1;
+		l.known = true;
+	} else if (b) {
+		l.known = true;
+	}
+	if (param_list(e, p, &l, quoted, at, out))
+		return;
+	param_unknown(e, out, p->name, false, at);
+	param_unused(e, p);
 }
 
 /* Append $@, $* or x[@]. False: @p is none of these. */
 static bool param_several(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 			  struct chars *out)
 {
-	size_t count = e->params.count > 0 ? e->params.count - 1 : 0;
+	size_t none = p->op != PARAM_SUBSTRING && e->params.count > 0; /* but for $0 */
+	struct list l = { e->params.v + none, e->params.count - none, e->params.known, p->name[0] };
 
 	if (p->index && param_is_all_index(p->index)) {
-		struct assignment *b = vars_get(e, p->name);
-
-		if (p->op == PARAM_LENGTH && b && b->is_array && !b->is_open)
-			param_length_of_all(e, array_count(b), quoted, at, out);
-		else if (!(p->op == PARAM_PLAIN && param_whole_array(e, p, quoted, out)) &&
-			 !(p->op == PARAM_SUBSTRING && b && b->is_array && !b->is_open &&
-			   array_count(b) == b->item_count &&
-			   param_some(e, p, b->items, b->item_count, quoted, out)))
-			param_unknown(e, out, p->name, false, at);
-		param_unused(e, p);
+		param_array(e, p, quoted, at, out);
 		return true;
 	}
-	if ((p->name[0] != '@' && p->name[0] != '*') || !e->params.known)
-		return false;
-	if (p->op == PARAM_PLAIN) {
-		param_append_all(e, p->name, count ? e->params.v + 1 : NULL, count, quoted, out);
-		return true;
-	}
-	if (p->op == PARAM_SUBSTRING)
-		return param_some(e, p, e->params.v, e->params.count, quoted, out);
-	if ((p->op == PARAM_ALTERNATE && count == 0))
-		return true;
-	if (p->op == PARAM_LENGTH) {
-		param_length_of_all(e, count, quoted, at, out);
-		return true;
-	}
-	return false;
+	return (l.joined == '@' || l.joined == '*') && l.known &&
+	       param_list(e, p, &l, quoted, at, out);
 }
 
 /* ${!x}: the name that x holds. NULL: unknown. */
@@ -801,67 +935,16 @@ static void param_single(struct expander *e, const struct ast_param *p, const ch
 			      quoted, at);
 }
 
-/* 'x': what bash prints of it for a shell to read. */
-static struct value *param_quoted(struct expander *e, const struct value *v)
-{
-	struct chars out = { 0 };
-	struct value *r;
-
-	chars_text(e, &out, "'", CHAR_QUOTED, 0);
-	for (uint32_t i = 0; i < v->len; i++) {
-		if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '\'')
-			chars_text(e, &out, "'\\'", CHAR_QUOTED, v->v[i].at);
-		chars_copy(e, &out, &v->v[i], 1);
-	}
-	chars_text(e, &out, "'", CHAR_QUOTED, 0);
-	r = value_make(e, out.v, out.len);
-	chars_release(&out);
-	return r;
-}
-
-static struct value *param_unescaped(struct expander *e, const struct value *v)
-{
-	struct chars out = { 0 };
-	struct value *r;
-
-	output_escaped(e, v, &out);
-	r = value_make(e, out.v, out.len);
-	chars_release(&out);
-	return r;
-}
-
-/* ${x@op} of @v. NULL: not known. */
-static struct value *param_transformed(struct expander *e, const struct value *v, char op)
-{
-	struct ast_param p = { .op = op == 'L' ? PARAM_LOWER : PARAM_UPPER, .longest = op != 'u' };
-
-	switch (op) {
-	case 'L':
-	case 'U':
-	case 'u':
-		return param_change_case(e, v, &p);
-	case 'Q':
-		return param_quoted(e, v);
-	case 'E':
-		return param_unescaped(e, v);
-	case 'P':
-		return call_prompt(e, v);
-	default: /* A and K print more than the value, a only attributes */
-		return NULL;
-	}
-}
-
 /* ${x@op}, ${!x*} */
 static void param_transform(struct expander *e, const struct ast_param *p, const char *name,
 			    bool quoted, uint32_t at, struct chars *out)
 {
-	const struct ast_part *t = p->arg ? p->arg->parts : NULL;
-	bool op = name && p->op == PARAM_OTHER && t && t->text.len == 2 && t->text.s[0] == '@';
+	char op = name ? param_transform_op(p) : '\0';
 	bool unset;
 	struct value *v = !op ? NULL : p->index ? param_element(e, p, at)
 						: param_lookup(e, name, at, &unset);
 
-	v = v ? param_transformed(e, v, t->text.s[1]) : NULL;
+	v = v ? param_transformed(e, v, op) : NULL;
 	if (v)
 		param_append(e, out, v, quoted);
 	else
@@ -887,10 +970,12 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 		target.name = name = vars_nameref(e, name);
 		p = &target;
 	}
-	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
+	if (name && p->op != PARAM_NAMES && param_several(e, p, quoted, at, out)) {
+		;
+	} else if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
 		param_unused(e, p);
 		param_transform(e, p, name, quoted, at, out);
-	} else if (!param_several(e, p, quoted, at, out)) {
+	} else {
 		param_single(e, p, name, quoted, at, out);
 	}
 	expand_leave(e);
