@@ -208,6 +208,16 @@ void array_fill(struct expander *e, const char *name, struct value **items, uint
 	vars_set_binding(e, name, all);
 }
 
+void array_bind(struct expander *e, const char *name, struct value **items, uint32_t count,
+		bool known)
+{
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+
+	*b = (struct assignment){ .items = items, .item_count = count, .item_room = count,
+				  .is_array = true, .is_open = !known };
+	vars_set_binding(e, name, b);
+}
+
 static void array_set_one(struct expander *e, const char *name, struct assignment *b,
 			  const struct chars *key, struct value *v, bool append)
 {

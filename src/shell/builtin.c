@@ -241,41 +241,42 @@ static enum status builtin_set(struct expander *e, const struct call *c)
 		}
 	}
 	if (i < c->count || dashes)
-		e->params = call_params(e, c->words + i - 1, c->count - i + 1);
+		call_set_params(e, c->words + i - 1, c->count - i + 1);
 	return STATUS_OK;
 }
 
-/* shift $((OPTIND - 1)): the parameters are any, but given. */
-static void builtin_shift_unknown(struct expander *e)
+/* The parameters that are left behind the first @n of @b; unknown ones if @n is SIZE_MAX. False:
+ * there are not as many. */
+static bool builtin_shift_one(struct expander *e, struct assignment *b, size_t n)
 {
-	struct value **v = shell_alloc(e->arena, e->params.count * sizeof(struct value *));
 	struct shell_char any = { 0, expand_name(e, "1"), CHAR_UNKNOWN, UNKNOWN_SET };
+	size_t count = b->item_count, first = n == SIZE_MAX ? 0 : n;
+	struct value **v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
 
-	v[0] = e->params.v[0];
-	for (size_t i = 1; i < e->params.count; i++)
-		v[i] = value_make(e, &any, 1);
-	expand_charge(e, e->params.count);
-	e->params.v = v;
-	e->params.known = false;
+	expand_charge(e, count);
+	if (b->is_open || count == 0 || first > count - 1)
+		return false;
+	v[0] = b->items[0];
+	for (size_t i = 1; i < count - first; i++)
+		v[i] = n == SIZE_MAX ? value_make(e, &any, 1) : b->items[i + n];
+	b->items = v;
+	b->item_count = b->item_room = (uint32_t)(count - first);
+	b->is_open = n == SIZE_MAX && count > 1; /* of none, none are left */
+	return n != SIZE_MAX;
 }
 
 static enum status builtin_shift(struct expander *e, const struct call *c)
 {
 	const char *s = c->count > 1 ? shell_word_constant(&c->words[1]) : "1";
-	size_t n = s ? strtoul(s, NULL, 10) : 0, count = e->params.count;
+	struct assignment *all = NULL;
+	bool shifts = true;
 
-	if (!s && count > 1) /* of none, none are left */
-		builtin_shift_unknown(e);
-	if (!e->params.known || count == 0 || n > count - 1)
-		return STATUS_UNKNOWN;
-	struct value **v = shell_alloc(e->arena, (count - n) * sizeof(struct value *));
-
-	v[0] = e->params.v[0];
-	for (size_t i = 1; i < count - n; i++)
-		v[i] = e->params.v[i + n];
-	expand_charge(e, count);
-	e->params = (struct params){ v, count - n, true };
-	return STATUS_OK;
+	vars_add_others(e, &all, vars_get(e, PARAMS));
+	for (struct assignment *b = all; b; b = b->other)
+		shifts &= builtin_shift_one(e, b, s ? strtoul(s, NULL, 10) : SIZE_MAX);
+	if (all)
+		vars_set_binding(e, PARAMS, all);
+	return shifts && all ? STATUS_OK : STATUS_UNKNOWN;
 }
 
 /* ---- read ---- */
@@ -782,7 +783,7 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 	static const char *const inputs[] = { "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", NULL };
 	const struct shell_word *file = c->count > 1 ? &c->words[1] : NULL, *text = NULL;
 	const char *name = file ? builtin_file_name(file) : NULL;
-	struct params params = e->params;
+	struct assignment *params = vars_get(e, PARAMS);
 	struct shell_word input = { .start = 0 };
 	enum status s;
 
@@ -798,10 +799,10 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 	if (!text || text->text.len > SOURCE_MAX || word_is_partial(text))
 		return STATUS_UNKNOWN;
 	if (c->count > 2)
-		e->params = call_params(e, c->words + 1, c->count - 1);
+		call_set_params(e, c->words + 1, c->count - 1);
 	s = call_eval(e, text, 1);
-	if (c->count > 2)
-		e->params = params;
+	if (c->count > 2 && params)
+		vars_set_binding(e, PARAMS, params);
 	e->sourced = true;
 	return s;
 }

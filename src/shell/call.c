@@ -108,11 +108,10 @@ void call_unset(struct expander *e, const char *name, uint32_t at)
 		e->script->functions[f->index].gone = at;
 }
 
-/* Walk the body with @params. */
-static enum status call_body(struct expander *e, struct function *f, struct params params,
-			     unsigned context)
+/* Walk the body with parameters from @words[1] on, or unknown ones if that is NULL. */
+static enum status call_body(struct expander *e, struct function *f, const struct shell_word *words,
+			     size_t count, unsigned context)
 {
-	struct params before = e->params;
 	struct local *locals = e->locals;
 	unsigned was = e->context;
 	bool in_call = e->in_call, listed = f->index == SHELL_NONE, choosing = e->choosing;
@@ -124,7 +123,11 @@ static enum status call_body(struct expander *e, struct function *f, struct para
 	if (listed)
 		call_list_function(e, f);
 	f->active = e->in_call = true;
-	e->params = params;
+	vars_local(e, &e->locals, PARAMS);
+	if (words)
+		call_set_params(e, words, count);
+	else
+		array_fill(e, PARAMS, NULL, 0, false, ARRAY_UNKNOWN);
 	e->context |= SHELL_IN_FUNCTION | context;
 	s = eval_walk(e, f->node->body);
 	if (listed)
@@ -133,34 +136,32 @@ static enum status call_body(struct expander *e, struct function *f, struct para
 	f->active = false;
 	e->in_call = in_call;
 	e->choosing = choosing;
-	e->params = before;
 	e->context = was;
 	expand_leave(e);
 	return s;
 }
 
-/* The words as parameters; $0 is unchanged. */
-struct params call_params(struct expander *e, const struct shell_word *words, size_t count)
+void call_set_params(struct expander *e, const struct shell_word *words, size_t count)
 {
-	struct params p = { .count = count, .known = true };
+	const struct assignment *before = vars_get(e, PARAMS);
+	struct value **v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
+	bool known = true;
 
-	p.v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
-	if (count == 0)
-		p.count = 1;
-	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, e->memory->shell_path, 0);
+	v[0] = before && before->item_count > 0 ? before->items[0]
+						: value_text(e, e->memory->shell_path, 0);
 	for (size_t i = 1; i < count; i++)
-		p.v[i] = word_value(e, &words[i]);
+		v[i] = word_value(e, &words[i]);
 	/* After a word that may become any number of words, the parameters are unknown. */
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = 0; k < words[i].text.len; k++)
-			p.known &= words[i].kind[k] != SHELL_UNKNOWN_FIELDS || count == 2;
-	return p;
+			known &= words[i].kind[k] != SHELL_UNKNOWN_FIELDS || count == 2;
+	array_bind(e, PARAMS, v, (uint32_t)(count ? count : 1), known);
 }
 
 enum status call_function(struct expander *e, struct function *f, const struct shell_word *words,
 			  size_t count)
 {
-	return call_body(e, f, call_params(e, words, count), SHELL_IN_CALL);
+	return call_body(e, f, words, count, SHELL_IN_CALL);
 }
 
 /* Oldest first: the functions that they call are then called, and not walked again. */
@@ -177,7 +178,7 @@ void call_uncalled(struct expander *e)
 
 		if (!all[i] || all[i]->index != SHELL_NONE)
 			continue;
-		call_body(e, all[i], (struct params){ .known = false }, 0);
+		call_body(e, all[i], NULL, 0, 0);
 		vars_undo(e, mark);
 	}
 }

@@ -695,7 +695,6 @@ struct place {
 	struct shell_word *input_word;
 	const struct descriptor *descriptors;
 	const struct shell_word *last_word;
-	struct params params;
 	unsigned context;
 	uint32_t piped_from, parent;
 	bool errexit;
@@ -704,7 +703,7 @@ struct place {
 static struct place eval_save_place(const struct expander *e)
 {
 	return (struct place){ e->capture, e->input, e->input_word, e->descriptors, e->last_word,
-			       e->params, e->context, e->piped_from, e->parent, e->errexit };
+			       e->context, e->piped_from, e->parent, e->errexit };
 }
 
 static void eval_restore_place(struct expander *e, const struct place *p)
@@ -714,7 +713,6 @@ static void eval_restore_place(struct expander *e, const struct place *p)
 	e->input_word = p->input_word;
 	e->descriptors = p->descriptors;
 	e->last_word = p->last_word;
-	e->params = p->params;
 	e->context = p->context;
 	e->piped_from = p->piped_from;
 	e->parent = p->parent;
@@ -1341,7 +1339,6 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 		vars_undo(e, mark);
 	} else {
 		place.last_word = e->last_word;
-		place.params = e->params;
 		place.errexit = e->errexit;
 	}
 	if (!apart && !n->redirects && n->body && /* exec < FILE */

@@ -112,12 +112,6 @@ struct variables {
 	uint32_t version;
 };
 
-struct params {
-	struct value **v; /* $0, $1, ... */
-	size_t count;
-	bool known;
-};
-
 /* Lists of functions, and of aliases, by the hash of the name. */
 #define NAMED_LISTS 64u
 
@@ -181,7 +175,6 @@ struct expander {
 	const uint32_t *identity; /* offset of each byte, for words that are copies of the text */
 	const uint8_t *zeros;     /* SHELL_LITERAL for as many bytes */
 	size_t identity_len;
-	struct params params;
 	struct chars *capture;    /* gets the commands' output; NULL: not needed */
 	struct chars *to_file;    /* gets it behind a redirection to a file */
 	struct value *input;      /* known standard input, or NULL */
@@ -389,6 +382,9 @@ void array_assign(struct expander *e, const char *name, const struct words *word
 #define ARRAY_UNKNOWN UINT32_MAX
 void array_fill(struct expander *e, const char *name, struct value **items, uint32_t count,
 		bool keeps, uint32_t from);
+/* Make @name the array @items; with !@known it may have others. */
+void array_bind(struct expander *e, const char *name, struct value **items, uint32_t count,
+		bool known);
 /* name[key]=v; name[key]+=v with @append. */
 void array_set_element(struct expander *e, const char *name, const struct chars *key,
 		       struct value *v, bool append);
@@ -418,8 +414,10 @@ enum status call_function(struct expander *e, struct function *f, const struct s
 			  size_t count);
 /* unset -f at @at: a call may run the body or not. */
 void call_unset(struct expander *e, const char *name, uint32_t at);
-/* $1, ... from @words[1] on. */
-struct params call_params(struct expander *e, const struct shell_word *words, size_t count);
+/* The parameters: the elements of the variable PARAMS are $0, $1, ... */
+#define PARAMS "@"
+/* $1, ... from @words[1] on become the parameters. */
+void call_set_params(struct expander *e, const struct shell_word *words, size_t count);
 /* Walk functions that were not called, with unknown parameters. */
 void call_uncalled(struct expander *e);
 enum status call_eval(struct expander *e, const struct shell_word *words, size_t count);

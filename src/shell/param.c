@@ -556,6 +556,7 @@ static void param_append_all(struct expander *e, char joined, struct value **v, 
 static struct value *param_special_value(struct expander *e, const char *name, uint32_t at,
 					 bool *handled)
 {
+	const struct assignment *params;
 	char text[32];
 
 	*handled = true;
@@ -566,12 +567,13 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 
 		if (v)
 			return v;
-		if (n < e->params.count)
-			return e->params.v[n];
-		return e->params.known ? value_text(e, "", at) : NULL;
+		params = vars_chosen(e, PARAMS);
+		if (params && n < params->item_count)
+			return params->items[n];
+		return params && !params->is_open ? value_text(e, "", at) : NULL;
 	}
-	if (strcmp(name, "#") == 0 && e->params.known) {
-		snprintf(text, sizeof(text), "%zu", e->params.count > 0 ? e->params.count - 1 : 0);
+	if (strcmp(name, "#") == 0 && (params = vars_chosen(e, PARAMS)) && !params->is_open) {
+		snprintf(text, sizeof(text), "%u", params->item_count - 1);
 		return value_text(e, text, at);
 	}
 	if (name[0] == '_' && !name[1] && e->last_word)
@@ -868,15 +870,20 @@ static void param_array(struct expander *e, const struct ast_param *p, bool quot
 static bool param_several(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 			  struct chars *out)
 {
-	size_t none = p->op != PARAM_SUBSTRING && e->params.count > 0; /* but for $0 */
-	struct list l = { e->params.v + none, e->params.count - none, e->params.known, p->name[0] };
+	const struct assignment *params;
+	size_t none = p->op != PARAM_SUBSTRING; /* but for $0 */
 
 	if (p->index && param_is_all_index(p->index)) {
 		param_array(e, p, quoted, at, out);
 		return true;
 	}
-	return (l.joined == '@' || l.joined == '*') && l.known &&
-	       param_list(e, p, &l, quoted, at, out);
+	if ((p->name[0] != '@' && p->name[0] != '*') || !(params = vars_chosen(e, PARAMS)) ||
+	    params->is_open)
+		return false;
+	return param_list(e, p,
+			  &(struct list){ params->items + none, params->item_count - none, true,
+					  p->name[0] },
+			  quoted, at, out);
 }
 
 /* ${!x}: the name that x holds. NULL: unknown. */

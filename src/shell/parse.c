@@ -25,15 +25,11 @@ static uint64_t parse_fuel_for(const struct shell_budget *budget)
 
 static void parse_set_params(struct expander *e, const struct shell_setup *setup)
 {
-	struct shell_word none = { 0 };
-
-	if (setup && setup->arg_count > 0) {
-		e->params = call_params(e, setup->args, setup->arg_count);
-		e->params.v[0] = word_value(e, &setup->args[0]);
-	} else {
-		word_make(e, NULL, 0, &none);
-		e->params = call_params(e, &none, 1);
-	}
+	if (setup && setup->outer && !setup->exported_only && setup->arg_count == 0)
+		return; /* those of the outer text */
+	call_set_params(e, setup ? setup->args : NULL, setup ? setup->arg_count : 0);
+	if (setup && setup->arg_count > 0)
+		vars_get(e, PARAMS)->items[0] = word_value(e, &setup->args[0]);
 }
 
 static void parse_apply_setup(struct expander *e, const struct shell_setup *setup)
@@ -88,8 +84,7 @@ static void parse_set_identity(struct expander *e, const struct shell_text *text
 /* What a command can leave behind for later ones, but $_. */
 struct parse_state {
 	uint32_t version;
-	size_t functions, aliases, param_count;
-	const void *params;
+	size_t functions, aliases;
 	bool errexit;
 };
 
@@ -99,8 +94,6 @@ static struct parse_state parse_state_of(const struct expander *e)
 		.version = e->memory->variables.version,
 		.functions = e->memory->function_count,
 		.aliases = e->memory->alias_count,
-		.param_count = e->params.count,
-		.params = e->params.v,
 		.errexit = e->errexit,
 	};
 }
@@ -108,8 +101,7 @@ static struct parse_state parse_state_of(const struct expander *e)
 static bool parse_has_changed(const struct parse_state *a, const struct parse_state *b)
 {
 	return a->version != b->version || a->functions != b->functions ||
-	       a->aliases != b->aliases || a->param_count != b->param_count ||
-	       a->params != b->params || a->errexit != b->errexit;
+	       a->aliases != b->aliases || a->errexit != b->errexit;
 }
 
 /* Read and walk the next commands. Frees their tree unless it defines a function. */

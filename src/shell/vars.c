@@ -460,8 +460,7 @@ static struct assignment *vars_union_of(struct expander *e, const struct assignm
 
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b)
 {
-	bool same_shell = e->memory->outer && !e->memory->outer_exported_only;
-	struct variable *v = (same_shell ? vars_lookup(e, name) : NULL);
+	struct variable *v = vars_lookup(e, name);
 	struct assignment *before;
 
 	v = v ? v : vars_make_variable(e, name);
@@ -526,9 +525,10 @@ void vars_unset(struct expander *e, const char *name)
 
 void vars_local(struct expander *e, struct local **list, const char *name)
 {
-	struct variable *v = vars_make_variable(e, name);
+	struct variable *v = vars_lookup(e, name);
 	struct local *l = shell_alloc(e->arena, sizeof(*l));
 
+	v = v ? v : vars_make_variable(e, name);
 	l->variable = v;
 	l->before = vars_current(v);
 	l->older = *list;
