@@ -10,6 +10,8 @@
 #define WORK_CALL 10u
 /* Functions, or aliases, of one text: each call searches them. */
 #define FUNCTIONS_MAX 1000
+/* A function or a text is walked for so many choices of its words. */
+#define OTHERS_MAX 3u
 
 static unsigned call_list_of(const char *name)
 {
@@ -117,7 +119,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	bool in_call = e->in_call, listed = f->index == SHELL_NONE, choosing = e->choosing;
 	enum status s;
 
-	if (!expand_enter(e, f->node->start))
+	if (e->others >= OTHERS_MAX || !expand_enter(e, f->node->start))
 		return STATUS_UNKNOWN;
 	expand_charge(e, WORK_CALL);
 	if (listed)
@@ -204,7 +206,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	size_t given;
 
 	expand_charge(e, WORK_TEXT + 4 * text.len);
-	if (expand_failed(e) || !expand_enter(e, at))
+	if (e->others >= OTHERS_MAX || expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
 	given = lex.arena->given;

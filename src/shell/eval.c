@@ -370,6 +370,29 @@ static void eval_assign_element(struct expander *e, const struct ast_assign *a)
 	chars_release(&key);
 }
 
+/* Assign to an array, in each choice, which are branches. */
+static void eval_assign_items(struct expander *e, const struct ast_assign *a)
+{
+	struct choice c;
+	struct join j;
+
+	join_start(e, &j);
+	eval_choice_start(e, &c);
+	while (eval_choice_next(e, &c)) {
+		if (c.number > 1)
+			join_branch(e, &j);
+		if (a->is_array)
+			eval_assign_array(e, a);
+		else
+			eval_assign_element(e, a);
+	}
+	eval_choice_end(e, &c);
+	if (j.branches == 0)
+		return;
+	join_branch(e, &j);
+	join_end(e, &j, false);
+}
+
 static void eval_assign(struct expander *e, const struct ast_assign *a, struct shell_assign *out)
 {
 	bool unset;
@@ -377,10 +400,8 @@ static void eval_assign(struct expander *e, const struct ast_assign *a, struct s
 
 	expand_charge(e, WORK_ASSIGN);
 	e->script->sets_variables |= a->is_array || a->index;
-	if (a->is_array)
-		eval_assign_array(e, a);
-	else if (a->index)
-		eval_assign_element(e, a);
+	if (a->is_array || a->index)
+		eval_assign_items(e, a);
 	else
 		vars_set(e, vars_nameref(e, a->name), eval_assigned_values(e, a));
 	v = vars_value(e, vars_nameref(e, a->name), &unset);
@@ -544,17 +565,15 @@ static enum status eval_run(struct expander *e, const struct shell_word *words, 
 }
 
 /* Record the command with the values of one choice. Returns its index, or SHELL_NONE. */
-static uint32_t eval_record(struct expander *e, const struct ast_node *n, bool first)
+static uint32_t eval_record(struct expander *e, const struct ast_node *n)
 {
 	uint32_t index = eval_new_command(e, n->start, n->end);
 
 	if (index == SHELL_NONE)
 		return index;
 	eval_words(e, n, index);
-	if (first || n->words)
-		eval_redirects(e, n->redirects, index);
-	if (first)
-		eval_assigns(e, n, index);
+	eval_redirects(e, n->redirects, index);
+	eval_assigns(e, n, index);
 	struct shell_command *c = &e->script->commands[index];
 	const struct shell_word *input = eval_input_word(e);
 
@@ -620,17 +639,27 @@ static enum status eval_recorded(struct expander *e, const struct ast_node *n, u
 	return s;
 }
 
-/* The command @index is the recorded one with other values: it changes nothing, but may write. */
-static void eval_other_choice(struct expander *e, uint32_t index, struct chars *written)
+/* Record and run the command in the present choice. Returns its index, or SHELL_NONE. */
+static uint32_t eval_choose(struct expander *e, const struct ast_node *n, struct alias *alias,
+			    const struct choice *c, enum status *status)
 {
-	const struct shell_word *words = e->script->commands[index].words;
-	size_t count = e->script->commands[index].word_count;
+	uint32_t index = eval_record(e, n);
+	uint64_t count = e->choice_count;
+	bool choosing = e->choosing;
+	unsigned others = e->others;
 
-	if (e->capture == written && eval_skip_prefix(&words, &count))
-		output_run(e, words, count);
-	eval_set_output(e, index, written);
+	if (index == SHELL_NONE || expand_failed(e))
+		return index;
+	e->choosing = c->outer; /* what it runs has choices of its own */
+	e->others += (unsigned)c->number - 1;
+	*status = eval_recorded(e, n, index, alias);
+	e->others = others;
+	e->choosing = choosing;
+	e->choice_count = c->outer ? e->choice_count : count;
+	return index;
 }
 
+/* The choices of a command are branches, of which one runs. */
 static enum status eval_simple(struct expander *e, const struct ast_node *n)
 {
 	struct chars written = { 0 }, *capture = e->capture, *to_file = e->to_file;
@@ -638,37 +667,39 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	struct shell_word *input_word = e->input_word;
 	const struct descriptor *descriptors = e->descriptors;
 	struct local *prefix = e->prefix;
-	uint32_t piped_from = e->piped_from, first = SHELL_NONE;
+	uint32_t piped_from = e->piped_from, first = SHELL_NONE, index;
 	struct alias *alias = eval_alias_of(e, n);
-	enum status s = STATUS_UNKNOWN;
+	enum status s = STATUS_UNKNOWN, one = STATUS_UNKNOWN;
 	struct choice c;
+	struct join j;
 
 	e->to_file = &written;
+	join_start(e, &j);
 	eval_choice_start(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
 	e->choosing = n->words ? true : c.outer;
 	while ((n->words || first == SHELL_NONE) && eval_choice_next(e, &c)) {
+		if (first != SHELL_NONE)
+			join_branch(e, &j);
 		e->capture = capture;
 		e->input = input;
 		e->input_word = input_word;
 		e->descriptors = descriptors;
 		e->piped_from = piped_from;
-		uint32_t index = eval_record(e, n, first == SHELL_NONE);
-
+		index = eval_choose(e, n, alias, &c, &one);
 		if (index == SHELL_NONE)
 			break;
-		if (first == SHELL_NONE)
-			first = index;
-		else
-			eval_other_choice(e, index, &written);
+		eval_set_output(e, index, &written);
+		s = first == SHELL_NONE || s == one ? one : STATUS_UNKNOWN;
+		first = first == SHELL_NONE ? index : first;
 	}
 	eval_choice_end(e, &c);
-	if (first != SHELL_NONE && !expand_failed(e)) {
-		s = eval_recorded(e, n, first, alias);
-		eval_set_output(e, first, &written);
-		if (e->errexit)
-			eval_succeeded(e, n);
+	if (j.branches > 0) {
+		join_branch(e, &j);
+		join_end(e, &j, false);
 	}
+	if (first != SHELL_NONE && !expand_failed(e) && e->errexit)
+		eval_succeeded(e, n);
 	chars_release(&written);
 	vars_end_locals(e, &e->prefix, prefix);
 	e->capture = capture;

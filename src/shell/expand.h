@@ -196,6 +196,7 @@ struct expander {
 	bool choosing;
 	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
+	unsigned others; /* choices before the present one, also of the calls around it */
 	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
 	bool errexit; /* set -e acts here: not in a condition */
