@@ -227,7 +227,7 @@ static void array_set_one(struct expander *e, const char *name, struct assignmen
 	b->values = array_first(e, b);
 	if (b->is_open && before) {
 		vars_add_values(e, &values, before);
-		vars_add_values(e, &values, v);
+		vars_add_values(e, &values, append ? value_append(e, before, v) : v);
 		b->values = values;
 	}
 }
@@ -239,6 +239,23 @@ void array_set_element(struct expander *e, const char *name, const struct chars 
 
 	for (struct assignment *b = all; b; b = b->other)
 		array_set_one(e, name, b, key, v, append);
+	vars_set_binding(e, name, all);
+}
+
+void array_set_first(struct expander *e, const char *name, struct value *values)
+{
+	struct assignment *all = NULL, **tail = &all;
+
+	for (struct value *v = values; v; v = v->other) {
+		for (*tail = array_start(e, name, true, 1); *tail; tail = &(*tail)->other) {
+			struct assignment *b = *tail;
+
+			array_put(e, b, 0, v, false);
+			b->values = shell_alloc(e->arena, sizeof(*v));
+			*b->values = *v;
+			b->values->other = NULL;
+		}
+	}
 	vars_set_binding(e, name, all);
 }
 

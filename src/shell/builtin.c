@@ -123,6 +123,16 @@ static bool builtin_is_list(const struct expander *e, const struct value *v)
 	return !e->posix && v->len > 1 && v->v[0].c == '(' && v->v[v->len - 1].c == ')';
 }
 
+/* A variable of a function has no elements of the one that it hides. */
+static void builtin_local(struct expander *e, const char *name)
+{
+	const struct assignment *before = vars_get(e, name);
+
+	vars_local(e, &e->locals, name);
+	if (before && before->is_array)
+		vars_unset(e, name);
+}
+
 static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 				const struct declaration *d)
 {
@@ -140,7 +150,7 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 	if (at < w->text.len)
 		v = builtin_rest_value(e, w, at + 1 + (s[at] == '+'));
 	if (local)
-		vars_local(e, &e->locals, name);
+		builtin_local(e, name);
 	if (before || d->drop)
 		vars_set_attributes(e, name, before, d->drop);
 	if (v && builtin_is_list(e, v))
@@ -180,7 +190,7 @@ unsigned builtin_declare_array(struct expander *e, const struct shell_word *word
 	unsigned before = d.add & ~(unsigned)ATTRIBUTE_READONLY;
 
 	if (d.local && e->in_call)
-		vars_local(e, &e->locals, name);
+		builtin_local(e, name);
 	if (before || d.drop)
 		vars_set_attributes(e, name, before, d.drop);
 	return d.add & ATTRIBUTE_READONLY;
@@ -370,6 +380,7 @@ struct read_options {
 	long skip;      /* -s of mapfile */
 	long origin;    /* -O; 0 without it */
 	bool keeps;     /* -O: what the array has before that stays */
+	bool trims;     /* -t: the delimiters are no part of the lines */
 };
 
 static void builtin_read_value(struct read_options *o, char option, const char *value, bool literal)
@@ -392,6 +403,7 @@ static void builtin_read_flag(struct read_options *o, char option)
 {
 	o->array |= option == 'a';
 	o->raw |= option == 'r';
+	o->trims |= option == 't';
 }
 
 /* @values: the options that have a value, in the same word or the next. */
@@ -524,7 +536,8 @@ static enum status builtin_mapfile(struct expander *e, const struct call *c)
 	for (size_t at = 0, end; in && at < in->len; at = end + 1) {
 		end = builtin_item_end(in, at, o.delimiter);
 		if (line++ >= o.skip && (o.count <= 0 || line - o.skip <= o.count))
-			items[count++] = value_make(e, in->v + at, end - at);
+			items[count++] = value_make(e, in->v + at,
+						    end - at + (end < in->len && !o.trims));
 	}
 	array_fill(e, vars_nameref(e, name), items, count, o.keeps,
 		   in && o.origin >= 0 ? (uint32_t)o.origin : ARRAY_UNKNOWN);

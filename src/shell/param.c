@@ -860,6 +860,10 @@ static void param_array(struct expander *e, const struct ast_param *p, bool quot
 	} else if (b) {
 		l.known = true;
 	}
+	if (l.count && !b->is_array && p->op == PARAM_SUBSTRING) {
+		param_list_each(e, p, &l, quoted, at, out); /* a part of the text */
+		return;
+	}
 	if (param_list(e, p, &l, quoted, at, out))
 		return;
 	param_unknown(e, out, p->name, false, at);

@@ -480,8 +480,14 @@ void vars_set_binding(struct expander *e, const char *name, struct assignment *b
 
 void vars_set(struct expander *e, const char *name, struct value *value)
 {
-	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+	const struct assignment *before = vars_get(e, name);
+	struct assignment *b;
 
+	if (value && before && (before->is_array || before->other)) {
+		array_set_first(e, name, value);
+		return;
+	}
+	b = shell_alloc(e->arena, sizeof(*b));
 	b->values = value;
 	vars_set_binding(e, name, b);
 }
