@@ -242,23 +242,6 @@ void array_set_element(struct expander *e, const char *name, const struct chars 
 	vars_set_binding(e, name, all);
 }
 
-void array_set_first(struct expander *e, const char *name, struct value *values)
-{
-	struct assignment *all = NULL, **tail = &all;
-
-	for (struct value *v = values; v; v = v->other) {
-		for (*tail = array_start(e, name, true, 1); *tail; tail = &(*tail)->other) {
-			struct assignment *b = *tail;
-
-			array_put(e, b, 0, v, false);
-			b->values = shell_alloc(e->arena, sizeof(*v));
-			*b->values = *v;
-			b->values->other = NULL;
-		}
-	}
-	vars_set_binding(e, name, all);
-}
-
 /* ---- values ---- */
 
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,
@@ -281,13 +264,4 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 	else if (b->is_array && !b->is_open && n < b->item_count)
 		v = b->items[n];
 	return v || b->is_open ? v : value_text(e, "", at);
-}
-
-size_t array_count(const struct assignment *b)
-{
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < b->item_count; i++)
-		count += b->items[i] != NULL;
-	return count;
 }

@@ -143,4 +143,7 @@ struct ast_node {
 	struct ast_case *cases;
 };
 
+/* Does $@name stand in the words of @n, or of what it tests? */
+bool ast_mentions(const struct ast_node *n, const char *name);
+
 #endif

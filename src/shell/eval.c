@@ -763,7 +763,7 @@ static enum status eval_negate(enum status s)
  * cannot run is not captured.
  */
 struct chain {
-	struct join join;
+	struct join join, first; /* first: of the members behind &&, before || */
 	bool open;
 	enum ast_join last; /* of the member before */
 	size_t from;        /* where the output of the members before || begins */
@@ -826,24 +826,61 @@ static bool eval_is_word(const struct ast_word *w, const char *text)
 	       memcmp(w->parts->text.s, text, w->parts->text.len) == 0;
 }
 
-/* exit, return, and { ...; exit; } */
-static bool eval_leaves(const struct ast_node *n)
+/* Calls of functions that are looked into. */
+#define LEAVES_DEPTH 4
+
+/* Is it exit or, unless it is the end of a function's body, return, break or continue? */
+static bool eval_is_jump(const struct ast_word *w, bool called)
 {
-	if (n->type == AST_GROUP)
-		n = n->body;
-	if (n && n->type == AST_LIST)
+	return eval_is_word(w, "exit") ||
+	       (!called && (eval_is_word(w, "return") || eval_is_word(w, "break") ||
+			    eval_is_word(w, "continue")));
+}
+
+/* Does it end with exit, as { ...; exit; } and a function that does? @called: so many of these. */
+static bool eval_leaves_by(struct expander *e, const struct ast_node *n, unsigned called)
+{
+	struct function *f;
+
+	while (n && !n->background &&
+	       (n->type == AST_GROUP || n->type == AST_LIST ||
+		(n->type == AST_PIPE && n->body && !n->body->next && !n->negated))) {
 		for (n = n->body; n && n->next;)
 			n = n->next;
-	return n && n->type == AST_SIMPLE &&
-	       (eval_is_word(n->words, "exit") || eval_is_word(n->words, "return"));
+		if (n && n->join == JOIN_OR)
+			return false;
+	}
+	if (!n || n->background || n->type != AST_SIMPLE)
+		return false;
+	if (eval_is_jump(n->words, called > 0))
+		return true;
+	if (!n->words || !n->words->simple || called == LEAVES_DEPTH)
+		return false;
+	f = call_find_function(e, shell_copy(e->arena, n->words->parts->text.s,
+					     n->words->parts->text.len));
+	return f && eval_leaves_by(e, f->node->body, called + 1);
+}
+
+static bool eval_leaves(struct expander *e, const struct ast_node *n)
+{
+	return eval_leaves_by(e, n, 0);
+}
+
+/* End the branch that @n was. */
+static void eval_end_branch(struct expander *e, struct join *j, const struct ast_node *n)
+{
+	if (n && eval_leaves(e, n))
+		join_leaving(e, j);
+	else
+		join_branch(e, j);
 }
 
 /* a && @n || OTHER: may OTHER write when @n does not run? */
-static bool eval_has_other(const struct ast_node *n)
+static bool eval_has_other(struct expander *e, const struct ast_node *n)
 {
 	const struct ast_node *other = n->next;
 
-	return other && other->join == JOIN_OR && !eval_leaves(other) &&
+	return other && other->join == JOIN_OR && !eval_leaves(e, other) &&
 	       !eval_is_word(other->words, "true") && !eval_is_word(other->words, ":");
 }
 
@@ -863,16 +900,21 @@ static enum status eval_link(struct expander *e, const struct ast_node *n,
 }
 
 /* Open or close the chain before @n. */
-static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_node *n)
+static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_node *n,
+			  const struct ast_node *before)
 {
 	enum status runs = n->join == JOIN_AND ? STATUS_OK : STATUS_FAILED;
+	bool either = c->open && n->join == JOIN_OR && c->last == JOIN_AND;
 
 	if (n->join != JOIN_AND || c->last == JOIN_OR)
 		eval_end_chain(e, c);
 	if (n->join == JOIN_ALWAYS)
 		c->from = e->capture ? e->capture->len : 0;
 	else if (!c->open && c->status != runs) {
+		c->first = c->join;
 		join_start(e, &c->join);
+		c->join.instead = either ? &c->first : NULL;
+		c->join.test = before;
 		c->open = true;
 	}
 }
@@ -908,16 +950,16 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
 		size_t from = e->capture ? e->capture->len : 0;
 		bool may_skip = n->join == JOIN_AND && c.status == STATUS_UNKNOWN &&
-				!eval_has_other(n);
+				!eval_has_other(e, n);
 
-		eval_chain_to(e, &c, n);
+		eval_chain_to(e, &c, n, before);
 		c.status = eval_link(e, n, before, c.status);
 		if (may_skip || may_end)
 			eval_may_be_missing(e, from);
-		if (n->join == JOIN_OR && c.last == JOIN_AND && !eval_leaves(n))
+		if (n->join == JOIN_OR && c.last == JOIN_AND && !eval_leaves(e, n))
 			eval_either(e, n, c.from, from);
 		c.last = n->join;
-		if (n->join == JOIN_OR && eval_leaves(n)) {
+		if (n->join == JOIN_OR && eval_leaves(e, n)) {
 			eval_end_chain(e, &c);
 			eval_succeeded(e, before);
 			may_end = true;
@@ -1003,30 +1045,47 @@ static void eval_condition(struct expander *e, const struct ast_node *n)
 	e->errexit |= errexit;
 }
 
+/* The condition of an elif, which may not be reached, but has effects on what follows. */
+static void eval_elif(struct expander *e, const struct ast_node *condition, struct join *j)
+{
+	struct join reached;
+
+	join_start(e, &reached);
+	eval_condition(e, condition);
+	join_branch(e, &reached);
+	join_end(e, &reached, true);
+	j->mark = vars_mark(e);
+}
+
 static enum status eval_if(struct expander *e, const struct ast_node *n)
 {
 	enum status s = STATUS_UNKNOWN;
-	struct join j;
+	const struct ast_node *first = n;
+	struct join j = { .test = n };
 	bool has_else = false;
 	unsigned context = e->context;
 	size_t from = e->capture ? e->capture->len : 0;
 
-	join_start(e, &j);
 	for (; n && !expand_failed(e); n = n->other) {
 		if (n->type != AST_IF) {
 			eval_walk(e, n);
-			join_branch(e, &j);
+			eval_end_branch(e, &j, n);
 			has_else = true;
 			break;
 		}
 		struct chars *capture = e->capture;
 
 		e->capture = NULL;
-		eval_condition(e, n->condition);
+		if (n == first) {
+			eval_condition(e, n->condition);
+			j.mark = vars_mark(e);
+		} else {
+			eval_elif(e, n->condition, &j);
+		}
 		e->capture = capture;
 		e->context |= SHELL_CONDITIONAL;
 		s = eval_walk(e, n->body);
-		join_branch(e, &j);
+		eval_end_branch(e, &j, n->body);
 	}
 	join_end(e, &j, !has_else);
 	if (!has_else)
@@ -1035,23 +1094,39 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 	return s == STATUS_OK ? STATUS_UNKNOWN : s;
 }
 
+/* Is a pattern of it a star, which matches all? */
+static bool eval_matches_all(const struct ast_case *c)
+{
+	for (const struct ast_word *w = c->patterns; w; w = w->next) {
+		const struct ast_part *p = w->parts;
+
+		if (p && !p->next && p->type == PART_TEXT && !p->quoted && p->text.len == 1 &&
+		    p->text.s[0] == '*')
+			return true;
+	}
+	return false;
+}
+
 static enum status eval_case(struct expander *e, const struct ast_node *n)
 {
 	struct chars unused = { 0 };
 	struct join j;
 	unsigned context = e->context;
+	bool all = false;
 
 	if (n->words)
 		expand_parts(e, n->words->parts, &unused, EXPAND_ONE);
 	join_start(e, &j);
+	j.test = n;
 	e->context |= SHELL_CONDITIONAL;
 	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
 		for (const struct ast_word *w = c->patterns; w; w = w->next)
 			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
 		eval_walk(e, c->body);
-		join_branch(e, &j);
+		eval_end_branch(e, &j, c->body);
+		all |= eval_matches_all(c);
 	}
-	join_end(e, &j, true);
+	join_end(e, &j, !all);
 	e->context = context;
 	chars_release(&unused);
 	return STATUS_UNKNOWN;
@@ -1073,6 +1148,7 @@ static void eval_repeated(struct expander *e, const struct ast_node *n)
 		if (n->condition)
 			eval_condition(e, n->condition);
 		join_start(e, &j);
+		j.test = n;
 		eval_walk(e, n->body);
 		join_branch(e, &j);
 		join_end(e, &j, true);

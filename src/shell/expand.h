@@ -277,6 +277,13 @@ void word_make(struct expander *e, const struct shell_char *v, size_t len, struc
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
 struct value *word_value(struct expander *e, const struct shell_word *word);
 
+/* ---- initial.c ---- */
+
+/* The value that the shell gives to @name at its start; NULL: none that is known. */
+struct value *initial_value(struct expander *e, const char *name, uint32_t at);
+/* What @name is where the branch that assigns it did not run. With @set it is not empty. */
+struct value *initial_unassigned(struct expander *e, const char *name, bool set);
+
 /* ---- vars.c ---- */
 
 struct assignment *vars_get(struct expander *e, const char *name);
@@ -306,14 +313,21 @@ void vars_add_values(struct expander *e, struct value **list, const struct value
 /* Add copies of what @b may be to *@list, each with one value; as few. */
 void vars_add_others(struct expander *e, struct assignment **list, const struct assignment *b);
 
-/* Branches of which one runs: after join_end(), the values of each are possible. */
+/*
+ * Branches of which one runs: after join_end(), the values of each are possible; with @may_skip,
+ * and for a variable that a branch does not assign, those from before too.
+ */
 struct join {
 	size_t mark;
 	struct join_entry *entries;
 	size_t branches;
+	const struct join *instead; /* of a && @instead || b: of those from before, if it has any */
+	const struct ast_node *test; /* decides, or NULL: a variable in it is not empty otherwise */
 };
 void join_start(struct expander *e, struct join *j);
 void join_branch(struct expander *e, struct join *j);
+/* The same for a branch that leaves, as by exit: what it does not assign is not what it was. */
+void join_leaving(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
 
 /* ---- arith.c ---- */
@@ -389,13 +403,9 @@ void array_bind(struct expander *e, const char *name, struct value **items, uint
 /* name[key]=v; name[key]+=v with @append. */
 void array_set_element(struct expander *e, const char *name, const struct chars *key,
 		       struct value *v, bool append);
-/* name=v of an array: its first element is one of @values. */
-void array_set_first(struct expander *e, const char *name, struct value *values);
 /* ${name[key]}; NULL: not known. */
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,
 			    uint32_t at);
-/* How many elements are set. */
-size_t array_count(const struct assignment *b);
 
 /* ---- eval.c: commands ---- */
 

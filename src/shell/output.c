@@ -1038,9 +1038,11 @@ static const struct program {
 	filter_fn *filter;
 } programs[] = {
 	{ "[", output_nothing, NULL },             { "base64", NULL, output_filter_base64 },
-	{ "basename", output_basename, NULL },     { "buffer", output_pass, NULL },
+	{ "basename", output_basename, NULL },     { "break", output_nothing, NULL },
+	{ "buffer", output_pass, NULL },
 	{ "cat", output_cat, NULL },               { "column", output_pass, NULL },
-	{ "command", output_command, NULL },       { "cut", NULL, output_filter_cut },
+	{ "command", output_command, NULL },       { "continue", output_nothing, NULL },
+	{ "cut", NULL, output_filter_cut },
 	{ "dd", output_pass, NULL },               { "dirname", output_basename, NULL },
 	{ "dos2unix", output_pass, NULL },         { "du", output_names, NULL },
 	{ "echo", output_echo, NULL },             { "egrep", output_pass, NULL },

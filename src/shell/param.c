@@ -584,42 +584,6 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 
 /* ---- variables ---- */
 
-/* Values that every shell assigns at its start. */
-static const struct {
-	const char *name, *value;
-} param_initials[] = {
-	{ "IFS", " \t\n" }, { "OPTIND", "1" }, { "PS4", "+ " },
-};
-
-/*
- * The initial value of @name, or NULL. For -c TEXT bash sets no PS1 and PS2, and BASH_SOURCE is
- * empty, since TEXT is no file; dash has no BASH.
- */
-static const char *param_initial(const struct expander *e, const char *name)
-{
-	bool bash = e->memory->family == SHELL_FAMILY_BASH;
-
-	for (size_t i = 0; i < COUNT_OF(param_initials); i++)
-		if (!strcmp(param_initials[i].name, name))
-			return param_initials[i].value;
-	if (!strcmp(name, "SHELL"))
-		return e->memory->shell_path;
-	if (!strcmp(name, "BASH"))
-		return e->memory->family == SHELL_FAMILY_DASH ? NULL : "/bin/bash";
-	if (bash && !strcmp(name, "BASH_SOURCE"))
-		return "";
-	if (!strcmp(name, "PS1"))
-		return bash ? NULL : "$ ";
-	return !strcmp(name, "PS2") && !bash ? "> " : NULL;
-}
-
-static struct value *param_initial_value(struct expander *e, const char *name, uint32_t at)
-{
-	const char *text = param_initial(e, name);
-
-	return text ? value_text(e, text, at) : NULL;
-}
-
 /*
  * The value of a parameter. NULL: unknown. A variable that the text has unset is empty; one
  * that it never sets may come from the environment.
@@ -637,7 +601,7 @@ static struct value *param_lookup(struct expander *e, const char *name, uint32_t
 	v = vars_value(e, name, unset);
 	if (v || *unset)
 		return v ? v : value_text(e, "", at);
-	return param_initial_value(e, name, at);
+	return initial_value(e, name, at);
 }
 
 /* ---- arrays ---- */
@@ -652,8 +616,9 @@ static bool param_is_all_index(const struct ast_word *index)
 
 bool param_is_list(const struct ast_param *p)
 {
-	return p->name && (p->index ? param_is_all_index(p->index) && p->index->parts->text.s[0] == '@'
-				    : strcmp(p->name, "@") == 0);
+	if (p->index)
+		return param_is_all_index(p->index) && p->index->parts->text.s[0] == '@';
+	return p->name && strcmp(p->name, "@") == 0;
 }
 
 /* x[i]; NULL: unknown. */
@@ -665,7 +630,7 @@ static struct value *param_element(struct expander *e, const struct ast_param *p
 	expand_parts(e, p->index->parts, &key, EXPAND_ONE);
 	v = array_element(e, p->name, &key, at);
 	if (!v && key.len == 1 && key.v[0].c == '0' && !vars_get(e, p->name))
-		v = param_initial_value(e, p->name, at);
+		v = initial_value(e, p->name, at);
 	chars_release(&key);
 	return v;
 }

@@ -478,13 +478,38 @@ void vars_set_binding(struct expander *e, const char *name, struct assignment *b
 	vars_bind(e, v, b);
 }
 
+/* name=v of an array, @before: its first element is one of @values. */
+static struct assignment *vars_with_first(struct expander *e, const struct assignment *before,
+					  const struct value *values)
+{
+	struct assignment *all = NULL, *arrays = NULL;
+
+	vars_add_others(e, &arrays, before);
+	for (const struct assignment *b = arrays; b; b = b->other) {
+		for (const struct value *v = values; v; v = v->other) {
+			struct assignment first = *b;
+
+			first.is_array = true;
+			first.item_room = first.item_count += first.item_count == 0;
+			first.items = shell_alloc(e->arena, first.item_count * sizeof(v));
+			if (b->item_count > 0)
+				memcpy(first.items, b->items, b->item_count * sizeof(v));
+			expand_charge(e, first.item_count);
+			first.items[0] = value_make(e, v->v, v->len);
+			first.values = first.items[0];
+			vars_add_others(e, &all, &first);
+		}
+	}
+	return all;
+}
+
 void vars_set(struct expander *e, const char *name, struct value *value)
 {
 	const struct assignment *before = vars_get(e, name);
 	struct assignment *b;
 
 	if (value && before && (before->is_array || before->other)) {
-		array_set_first(e, name, value);
+		vars_set_binding(e, name, vars_with_first(e, before, value));
 		return;
 	}
 	b = shell_alloc(e->arena, sizeof(*b));
@@ -903,7 +928,7 @@ static struct assignment *vars_union_of(struct expander *e, const struct assignm
 	return u;
 }
 
-static void vars_join_add(struct expander *e, struct join *j, struct variable *v)
+static void vars_join_add(struct expander *e, struct join *j, struct variable *v, bool leaves)
 {
 	struct join_entry *entry = j->entries;
 
@@ -922,16 +947,16 @@ static void vars_join_add(struct expander *e, struct join *j, struct variable *v
 					    ? vars_union_of(e, entry->assignment, vars_current(v))
 					    : vars_current(v);
 	}
-	entry->seen++;
+	entry->seen += !leaves;
 }
 
 /* End a branch: note its assignments in @j and undo them. */
-void join_branch(struct expander *e, struct join *j)
+static void vars_end_branch(struct expander *e, struct join *j, bool leaves)
 {
 	struct variables *t = &e->memory->variables;
 	uint32_t merge = ++t->version;
 
-	j->branches++;
+	j->branches += !leaves;
 	for (size_t i = j->mark; i < t->log_len; i++) {
 		struct variable *v = t->log[i].variable;
 
@@ -940,9 +965,19 @@ void join_branch(struct expander *e, struct join *j)
 		v->merge = merge;
 		if (expand_failed(e))
 			break;
-		vars_join_add(e, j, v);
+		vars_join_add(e, j, v, leaves);
 	}
 	vars_undo(e, j->mark);
+}
+
+void join_branch(struct expander *e, struct join *j)
+{
+	vars_end_branch(e, j, false);
+}
+
+void join_leaving(struct expander *e, struct join *j)
+{
+	vars_end_branch(e, j, true);
 }
 
 /* Is its value itself, known only not to be empty, by ${x:?}? */
@@ -955,17 +990,50 @@ static bool vars_is_itself(const struct expander *e, const struct variable *v,
 	       strcmp(expand_name_text(e, c->name), v->name) == 0;
 }
 
+static const struct assignment *vars_joined_instead(const struct join *j, const struct variable *v)
+{
+	const struct join_entry *entry = j->instead ? j->instead->entries : NULL;
+
+	while (entry && entry->variable != v)
+		entry = entry->older;
+	return entry ? entry->assignment : NULL;
+}
+
+/* What the variable is if no branch assigns it. NULL: that is not told from what one assigns. */
+static const struct assignment *vars_skipped(struct expander *e, const struct join *j,
+					     const struct variable *v,
+					     const struct assignment *after)
+{
+	const struct assignment *before = vars_joined_instead(j, v);
+	bool tested = j->test && ast_mentions(j->test, v->name);
+	struct assignment *b;
+	struct value *value;
+
+	before = before ? before : vars_current(v);
+	if ((before && before->is_set) || (!before && vars_is_itself(e, v, after)))
+		return before;
+	value = before || strchr(v->name, '[') ? value_text(e, "", 0)
+					       : initial_unassigned(e, v->name, tested);
+	b = shell_alloc(e->arena, sizeof(*b));
+	b->values = value;
+	b->is_set = true;
+	return b;
+}
+
 void join_end(struct expander *e, struct join *j, bool may_skip)
 {
 	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
-		struct assignment *before = vars_current(entry->variable);
+		const struct assignment *before = NULL;
 		struct assignment *after = entry->assignment;
-		bool skipped = may_skip || entry->seen < j->branches;
 
-		if (!after || (skipped && !before && vars_is_itself(e, entry->variable, after)))
+		if (!after)
 			continue;
-		if (skipped && before && before->is_set)
+		if (may_skip || entry->seen < j->branches) {
+			before = vars_skipped(e, j, entry->variable, after);
+			if (!before)
+				continue;
 			after = vars_union_of(e, after, before);
+		}
 		vars_bind(e, entry->variable, after);
 	}
 }

@@ -1,0 +1,30 @@
+/* What is asked of a syntax tree without a walk. */
+#include "shell/ast.h"
+
+#include <string.h>
+
+static bool ast_word_mentions(const struct ast_word *w, const char *name)
+{
+	for (; w; w = w->next)
+		for (const struct ast_part *p = w->parts; p; p = p->next)
+			if (p->type == PART_PARAM && p->param->name &&
+			    strcmp(p->param->name, name) == 0)
+				return true;
+	return false;
+}
+
+bool ast_mentions(const struct ast_node *n, const char *name)
+{
+	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
+		n = n->body;
+	if (!n)
+		return false;
+	if (n->type == AST_IF || n->type == AST_WHILE)
+		return ast_mentions(n->condition, name);
+	if (n->type != AST_LIST)
+		return ast_word_mentions(n->words, name);
+	for (n = n->body; n; n = n->next) /* [ $x ] && [ $y ] */
+		if (ast_word_mentions(n->words, name))
+			return true;
+	return false;
+}
