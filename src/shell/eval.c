@@ -826,6 +826,37 @@ static bool eval_is_word(const struct ast_word *w, const char *text)
 	       memcmp(w->parts->text.s, text, w->parts->text.len) == 0;
 }
 
+/*
+ * What a branch at @start wrote from @middle on is written if what is there from @from on is not.
+ * Without a choice at hand both stay.
+ */
+static void eval_either(struct expander *e, uint32_t start, size_t from, size_t middle)
+{
+	struct chars *c = e->capture;
+	struct value *v;
+	char name[32];
+	bool unset;
+
+	if (!e->choosing || !c || middle == from || c->len == middle)
+		return;
+	snprintf(name, sizeof(name), "|| %u", start); /* which no text can assign */
+	v = value_make(e, c->v + from, middle - from);
+	v->other = value_make(e, c->v + middle, c->len - middle);
+	vars_set(e, name, v);
+	v = vars_value(e, name, &unset);
+	c->len = from;
+	chars_copy(e, c, v->v, v->len);
+}
+
+/* The same of one that may write nothing, as those before it. */
+static void eval_other_output(struct expander *e, uint32_t start, size_t from, size_t middle)
+{
+	if (e->capture && middle > from && e->capture->len > middle)
+		eval_either(e, start, from, middle);
+	else
+		eval_may_be_missing(e, from);
+}
+
 /* Calls of functions that are looked into. */
 #define LEAVES_DEPTH 4
 
@@ -919,28 +950,6 @@ static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_
 	}
 }
 
-/*
- * a && b || @n: what @n wrote from @middle on is written if what is there from @from on is not.
- * Without a choice at hand both stay.
- */
-static void eval_either(struct expander *e, const struct ast_node *n, size_t from, size_t middle)
-{
-	struct chars *c = e->capture;
-	struct value *v;
-	char name[32];
-	bool unset;
-
-	if (!e->choosing || !c || middle == from || c->len == middle)
-		return;
-	snprintf(name, sizeof(name), "|| %u", n->start); /* which no text can assign */
-	v = value_make(e, c->v + from, middle - from);
-	v->other = value_make(e, c->v + middle, c->len - middle);
-	vars_set(e, name, v);
-	v = vars_value(e, name, &unset);
-	c->len = from;
-	chars_copy(e, c, v->v, v->len);
-}
-
 static enum status eval_list(struct expander *e, const struct ast_node *list)
 {
 	struct chain c = { .status = STATUS_OK };
@@ -957,7 +966,7 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 		if (may_skip || may_end)
 			eval_may_be_missing(e, from);
 		if (n->join == JOIN_OR && c.last == JOIN_AND && !eval_leaves(e, n))
-			eval_either(e, n, c.from, from);
+			eval_either(e, n->start, c.from, from);
 		c.last = n->join;
 		if (n->join == JOIN_OR && eval_leaves(e, n)) {
 			eval_end_chain(e, &c);
@@ -1067,8 +1076,11 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 	size_t from = e->capture ? e->capture->len : 0;
 
 	for (; n && !expand_failed(e); n = n->other) {
+		size_t middle = e->capture ? e->capture->len : 0;
+
 		if (n->type != AST_IF) {
 			eval_walk(e, n);
+			eval_other_output(e, n->start, from, middle);
 			eval_end_branch(e, &j, n);
 			has_else = true;
 			break;
@@ -1085,6 +1097,8 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 		e->capture = capture;
 		e->context |= SHELL_CONDITIONAL;
 		s = eval_walk(e, n->body);
+		if (n != first)
+			eval_other_output(e, n->start, from, middle);
 		eval_end_branch(e, &j, n->body);
 	}
 	join_end(e, &j, !has_else);
@@ -1112,6 +1126,7 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 	struct chars unused = { 0 };
 	struct join j;
 	unsigned context = e->context;
+	size_t from = e->capture ? e->capture->len : 0;
 	bool all = false;
 
 	if (n->words)
@@ -1122,11 +1137,17 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
 		for (const struct ast_word *w = c->patterns; w; w = w->next)
 			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
+		size_t middle = e->capture ? e->capture->len : 0;
+
 		eval_walk(e, c->body);
+		if (c != n->cases)
+			eval_other_output(e, c->body ? c->body->start : 0, from, middle);
 		eval_end_branch(e, &j, c->body);
 		all |= eval_matches_all(c);
 	}
 	join_end(e, &j, !all);
+	if (!all)
+		eval_may_be_missing(e, from);
 	e->context = context;
 	chars_release(&unused);
 	return STATUS_UNKNOWN;

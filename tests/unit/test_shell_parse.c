@@ -316,7 +316,8 @@ static void test_shell_parse_missing(void **state)
 		{ "c $(test || exit; echo b) $(test || { echo d; exit; }; echo b)",
 		  "c|<-b->|d|<-b->\ntest\nexit\necho|b\ntest\necho|d\nexit\necho|b\n" },
 		{ "c $(if test; then echo b; fi) $(if test; then echo b; else echo d; fi)",
-		  "c|<-b->|b|d\ntest\necho|b\ntest\necho|b\necho|d\n" },
+		  "c|<-b->|b\ntest\necho|b\ntest\necho|b\necho|d\n"
+		  "c|<-b->|d\ntest\necho|b\ntest\necho|b\necho|d\n" },
 		{ "x=$(test && echo b) && c $x; c $x",
 		  "x=<-b-> \ntest\necho|b\nc|b\nc|<-b->\n" },
 		{ "x=$(test && echo b) || exit; c $x",
