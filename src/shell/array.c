@@ -244,6 +244,26 @@ void array_set_element(struct expander *e, const char *name, const struct chars 
 
 /* ---- values ---- */
 
+/* ${x[key]} of a key that is not known: any element. */
+static struct value *array_any(struct expander *e, const char *name, const struct assignment *b)
+{
+	char *hidden = shell_alloc(e->arena, strlen(name) + 3);
+	struct value *all = NULL;
+	bool unset, others = b && b->is_open;
+
+	for (uint32_t i = 0; b && b->is_array && i < b->item_count && i < OPEN_MAX; i++) {
+		vars_add_values(e, &all, b->items[i]);
+		others |= !b->items[i];
+	}
+	if (!all)
+		return NULL;
+	if (others)
+		vars_add_values(e, &all, value_unknown(e, name, 0));
+	sprintf(hidden, "? %s", name); /* which no text can assign */
+	vars_set(e, hidden, all);
+	return vars_value(e, hidden, &unset);
+}
+
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,
 			    uint32_t at)
 {
@@ -255,7 +275,10 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 
 	if (!array_index(e, b, key, &n)) {
 		element = array_key(e, name, key);
-		return element ? vars_value(e, element, &unset) : NULL;
+		v = element ? vars_value(e, element, &unset) : NULL;
+		if (v || (element && (unset || (b && b->attributes & ATTRIBUTE_ASSOCIATIVE))))
+			return v;
+		return array_any(e, name, b);
 	}
 	if (!b)
 		return NULL;

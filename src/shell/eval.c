@@ -629,6 +629,7 @@ static enum status eval_recorded(struct expander *e, const struct ast_node *n, u
 		e->last_word = NULL;
 		return eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
 	}
+	e->breaks += strcmp(words[0].text.s, "break") == 0;
 	if (alias && !alias->active)
 		s = call_alias(e, alias, words, count);
 	else
@@ -1179,59 +1180,138 @@ static void eval_repeated(struct expander *e, const struct ast_node *n)
 	}
 }
 
-/* @test of for ((i=2; i<65535; i++)): i, which is @first, may be any number of a long range. */
-static void eval_note_range(struct expander *e, const struct ast_node *n, const char *test,
-			    int64_t first)
-{
-	char name[64], sign[2];
-	int end = 0;
-	bool unset;
-	const struct value *start;
-	struct shell_char any = { n->start, 0, CHAR_UNKNOWN, UNKNOWN_SET };
-	struct value *both;
+/* Values of i in for ((i=0; i<n; i++)) that are followed one by one. */
+#define TURNS_MAX 6u
 
-	if (sscanf(test, " %63[A-Za-z0-9_] %1[<>]%n", name, sign, &end) != 2 ||
-	    llabs(strtoll(test + end + (test[end] == '='), NULL, 10) - first) <= RANGE_MAX)
-		return;
-	start = vars_value(e, name, &unset);
-	if (!start)
-		return;
-	any.name = expand_name(e, SHELL_RANGE);
-	both = value_make(e, start->v, start->len);
-	both->other = value_make(e, &any, 1);
-	vars_set(e, name, both);
+/* An unknown number, or with @range one of a long range. */
+static struct value *eval_any_number(struct expander *e, uint32_t at, bool range)
+{
+	return value_make(e,
+			  &(struct shell_char){ at, expand_name(e, range ? SHELL_RANGE : "$(())"),
+						CHAR_UNKNOWN, UNKNOWN_SET },
+			  1);
 }
 
-/* The header of for ((i=1; ...)): the first assignment, and how far i goes. */
-static void eval_header(struct expander *e, const struct ast_node *n)
+/* How many values i has behind @first, if @test is i<limit or i>limit; more than RANGE_MAX: that is
+ * not known. *@down: each is less than the one before. */
+static uint64_t eval_turns(struct expander *e, const struct chars *test, int64_t first, bool *down)
+{
+	size_t at = 0, from;
+	int64_t limit;
+
+	while (at < test->len && test->v[at].c != '<' && test->v[at].c != '>')
+		at++;
+	*down = at < test->len && test->v[at].c == '>';
+	from = at + 1 + (at + 1 < test->len && test->v[at + 1].c == '=');
+	if (from >= test->len ||
+	    !expand_arith(e, &(struct chars){ .v = test->v + from, .len = test->len - from },
+			  &limit))
+		return UINT64_MAX;
+	if (*down ? limit > first : limit < first)
+		return 0;
+	return (*down ? (uint64_t)first - (uint64_t)limit : (uint64_t)limit - (uint64_t)first) -
+	       (from == at + 1 && limit != first);
+}
+
+/* i of for ((i=2; i<65535; i++)), which is @first, has the next values too, and others. */
+static void eval_note_range(struct expander *e, const struct ast_node *n, const char *name,
+			    const struct chars *test, int64_t first, bool by_one)
+{
+	bool down;
+	uint64_t turns = eval_turns(e, test, first, &down);
+	bool range = turns > RANGE_MAX && turns <= INT64_MAX;
+	struct value *all = NULL;
+	char number[24];
+
+	for (uint64_t i = 0; i <= turns && i <= TURNS_MAX && (i == 0 || !range); i++) {
+		snprintf(number, sizeof(number), "%lld",
+			 (long long)((uint64_t)first + (down ? 0 - i : i)));
+		vars_add_values(e, &all, value_text(e, number, n->start));
+	}
+	if (turns > TURNS_MAX || !by_one)
+		vars_add_values(e, &all, eval_any_number(e, n->start, range));
+	vars_set(e, name, all);
+}
+
+static size_t eval_semicolon(const struct chars *text, size_t at)
+{
+	while (at < text->len && text->v[at].c != ';')
+		at++;
+	return at;
+}
+
+/* The header of for ((i=1; ...)): the first assignment, and how far i goes. *@name: i, or "". */
+static void eval_header(struct expander *e, const struct ast_node *n, char name[64])
 {
 	struct chars text = { 0 };
-	size_t end = 0;
+	size_t first_end, test_end;
+	const char *start = NULL, *step = NULL;
 	int64_t first;
+	bool unset;
 
 	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
-	while (end < text.len && text.v[end].c != ';')
-		end++;
-	if (end < text.len) {
-		struct chars start = { .v = text.v, .len = end };
-		const char *test = chars_string(e, text.v + end + 1, text.len - end - 1);
-
-		if (expand_arith(e, &start, &first) && test)
-			eval_note_range(e, n, test, first);
+	first_end = eval_semicolon(&text, 0);
+	test_end = eval_semicolon(&text, first_end + 1);
+	if (test_end < text.len) {
+		start = chars_string(e, text.v, first_end);
+		step = chars_string(e, text.v + test_end, text.len - test_end);
 	}
+	if (start && sscanf(start, " %63[A-Za-z0-9_]", name) == 1 &&
+	    expand_arith(e, &(struct chars){ .v = text.v, .len = first_end }, &first) &&
+	    vars_value(e, name, &unset))
+		eval_note_range(e, n, name,
+				&(struct chars){ .v = text.v + first_end + 1,
+						 .len = test_end - first_end - 1 },
+				first, step && (strstr(step, "++") || strstr(step, "--")));
+	else
+		name[0] = '\0';
 	chars_release(&text);
+}
+
+/* Behind the loop @name has a value that it has in no turn. */
+static void eval_after_header(struct expander *e, const struct ast_node *n, const char *name)
+{
+	struct value *all = NULL;
+	const struct assignment *b = vars_get(e, name);
+
+	if (b)
+		vars_add_values(e, &all, b->values);
+	vars_add_values(e, &all, eval_any_number(e, n->start, false));
+	vars_set(e, name, all);
+}
+
+/* A read that ends a loop finds no more of a known input: its variables are empty then. */
+static void eval_end_of_input(struct expander *e, const struct ast_node *n)
+{
+	struct place place = eval_save_place(e);
+	struct join j;
+
+	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
+		n = n->body;
+	if (!e->input || !n || n->type != AST_SIMPLE || !eval_is_word(n->words, "read"))
+		return;
+	join_start(e, &j);
+	eval_set_input(e, value_text(e, "", n->start));
+	eval_walk(e, n);
+	join_branch(e, &j);
+	join_end(e, &j, true);
+	eval_restore_place(e, &place);
 }
 
 static enum status eval_while(struct expander *e, const struct ast_node *n)
 {
 	unsigned context = e->context;
+	char name[64] = "";
 
 	if (n->words)
-		eval_header(e, n);
+		eval_header(e, n, name);
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
 	eval_repeated(e, n);
 	e->loops--;
+	eval_end_of_input(e, n->condition);
+	if (name[0])
+		eval_after_header(e, n, name);
 	e->context = context;
 	return STATUS_UNKNOWN;
 }
@@ -1285,8 +1365,12 @@ static bool eval_has_word(struct expander *e, const struct words *words, size_t 
 	return false;
 }
 
-/* The words of a loop, in each choice of values; those of later choices that are new. */
-static void eval_loop_words(struct expander *e, const struct ast_node *n, struct words *out)
+/*
+ * The words of a loop, in each choice of values; those of later choices that are new. @last: the
+ * last one of each choice, which the variable has afterwards. Returns whether there are several.
+ */
+static bool eval_loop_words(struct expander *e, const struct ast_node *n, struct words *out,
+			    struct value **last)
 {
 	static struct ast_param all = { .name = "@" };
 	struct ast_part part = { .type = PART_PARAM, .quoted = true, .param = &all };
@@ -1305,20 +1389,32 @@ static void eval_loop_words(struct expander *e, const struct ast_node *n, struct
 		for (size_t i = 0; i < words.len && !expand_failed(e); i++)
 			if (!eval_has_word(e, out, before, &words.v[i]))
 				word_add(e, out, &words.v[i]);
+		if (words.len > 0)
+			vars_add_values(e, last, word_value(e, &words.v[words.len - 1]));
 		words_release(&words);
 	}
 	eval_choice_end(e, &c);
+	return c.count > 1;
 }
+
+/* Values of a loop with a break that are looked at for the one that it ends with. */
+#define BROKEN_MAX 16
 
 static enum status eval_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
-	unsigned context = e->context;
+	struct value *last = NULL;
+	unsigned context = e->context, breaks = e->breaks;
+	bool several = eval_loop_words(e, n, &values, &last);
 
-	eval_loop_words(e, n, &values);
 	e->context |= SHELL_IN_LOOP;
 	eval_values(e, n, &values);
 	e->context = context;
+	if (e->breaks != breaks) /* any turn may be the last */
+		for (size_t i = 0; i < values.len && i < BROKEN_MAX; i++)
+			vars_add_values(e, &last, word_value(e, &values.v[i]));
+	if (last && (several || last->other))
+		vars_set(e, n->name, last);
 	words_release(&values);
 	return STATUS_UNKNOWN;
 }

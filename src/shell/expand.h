@@ -196,6 +196,7 @@ struct expander {
 	bool choosing;
 	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
+	unsigned breaks; /* break and continue met */
 	unsigned others; /* choices before the present one, also of the calls around it */
 	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
