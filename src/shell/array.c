@@ -242,6 +242,31 @@ void array_set_element(struct expander *e, const char *name, const struct chars 
 	vars_set_binding(e, name, all);
 }
 
+void array_unset_element(struct expander *e, const char *name, const struct chars *key)
+{
+	const struct assignment *before = vars_get(e, name);
+	const char *element = array_key(e, name, key);
+	struct assignment *all;
+	int64_t n;
+
+	if (element)
+		vars_unset(e, element);
+	if (!before || before->attributes & ATTRIBUTE_READONLY ||
+	    !array_index(e, before, key, &n))
+		return;
+	if (!before->is_array && !before->other && n == 0) {
+		vars_unset(e, name);
+		return;
+	}
+	all = array_start(e, name, true, 0);
+	for (struct assignment *b = all; b; b = b->other) {
+		if (n < b->item_count)
+			b->items[n] = NULL;
+		b->values = array_first(e, b);
+	}
+	vars_set_binding(e, name, all);
+}
+
 /* ---- values ---- */
 
 /* ${x[key]} of a key that is not known: any element. */

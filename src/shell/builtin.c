@@ -178,8 +178,16 @@ static enum status builtin_declare(struct expander *e, const struct call *c)
 {
 	const struct declaration d = builtin_declaration(c->words, c->count);
 
+	bool fails = !e->in_call && strcmp(c->words[0].text.s, "local") == 0;
+	struct join j;
+
+	join_start(e, &j);
 	for (size_t i = d.first; i < c->count && !d.functions; i++)
 		builtin_declare_one(e, &c->words[i], &d);
+	if (fails) { /* outside of functions, in most shells */
+		join_branch(e, &j);
+		join_end(e, &j, true);
+	}
 	return STATUS_OK;
 }
 
@@ -197,11 +205,19 @@ unsigned builtin_declare_array(struct expander *e, const struct shell_word *word
 }
 
 /* With @refs, of -n, only a nameref is unset. */
-static void builtin_unset_variable(struct expander *e, const char *name, bool refs)
+static void builtin_unset_variable(struct expander *e, const struct shell_word *w, bool refs)
 {
+	const char *name = w->text.s;
 	const struct assignment *b = vars_get(e, name);
+	size_t n = builtin_name_length(w), end = w->text.len;
+	const struct value *all;
 
-	if (!refs)
+	if (n < end && w->text.s[n] == '[' && w->text.s[end - 1] == ']') {
+		all = word_value(e, w);
+		name = vars_nameref(e, shell_copy(e->arena, name, n));
+		array_unset_element(e, name,
+				    &(struct chars){ .v = all->v + n + 1, .len = end - n - 2 });
+	} else if (!refs)
 		vars_unset(e, vars_nameref(e, name));
 	else if (b && b->attributes & ATTRIBUTE_NAMEREF)
 		vars_unset(e, name);
@@ -223,7 +239,7 @@ static enum status builtin_unset(struct expander *e, const struct call *c)
 		if (functions || !vars_get(e, name))
 			call_unset(e, name, c->words[i].start);
 		if (!functions && builtin_name_length(&c->words[i]) > 0)
-			builtin_unset_variable(e, name, refs);
+			builtin_unset_variable(e, &c->words[i], refs);
 	}
 	return STATUS_OK;
 }

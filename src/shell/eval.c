@@ -22,6 +22,9 @@
 /* Records of one command, each with other values. */
 #define VARIANTS_MAX 16
 
+/* Choices of a function's commands, where a word of a command calls it. */
+#define CALL_CHOICES 2u
+
 /* Values of x=$((...)): a count that grows under conditions has another at each turn. */
 #define SUMS_MAX 4
 
@@ -656,7 +659,10 @@ static uint32_t eval_choose(struct expander *e, const struct ast_node *n, struct
 	*status = eval_recorded(e, n, index, alias);
 	e->others = others;
 	e->choosing = choosing;
-	e->choice_count = c->outer ? e->choice_count : count;
+	if (!c->outer)
+		e->choice_count = count;
+	else if (e->choice_count > CALL_CHOICES * count)
+		e->choice_count = CALL_CHOICES * count;
 	return index;
 }
 
@@ -1400,6 +1406,21 @@ static bool eval_loop_words(struct expander *e, const struct ast_node *n, struct
 /* Values of a loop with a break that are looked at for the one that it ends with. */
 #define BROKEN_MAX 16
 
+/* Behind the loop over @words: @last, or any of them if it was left before. */
+static void eval_after_words(struct expander *e, const struct ast_node *n,
+			     const struct words *words, struct value *last, bool several,
+			     bool left)
+{
+	const struct assignment *b = vars_get(e, n->name);
+
+	for (size_t i = 0; left && i < words->len && i < BROKEN_MAX; i++)
+		vars_add_values(e, &last, word_value(e, &words->v[i]));
+	if (!b || !last || !(several || last->other))
+		return;
+	vars_add_values(e, &last, b->values); /* the body may assign it */
+	vars_set(e, n->name, last);
+}
+
 static enum status eval_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
@@ -1410,11 +1431,7 @@ static enum status eval_for(struct expander *e, const struct ast_node *n)
 	e->context |= SHELL_IN_LOOP;
 	eval_values(e, n, &values);
 	e->context = context;
-	if (e->breaks != breaks) /* any turn may be the last */
-		for (size_t i = 0; i < values.len && i < BROKEN_MAX; i++)
-			vars_add_values(e, &last, word_value(e, &values.v[i]));
-	if (last && (several || last->other))
-		vars_set(e, n->name, last);
+	eval_after_words(e, n, &values, last, several, e->breaks != breaks);
 	words_release(&values);
 	return STATUS_UNKNOWN;
 }

@@ -404,6 +404,8 @@ void array_bind(struct expander *e, const char *name, struct value **items, uint
 /* name[key]=v; name[key]+=v with @append. */
 void array_set_element(struct expander *e, const char *name, const struct chars *key,
 		       struct value *v, bool append);
+/* unset name[key] */
+void array_unset_element(struct expander *e, const char *name, const struct chars *key);
 /* ${name[key]}; NULL: not known. */
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,
 			    uint32_t at);

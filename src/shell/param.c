@@ -469,6 +469,8 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 	bool must = p->op == PARAM_ERROR;
 	size_t from = out->len;
 
+	if (v && v->len == 1 && char_is_unknown(v->v) && v->v[0].c == UNKNOWN_ANY && !v->v[0].name)
+		v = NULL; /* that of a variable which a branch did not assign */
 	if (p->op == PARAM_ALTERNATE) {
 		if (!empty)
 			param_append_word(e, p->arg, out);

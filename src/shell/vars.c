@@ -919,6 +919,10 @@ static struct assignment *vars_union_of(struct expander *e, const struct assignm
 	vars_add_up_to(e, &all, a->values, 2 * ALTERNATIVES_MAX);
 	if (b)
 		vars_add_up_to(e, &all, b->values, 2 * ALTERNATIVES_MAX);
+	if (b && a->is_set != b->is_set) {
+		vars_add_up_to(e, &all, value_text(e, "", 0), 2 * ALTERNATIVES_MAX);
+		u->is_set = true;
+	}
 	vars_drop_lists(e, &all);
 	for (struct value *v = all; v; v = v->other)
 		if (++count == ALTERNATIVES_MAX)
