@@ -10,8 +10,6 @@
 #define WORK_CALL 10u
 /* Functions, or aliases, of one text: each call searches them. */
 #define FUNCTIONS_MAX 1000
-/* A function or a text is walked for so many choices of its words. */
-#define OTHERS_MAX 3u
 
 static unsigned call_list_of(const char *name)
 {

@@ -1526,22 +1526,61 @@ static enum status eval_compound(struct expander *e, const struct ast_node *n)
 	}
 }
 
-/* Redirections of a compound command are recorded as a command, before those inside it. */
-static enum status eval_redirected(struct expander *e, const struct ast_node *n)
+/* Record the redirections of a compound command, and walk that; again only for another input. */
+static enum status eval_redirected_once(struct expander *e, const struct ast_node *n,
+					const struct choice *c)
 {
 	uint32_t index = eval_new_command(e, n->start, n->end);
-	struct chars written = { 0 }, *to_file = e->to_file;
+	uint64_t count;
+	unsigned others = e->others;
 	const struct shell_word *input;
-	enum status s;
+	enum status s = STATUS_UNKNOWN;
 
 	if (index == SHELL_NONE)
-		return STATUS_UNKNOWN;
-	e->to_file = &written;
+		return s;
 	eval_redirects(e, n->redirects, index);
 	input = eval_input_word(e);
 	e->script->commands[index].input = input;
-	s = eval_compound(e, n);
-	eval_set_output(e, index, &written);
+	count = e->choice_count;
+	e->choosing = c->outer;
+	e->others += (unsigned)c->number - 1;
+	if (c->number == 1 || (input && e->others < OTHERS_MAX))
+		s = eval_compound(e, n);
+	e->others = others;
+	e->choosing = true;
+	e->choice_count = c->outer ? e->choice_count : count;
+	return s;
+}
+
+/* They are recorded as a command for each choice of values, before the commands inside. */
+static enum status eval_redirected(struct expander *e, const struct ast_node *n)
+{
+	struct place place = eval_save_place(e);
+	struct chars written = { 0 }, *to_file = e->to_file;
+	enum status s = STATUS_UNKNOWN;
+	struct choice c;
+	struct join j;
+
+	e->to_file = &written;
+	join_start(e, &j);
+	eval_choice_start(e, &c);
+	while (eval_choice_next(e, &c)) {
+		uint32_t index = (uint32_t)e->script->command_count;
+
+		if (c.number > 1) {
+			join_branch(e, &j);
+			eval_restore_place(e, &place);
+		}
+		s = eval_redirected_once(e, n, &c);
+		if (index < e->script->command_count)
+			eval_set_output(e, index, &written);
+	}
+	eval_choice_end(e, &c);
+	if (j.branches > 0) {
+		join_branch(e, &j);
+		join_end(e, &j, false);
+		s = STATUS_UNKNOWN;
+	}
 	chars_release(&written);
 	e->to_file = to_file;
 	return s;

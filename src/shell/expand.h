@@ -412,6 +412,9 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 
 /* ---- eval.c: commands ---- */
 
+/* A function, a text or a loop over a known input is walked for so many choices of its words. */
+#define OTHERS_MAX 3u
+
 enum status eval_walk(struct expander *e, const struct ast_node *n);
 /* Append the output of @list to @out, without the newlines at its end. */
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out);
