@@ -111,7 +111,7 @@ static struct value *eval_here_string(struct expander *e, const struct shell_wor
 	struct value *line;
 
 	chars_copy(e, &c, v->v, v->len);
-	chars_add(e, &c, '\n', CHAR_QUOTED, word->end, 0);
+	chars_add(e, &c, '\n', CHAR_QUOTED, word_last(word), 0);
 	line = value_make(e, c.v, c.len);
 	chars_release(&c);
 	return line;

@@ -277,6 +277,11 @@ void words_split(struct expander *e, const struct ast_word *w, const struct char
 void word_make(struct expander *e, const struct shell_char *v, size_t len, struct shell_word *out);
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
 struct value *word_value(struct expander *e, const struct shell_word *word);
+/* The place of its last character, for what a command adds to it. */
+static inline uint32_t word_last(const struct shell_word *word)
+{
+	return word->end > word->start ? word->end - 1 : word->start;
+}
 
 /* ---- initial.c ---- */
 

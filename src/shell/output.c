@@ -112,7 +112,7 @@ static enum status output_echo(struct expander *e, const struct call *c)
 			return STATUS_OK;
 	}
 	if (newline)
-		chars_add(e, e->capture, '\n', CHAR_QUOTED, c->words[0].end, 0);
+		chars_add(e, e->capture, '\n', CHAR_QUOTED, word_last(&c->words[0]), 0);
 	return STATUS_OK;
 }
 
@@ -577,12 +577,12 @@ static void output_names_write_below(struct expander *e, const struct shell_word
 	size_t len = place->text.len;
 
 	output_names_write_place(e, place, before);
-	chars_add(e, e->capture, end, CHAR_QUOTED, place->end, 0);
+	chars_add(e, e->capture, end, CHAR_QUOTED, word_last(place), 0);
 	output_names_write_place(e, place, before);
 	if (place->text.s[len - 1] != '/')
-		chars_add(e, e->capture, '/', CHAR_QUOTED, place->end, 0);
-	chars_add(e, e->capture, '*', CHAR_GLOB, place->end, output_names_name(e, place));
-	chars_add(e, e->capture, end, CHAR_QUOTED, place->end, 0);
+		chars_add(e, e->capture, '/', CHAR_QUOTED, word_last(place), 0);
+	chars_add(e, e->capture, '*', CHAR_GLOB, word_last(place), output_names_name(e, place));
+	chars_add(e, e->capture, end, CHAR_QUOTED, word_last(place), 0);
 }
 
 /* What find without a directory and locate '*' begin with. */
@@ -655,7 +655,7 @@ static bool output_names_each_place(struct expander *e, const struct shell_word 
 			output_names_write_below(e, &words[i], before, '\n');
 		} else {
 			output_names_write_place(e, &words[i], before);
-			chars_add(e, e->capture, '\n', CHAR_QUOTED, words[i].end, 0);
+			chars_add(e, e->capture, '\n', CHAR_QUOTED, word_last(&words[i]), 0);
 		}
 	}
 	return n > 0;
@@ -698,8 +698,10 @@ static bool output_names_lists_here(const struct shell_word *words, size_t count
 static bool output_names_of_ls(struct expander *e, const struct shell_word *words, size_t count)
 {
 	if (output_names_lists_here(words, count)) {
-		chars_add(e, e->capture, '*', CHAR_GLOB, words[0].end, expand_name(e, "$(ls)"));
-		chars_add(e, e->capture, '\n', CHAR_QUOTED, words[0].end, 0);
+		uint32_t at = word_last(&words[0]);
+
+		chars_add(e, e->capture, '*', CHAR_GLOB, at, expand_name(e, "$(ls)"));
+		chars_add(e, e->capture, '\n', CHAR_QUOTED, at, 0);
 		return true;
 	}
 	return (output_names_has_letter(words, count, 'd') ||

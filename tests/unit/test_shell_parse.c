@@ -539,6 +539,21 @@ static void test_shell_parse_odd_texts(void **state)
 	shell_script_free(&s);
 }
 
+/* A newline that the shell adds to a word at the end of the text has its place in the text. */
+static void test_shell_parse_ends_with_the_text(void **state)
+{
+	struct shell_budget budget = SHELL_BUDGET_INIT;
+	struct shell_text t = { .s = ". /dev/stdin <<< 'a\\'", .len = 21 };
+	struct shell_script s;
+
+	(void)state;
+	shell_parse_with(&t, NULL, &budget, &s);
+	assert_int_equal(s.command_count, 2);
+	assert_string_equal(s.commands[1].words[0].text.s, "a");
+	assert_true(s.commands[1].end <= t.len);
+	shell_script_free(&s);
+}
+
 /* ---- lines ---- */
 
 /* The text with "|" at the end of each complete line, and "!" where only comments and empty lines
@@ -640,6 +655,7 @@ int main(void)
 		cmocka_unit_test(test_shell_parse_refuses),
 		cmocka_unit_test(test_shell_parse_bounds),
 		cmocka_unit_test(test_shell_parse_odd_texts),
+		cmocka_unit_test(test_shell_parse_ends_with_the_text),
 		cmocka_unit_test(test_shell_lines_end_where_the_shell_runs_them),
 		cmocka_unit_test(test_shell_lines_are_open),
 		cmocka_unit_test(test_shell_lines_end_at_a_mistake),
