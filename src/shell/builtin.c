@@ -789,7 +789,7 @@ static const struct shell_word *builtin_written(struct expander *e, const struct
 
 	for (size_t left = WRITERS_MAX; left > 0 && i-- > 0; left--) {
 		const struct shell_command *c = &e->script->commands[i];
-		bool itself = now >= c->words && now < c->words + c->word_count;
+		bool itself = c->word_count && now >= c->words && now < c->words + c->word_count;
 
 		for (size_t k = 0; k < c->redirect_count; k++) {
 			const struct shell_redirect *r = &c->redirects[k];

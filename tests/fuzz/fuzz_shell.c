@@ -29,7 +29,6 @@ static void check_command(const struct shell_script *s, const struct shell_comma
 	BUG_IF(c->start > c->end || c->end > len);
 	BUG_IF(c->parent != SHELL_NONE && c->parent >= s->command_count);
 	BUG_IF(c->piped_from != SHELL_NONE && c->piped_from >= s->command_count);
-	BUG_IF(c->function != SHELL_NONE && c->function >= s->function_count);
 	for (size_t i = 0; i < c->word_count; i++)
 		check_word(&c->words[i], len);
 	for (size_t i = 0; i < c->assign_count; i++)
