@@ -957,6 +957,15 @@ static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_
 	}
 }
 
+/* Before @n it is not known if that runs. If it does not, is nothing written? @first: nothing is
+ * before it. */
+static bool eval_may_skip(struct expander *e, const struct ast_node *n, bool first)
+{
+	if (n->join == JOIN_AND)
+		return !eval_has_other(e, n);
+	return n->join == JOIN_OR && first && !eval_leaves(e, n);
+}
+
 static enum status eval_list(struct expander *e, const struct ast_node *list)
 {
 	struct chain c = { .status = STATUS_OK };
@@ -965,8 +974,7 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
 		size_t from = e->capture ? e->capture->len : 0;
-		bool may_skip = n->join == JOIN_AND && c.status == STATUS_UNKNOWN &&
-				!eval_has_other(e, n);
+		bool may_skip = c.status == STATUS_UNKNOWN && eval_may_skip(e, n, from == c.from);
 
 		eval_chain_to(e, &c, n, before);
 		c.status = eval_link(e, n, before, c.status);
