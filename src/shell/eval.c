@@ -275,7 +275,8 @@ static bool eval_choice_next(struct expander *e, struct choice *c)
 	if (c->outer)
 		return c->number++ == 0;
 	if (c->number > 0) {
-		c->count = e->choice_count < VARIANTS_MAX ? e->choice_count : VARIANTS_MAX;
+		if (e->choice_count > c->count) /* some variables count in some choices only */
+			c->count = e->choice_count < VARIANTS_MAX ? e->choice_count : VARIANTS_MAX;
 		if (c->number >= c->count || expand_failed(e))
 			return false;
 	}
