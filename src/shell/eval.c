@@ -1430,17 +1430,35 @@ static void eval_after_words(struct expander *e, const struct ast_node *n,
 	vars_set(e, n->name, last);
 }
 
+/* May there be no turn, since all of @words come from $x or $(...), which may be empty? */
+static bool eval_may_have_no_words(const struct words *words)
+{
+	for (size_t i = 0; i < words->len; i++) {
+		const struct shell_word *w = &words->v[i];
+
+		if (w->quoted || w->text.len != 1 || w->kind[0] != SHELL_UNKNOWN_FIELDS)
+			return false;
+	}
+	return true;
+}
+
 static enum status eval_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
 	struct value *last = NULL;
 	unsigned context = e->context, breaks = e->breaks;
 	bool several = eval_loop_words(e, n, &values, &last);
+	struct join j;
 
 	e->context |= SHELL_IN_LOOP;
+	join_start(e, &j);
 	eval_values(e, n, &values);
 	e->context = context;
 	eval_after_words(e, n, &values, last, several, e->breaks != breaks);
+	if (eval_may_have_no_words(&values)) {
+		join_branch(e, &j);
+		join_end(e, &j, true);
+	}
 	words_release(&values);
 	return STATUS_UNKNOWN;
 }
