@@ -279,8 +279,9 @@ const char *vars_nameref(struct expander *e, const char *name)
 						? vars_value(e, name, &unset) : NULL;
 		const char *target = v && v->len > 0 ? chars_string(e, v->v, v->len) : NULL;
 
-		if (!target)
-			break;
+		if (!target || !(target[0] == '_' || ((target[0] | 32) >= 'a' &&
+						      (target[0] | 32) <= 'z')))
+			break; /* it is no name: not $@ either */
 		name = target;
 	}
 	return name;
