@@ -299,21 +299,18 @@ static void wrapper_run_fed_texts(struct wrapping *w, const struct shell_word *t
 
 /* ---- sudo, env, xargs, ssh: words ---- */
 
-/* NAME=VALUE: the length of the name, else 0. */
-static size_t wrapper_assignment(const struct shell_word *word)
+/* Are the first @len characters of @word a name that a shell keeps, or that of a function? */
+static bool wrapper_is_name(const struct shell_word *word, size_t len)
 {
-	const char *equals = memchr(word->text.s, '=', word->text.len);
-	size_t len = equals ? (size_t)(equals - word->text.s) : 0;
-
 	for (size_t i = 0; i < len; i++) {
 		char c = word->text.s[i];
 
 		if (word->kind[i] != SHELL_LITERAL ||
 		    !(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 		      (i && c >= '0' && c <= '9') || c == '%' || c == '('  || c == ')'))
-			return 0;
+			return false;
 	}
-	return len;
+	return len > 0;
 }
 
 /* env 'BASH_FUNC_ls%%=() { ...; }' bash: the body of a function for every bash. */
@@ -332,6 +329,7 @@ static size_t wrapper_take_assigns(struct wrapping *w, size_t at)
 {
 	struct shell_arena *arena = w->out->arena;
 	struct shell_assign *list = shell_alloc(arena, (w->count + 1) * sizeof(*list));
+	const char *equals;
 	size_t len, n = 0;
 
 	for (; at < w->count; at++) {
@@ -339,9 +337,12 @@ static size_t wrapper_take_assigns(struct wrapping *w, size_t at)
 
 		if (word_is(word, "-"))
 			continue;
-		len = wrapper_assignment(word);
-		if (!len)
+		equals = memchr(word->text.s, '=', word->text.len);
+		if (!equals)
 			break;
+		len = (size_t)(equals - word->text.s);
+		if (!wrapper_is_name(word, len)) /* env takes any name */
+			continue;
 		list[n].name = shell_copy(arena, word->text.s, len);
 		list[n].value = word_slice(word, len + 1, word->text.len, arena);
 		wrapper_run_function(w, &list[n++]);
