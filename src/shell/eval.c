@@ -1172,27 +1172,24 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 /* ---- loops ---- */
 
 /*
- * Walk the body of a loop that runs any number of times: a second time if it assigned a
- * variable, so that it sees its own values.
+ * Walk the body of a loop that runs any number of times. The @first turn is followed by a second
+ * one if it assigned a variable, so that the body sees its own values: a turn begins with what the
+ * one before has left.
  */
-static void eval_repeated(struct expander *e, const struct ast_node *n)
+static void eval_turn(struct expander *e, const struct ast_node *n, bool first)
 {
-	for (int pass = 0; pass < 2 && !expand_failed(e); pass++) {
-		struct join j;
-		size_t mark = vars_mark(e);
-		bool changed;
+	struct join j;
+	size_t mark = vars_mark(e);
 
-		if (n->condition)
-			eval_condition(e, n->condition);
-		join_start(e, &j);
-		j.test = n;
-		eval_walk(e, n->body);
-		join_branch(e, &j);
-		join_end(e, &j, true);
-		changed = vars_mark(e) != mark;
-		if (!changed || e->loops > 2)
-			break;
-	}
+	if (n->condition)
+		eval_condition(e, n->condition);
+	join_start(e, &j);
+	j.test = n;
+	eval_walk(e, n->body);
+	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
+		eval_turn(e, n, false);
+	join_branch(e, &j);
+	join_end(e, &j, true);
 }
 
 /* Values of i in for ((i=0; i<n; i++)) that are followed one by one. */
@@ -1322,7 +1319,7 @@ static enum status eval_while(struct expander *e, const struct ast_node *n)
 		eval_header(e, n, name);
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
-	eval_repeated(e, n);
+	eval_turn(e, n, true);
 	e->loops--;
 	eval_end_of_input(e, n->condition);
 	if (name[0])
