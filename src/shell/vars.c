@@ -434,6 +434,24 @@ static struct value *vars_converted(struct expander *e, const struct value *v, u
 	return changed ? r : NULL;
 }
 
+/* Is nothing known of @v, as of a variable that a branch has left unset? */
+static bool vars_is_any(const struct value *v)
+{
+	return v->len == 1 && v->v->kind == CHAR_UNKNOWN && v->v->c == UNKNOWN_ANY;
+}
+
+/* What a readonly variable keeps: where a branch has left it unset, it is not readonly. */
+static struct value *vars_readonly(struct expander *e, const struct value *values)
+{
+	struct value *all = NULL;
+	bool several = values && values->other;
+
+	for (const struct value *v = values; v; v = v->other)
+		if (!several || !vars_is_any(v))
+			vars_add_values(e, &all, value_make(e, v->v, v->len));
+	return all;
+}
+
 /*
  * The attributes of @before hold for @b. Whether they were given for certain is not known: what is
  * assigned to a variable that is readonly, or changes it, is possible as well as what comes of it.
@@ -445,7 +463,7 @@ static void vars_keep_attributes(struct expander *e, const struct assignment *be
 
 	b->attributes |= before->attributes;
 	if (b->attributes & ATTRIBUTE_READONLY && !b->is_array)
-		vars_add_values(e, &all, before->values);
+		all = vars_readonly(e, before->values);
 	for (const struct value *v = b->values; v; v = v->other)
 		if ((converted = vars_converted(e, v, b->attributes)))
 			vars_add_values(e, &all, converted);
@@ -1004,6 +1022,29 @@ static const struct assignment *vars_joined_instead(const struct join *j, const 
 	return entry ? entry->assignment : NULL;
 }
 
+/* @before, of which any text may be, where a test has asked for it: that is not empty. */
+static const struct assignment *vars_tested(struct expander *e, const struct assignment *before)
+{
+	struct assignment *b;
+	struct value *all = NULL;
+
+	if (before->is_array || before->other)
+		return before;
+	for (const struct value *v = before->values; v; v = v->other) {
+		struct value *one = value_make(e, v->v, v->len);
+
+		if (vars_is_any(one)) {
+			one->v->name = one->v->name ? one->v->name : expand_name(e, "${}");
+			one->v->c = UNKNOWN_SET;
+		}
+		vars_add_values(e, &all, one);
+	}
+	b = shell_alloc(e->arena, sizeof(*b));
+	*b = *before;
+	b->values = all;
+	return b;
+}
+
 /* What the variable is if no branch assigns it. NULL: that is not told from what one assigns. */
 static const struct assignment *vars_skipped(struct expander *e, const struct join *j,
 					     const struct variable *v,
@@ -1015,8 +1056,10 @@ static const struct assignment *vars_skipped(struct expander *e, const struct jo
 	struct value *value;
 
 	before = before ? before : vars_current(v);
-	if ((before && before->is_set) || (!before && vars_is_itself(e, v, after)))
-		return before;
+	if (before && before->is_set)
+		return tested ? vars_tested(e, before) : before;
+	if (!before && vars_is_itself(e, v, after))
+		return NULL;
 	value = before || strchr(v->name, '[') ? value_text(e, "", 0)
 					       : initial_unassigned(e, v->name, tested);
 	b = shell_alloc(e->arena, sizeof(*b));
