@@ -1176,7 +1176,7 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
  * one if it assigned a variable, so that the body sees its own values: a turn begins with what the
  * one before has left.
  */
-static void eval_turn(struct expander *e, const struct ast_node *n, bool first)
+static void eval_loop(struct expander *e, const struct ast_node *n, bool first)
 {
 	struct join j;
 	size_t mark = vars_mark(e);
@@ -1187,7 +1187,7 @@ static void eval_turn(struct expander *e, const struct ast_node *n, bool first)
 	j.test = n;
 	eval_walk(e, n->body);
 	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
-		eval_turn(e, n, false);
+		eval_loop(e, n, false);
 	join_branch(e, &j);
 	join_end(e, &j, true);
 }
@@ -1319,7 +1319,7 @@ static enum status eval_while(struct expander *e, const struct ast_node *n)
 		eval_header(e, n, name);
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
-	eval_turn(e, n, true);
+	eval_loop(e, n, true);
 	e->loops--;
 	eval_end_of_input(e, n->condition);
 	if (name[0])
