@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/run_limits.h"
-#include "policy/policy.h"
 
 static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {
@@ -39,7 +38,7 @@ static void agent_session_write_capabilities(struct jsonw *w, const struct cap *
 		jsonw_object(w, NULL);
 		jsonw_str(w, "name", row->name);
 		jsonw_str(w, "version", row->version);
-		jsonw_str(w, "tier", policy_tier_name(cap_tier(c, row)));
+		jsonw_str(w, "tier", tier_name(cap_tier(c, row)));
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

@@ -11,7 +11,6 @@
 #include "cap/grant.h"
 #include "cap/judge.h"
 #include "cap/notice.h"
-#include "policy/policy.h"
 
 const char *cap_why_none(const char *name)
 {
@@ -30,7 +29,7 @@ const struct cap_row *cap_find(const struct cap *c, const char *name)
 
 enum tier cap_tier(const struct cap *c, const struct cap_row *row)
 {
-	return policy_tier(c->config, row->name, row->tier);
+	return tier_of(c->config, row->name, row->tier);
 }
 
 bool cap_may_ask(const struct cap *c, const struct cap_row *row)
@@ -55,7 +54,7 @@ static struct cap_call *cap_call_new(struct cap *c, struct req *r)
 		.event = "attempt",
 		.request_id = r->id,
 		.capability = r->row->name,
-		.tier = policy_tier_name(call->tier),
+		.tier = tier_name(call->tier),
 		.intent = json_get_str(r->params, "intent", NULL),
 		.command = json_get_str(r->params, "command", NULL),
 		.process_id = json_get_str(r->params, "process_id", NULL),
@@ -551,7 +550,7 @@ void cap_set_ruling(struct cap_call *call, const struct ruling *ruling)
 {
 	call->ruling = *ruling;
 	call->tier = ruling->tier;
-	call->event.tier = policy_tier_name(ruling->tier);
+	call->event.tier = tier_name(ruling->tier);
 	call->event.pack = ruling->pack;
 }
 
@@ -757,7 +756,7 @@ void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *para
 		.event = "attempt",
 		.request_id = request_id,
 		.capability = row->name,
-		.tier = policy_tier_name(cap_tier(c, row)),
+		.tier = tier_name(cap_tier(c, row)),
 		.decision = "failed",
 		.command = json_get_str(params, "command", NULL),
 		.outcome = err_rows[why].name,
@@ -776,7 +775,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 		.event = "attempt",
 		.request_id = request_id,
 		.capability = row->name,
-		.tier = policy_tier_name(tier),
+		.tier = tier_name(tier),
 		.process_id = process_id,
 		.decision = "allowed",
 	};

@@ -20,7 +20,7 @@
 #include "cap/judge.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "policy/policy.h"
+#include "policy/tier.h"
 #include "server/context.h"
 
 enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };
@@ -78,7 +78,7 @@ static void cli_check_print_ruling(const struct ruling *ruling)
 		return;
 	}
 	if (!r) {
-		printf("%s by tier.%s\n", words[ruling->tier], policy_tier_name(ruling->tier));
+		printf("%s by tier.%s\n", words[ruling->tier], tier_name(ruling->tier));
 		return;
 	}
 	printf("%s by rule %s (%s)", words[ruling->tier], r->id, r->origin);

@@ -14,7 +14,7 @@
 #include "cap/judge.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "policy/policy.h"
+#include "policy/tier.h"
 #include "server/context.h"
 
 struct policy_args {
@@ -316,7 +316,7 @@ static int cli_policy_explain_in(const struct policy_args *a, struct cap *cap, j
 	enum tier tier = cap_tier(cap, cap_find(cap, "process.run"));
 	json_t *commands = json_array();
 	json_t *document = json_pack("{s:o, s:s}", "commands", commands, "tier",
-				     policy_tier_name(tier));
+				     tier_name(tier));
 	const struct ruling_watch watch = { .on_look = cli_policy_on_look, .ctx = commands };
 	struct blocklist_verdict v;
 	struct blocklist_input in;

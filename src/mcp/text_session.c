@@ -5,7 +5,7 @@
 
 #include "mcp/text_options.h"
 #include "mcp/tool_names.h"
-#include "policy/policy.h"
+#include "policy/tier.h"
 
 /* Kept for what follows a list of paths: facts, tools, and what the sandbox lacks. */
 #define LATER_BYTES 5000
@@ -77,11 +77,11 @@ static void text_session_add_tools_of(struct text *t, enum tier tier)
 		size_t len;
 		const char *name = text_bytes(t, text_member(t, v, "name"), &len);
 
-		if (!text_is(t, v, "tier", policy_tier_name(tier)) ||
+		if (!text_is(t, v, "tier", tier_name(tier)) ||
 		    mcp_tool_names_is_plain(name, len))
 			continue;
 		if (*glue == ':')
-			text_add(t, "tools of tier %s", policy_tier_name(tier));
+			text_add(t, "tools of tier %s", tier_name(tier));
 		text_add(t, "%s", glue);
 		text_put_named(t, name, len);
 		glue = ", ";

@@ -6,14 +6,15 @@
 
 #include <cmocka.h>
 
-#include "policy/policy.h"
+#include "policy/config.h"
+#include "policy/tier.h"
 
 static const char *const capabilities[] = {
 	"process.run", "process.monitor", "process.kill", "process.list", "process.logs",
 	"is_blocked", "agent.session",
 };
 
-static void test_policy_default_is_the_capabilitys_own(void **state)
+static void test_tier_default_is_the_capabilitys_own(void **state)
 {
 	struct config c;
 
@@ -21,11 +22,11 @@ static void test_policy_default_is_the_capabilitys_own(void **state)
 	config_init(&c);
 	for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++)
 		for (int own = TIER_AUTONOMOUS; own <= TIER_DENY; own++)
-			assert_int_equal(policy_tier(&c, capabilities[i], (enum tier)own), own);
+			assert_int_equal(tier_of(&c, capabilities[i], (enum tier)own), own);
 	config_release(&c);
 }
 
-static void test_policy_operator_sets_each_capability_alone(void **state)
+static void test_tier_operator_sets_each_capability_alone(void **state)
 {
 	struct config c;
 	struct err e = ERR_INIT;
@@ -36,42 +37,42 @@ static void test_policy_operator_sets_each_capability_alone(void **state)
 		for (int tier = TIER_AUTONOMOUS; tier <= TIER_DENY; tier++) {
 			config_init(&c);
 			snprintf(text, sizeof(text), "tier.%s=%s", capabilities[i],
-				 policy_tier_name((enum tier)tier));
+				 tier_name((enum tier)tier));
 			assert_int_equal(config_set(&c, text, &e), 0);
 			for (size_t j = 0; j < sizeof(capabilities) / sizeof(capabilities[0]); j++)
-				assert_int_equal(policy_tier(&c, capabilities[j], TIER_NOTIFY),
+				assert_int_equal(tier_of(&c, capabilities[j], TIER_NOTIFY),
 						 i == j ? tier : TIER_NOTIFY);
 			config_release(&c);
 		}
 	}
 }
 
-static void test_policy_capability_without_option_keeps_its_own(void **state)
+static void test_tier_capability_without_option_keeps_its_own(void **state)
 {
 	struct config c;
 
 	(void)state;
 	config_init(&c);
-	assert_int_equal(policy_tier(&c, "no.such.thing", TIER_CONFIRM), TIER_CONFIRM);
+	assert_int_equal(tier_of(&c, "no.such.thing", TIER_CONFIRM), TIER_CONFIRM);
 	config_release(&c);
 }
 
-static void test_policy_names(void **state)
+static void test_tier_names(void **state)
 {
 	(void)state;
-	assert_string_equal(policy_tier_name(TIER_AUTONOMOUS), "autonomous");
-	assert_string_equal(policy_tier_name(TIER_NOTIFY), "notify");
-	assert_string_equal(policy_tier_name(TIER_CONFIRM), "confirm");
-	assert_string_equal(policy_tier_name(TIER_DENY), "deny");
+	assert_string_equal(tier_name(TIER_AUTONOMOUS), "autonomous");
+	assert_string_equal(tier_name(TIER_NOTIFY), "notify");
+	assert_string_equal(tier_name(TIER_CONFIRM), "confirm");
+	assert_string_equal(tier_name(TIER_DENY), "deny");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_policy_default_is_the_capabilitys_own),
-		cmocka_unit_test(test_policy_operator_sets_each_capability_alone),
-		cmocka_unit_test(test_policy_capability_without_option_keeps_its_own),
-		cmocka_unit_test(test_policy_names),
+		cmocka_unit_test(test_tier_default_is_the_capabilitys_own),
+		cmocka_unit_test(test_tier_operator_sets_each_capability_alone),
+		cmocka_unit_test(test_tier_capability_without_option_keeps_its_own),
+		cmocka_unit_test(test_tier_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

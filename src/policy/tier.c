@@ -1,9 +1,10 @@
-#include "policy/policy.h"
+#include "policy/tier.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "policy/config.h"
 
 static const char *const tier_names[] = {
 	[TIER_AUTONOMOUS] = "autonomous",
@@ -12,7 +13,7 @@ static const char *const tier_names[] = {
 	[TIER_DENY] = "deny",
 };
 
-enum tier policy_tier(const struct config *c, const char *capability, enum tier own)
+enum tier tier_of(const struct config *c, const char *capability, enum tier own)
 {
 	char option[96];
 	int len = snprintf(option, sizeof(option), "tier.%s", capability);
@@ -32,7 +33,7 @@ enum tier policy_tier(const struct config *c, const char *capability, enum tier 
 	return own;
 }
 
-const char *policy_tier_name(enum tier tier)
+const char *tier_name(enum tier tier)
 {
 	BUG_IF((size_t)tier >= COUNT_OF(tier_names));
 	return tier_names[tier];
