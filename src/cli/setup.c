@@ -16,6 +16,8 @@
 #include "cli/setup/file.h"
 #include "cli/setup/host.h"
 #include "cli/setup/merge.h"
+#include "policy/dir.h"
+#include "server/workspace.h"
 
 #define TEXT_MAX (16u << 20)
 #define STATUS_FAILED 1
@@ -141,11 +143,9 @@ static char *setup_named_workspace(const char *option, struct err *e)
 /* The working directory, for a host that does not pass the project's directory to servers. */
 static char *setup_here(const struct setup_host *host, struct err *e)
 {
-	const char *home = getenv("HOME");
-	AUTO_FREE char *home_path = home ? realpath(home, NULL) : NULL;
 	char *path = getcwd(NULL, 0);
 
-	if (path && strcmp(path, "/") && (!home_path || strcmp(path, home_path)))
+	if (path && !workspace_is_too_wide(path))
 		return path;
 	err_set(e, ERR_INVALID_PARAMS, "%s does not tell servers where the project is, and the "
 		"working directory %s is too wide to be the workspace", host->title,
@@ -164,23 +164,13 @@ static char *setup_find_workspace(const struct setup *s, struct err *e)
 	return setup_here(s->host, e);
 }
 
-static char *setup_absolute(const char *path)
-{
-	AUTO_FREE char *folder = getcwd(NULL, 0);
-	char *whole;
-
-	if (*path == '/')
-		return mem_strdup(path);
-	return folder && asprintf(&whole, "%s/%s", folder, path) >= 0 ? whole : NULL;
-}
-
 static char *setup_find_file(const struct setup *s, struct err *e)
 {
 	char *path;
 
 	if (!s->file_option)
 		return setup_host_file(s->host, e);
-	path = setup_absolute(s->file_option);
+	path = dir_absolute(s->file_option);
 	if (!path)
 		err_set(e, ERR_INVALID_PARAMS, "cannot find the working directory");
 	return path;

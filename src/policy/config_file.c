@@ -153,19 +153,6 @@ static bool config_file_is_absent(const char *path)
 	return lstat(path, &st) && errno == ENOENT;
 }
 
-/* The way to the working directory counts too. Heap. */
-static char *config_file_absolute(const char *path)
-{
-	AUTO_FREE char *here = *path == '/' ? NULL : getcwd(NULL, 0);
-	char *absolute;
-
-	if (!here)
-		return mem_strdup(path);
-	absolute = mem_zalloc(strlen(here) + strlen(path) + 2);
-	stpcpy(stpcpy(stpcpy(absolute, here), "/"), path);
-	return absolute;
-}
-
 int config_file_read(struct config_file *file, const char *path, struct buf *text, struct err *e)
 {
 	struct config_look look = { .file = file, .fd = -1 };
@@ -174,7 +161,9 @@ int config_file_read(struct config_file *file, const char *path, struct buf *tex
 
 	if (config_file_is_absent(path))
 		return 0;
-	file->path = config_file_absolute(path);
+	file->path = dir_absolute(path); /* the way to the working directory counts too */
+	if (!file->path)
+		file->path = mem_strdup(path);
 	end = dir_walk(AT_FDCWD, file->path, config_file_visit, &look);
 	if (end < 0)
 		status = config_file_fail_walk(path, e);

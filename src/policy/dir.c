@@ -165,6 +165,18 @@ int dir_open(int base, const char *path)
 	return fd;
 }
 
+char *dir_absolute(const char *path)
+{
+	AUTO_FREE char *here = *path == '/' ? mem_strdup("") : getcwd(NULL, 0);
+	char *absolute;
+
+	if (!here)
+		return NULL;
+	absolute = mem_zalloc(strlen(here) + strlen(path) + 2);
+	stpcpy(stpcpy(stpcpy(absolute, here), here[strspn(here, "/")] ? "/" : ""), path);
+	return absolute;
+}
+
 char *dir_name(int fd, const char *fallback)
 {
 	char link[64], name[PATH_MAX];

@@ -25,6 +25,10 @@ typedef void (*dir_visit_fn)(void *ctx, int dir, const char *name, int fd);
  */
 int dir_walk(int base, const char *path, dir_visit_fn visit, void *ctx);
 
+/* @path from the root: a relative one is taken from the working directory. Heap; NULL with errno
+ * where that cannot be told. */
+char *dir_absolute(const char *path);
+
 /* The path of what @fd is open to, or @fallback without /proc. Heap. */
 char *dir_name(int fd, const char *fallback);
 

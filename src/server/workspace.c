@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "os/sandbox/tmpdir.h"
 #include "policy/audit.h"
+#include "policy/dir.h"
 
 static const char *workspace_env_path(const char *name)
 {
@@ -67,22 +68,6 @@ char *workspace_find(const char *option, struct err *e)
 	workspace_refuse_here(here, e);
 	free(here);
 	return NULL;
-}
-
-static char *workspace_make_absolute(char *path)
-{
-	AUTO_FREE char *relative = path;
-	AUTO_FREE char *here = NULL;
-	char *absolute;
-
-	if (*path == '/') {
-		relative = NULL;
-		return path;
-	}
-	here = getcwd(NULL, 0);
-	if (!here || asprintf(&absolute, "%s/%s", here, path) < 0)
-		return NULL;
-	return absolute;
 }
 
 bool workspace_covers_state_dir(const struct scope *scope, const char *state_dir)
@@ -170,11 +155,12 @@ static char *workspace_default_state_dir(const struct scope *scope, struct err *
 
 char *workspace_find_state_dir(const char *option, const struct scope *scope, struct err *e)
 {
-	char *dir = option && *option ? mem_strdup(option) : workspace_default_state_dir(scope, e);
+	AUTO_FREE char *named = option && *option ? mem_strdup(option)
+						  : workspace_default_state_dir(scope, e);
+	char *dir = named ? dir_absolute(named) : NULL;
 
 	if (!dir)
 		return NULL;
-	dir = workspace_make_absolute(dir);
 	if (!dir) {
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
 		err_hint(e, "Name the state directory by a full path: --state-dir /DIR.");
