@@ -143,10 +143,11 @@ static void gen_add_tier_options(struct gen *g)
 	for (int i = 0; i < g->cap_count; i++) {
 		const char *name = gen_member(g->caps[i], "name");
 		json_t *row = json_pack(
-			"{s:s+, s:s, s:s, s:[s,s,s,s,s], s:s, s:s++}", "name", "tier.", name,
+			"{s:s+, s:s, s:s, s:[s,s,s,s,s], s:s, s:s++++}", "name", "tier.", name,
 			"type", "enum", "narrow", "later", "choices", "default", "autonomous",
 			"notify", "confirm", "deny", "default", "default", "text",
-			"Permission tier of ", name, i ? "." : "; default: the capability's own.");
+			"Permission tier of ", name, "; default: ", gen_member(g->caps[i], "tier"),
+			".");
 
 		json_array_insert_new(g->config, (size_t)i, row);
 	}
