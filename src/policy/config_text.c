@@ -129,12 +129,12 @@ char *config_text_value(const struct config_row *row, const json_t *value, struc
 
 /* ---- members ---- */
 
-/* "sandbox": {"network": ...}: keys are written whole. */
+/* "sandbox": {"network": ...}: keys are written in full. */
 static int config_text_fail_name(const char *name, const json_t *value, struct err *e)
 {
 	config_lookup(name, e);
 	if (json_is_object(value))
-		err_hint(e, "Keys are written whole: \"sandbox.network\": false");
+		err_hint(e, "Write each key in full: \"sandbox.network\": false");
 	return -1;
 }
 
