@@ -98,10 +98,13 @@ static int workspace_refuse_state_dir(const struct scope *scope, const char *dir
 	if (!strcmp(scope_workspace(scope), "/"))
 		return err_hint(e, "Name a narrower workspace: --workspace DIR; no --state-dir "
 				   "lies outside of /.");
+	if (!proposed)
+		proposed = "DIR, outside the workspace and yours alone";
+	if (scope_directories(scope)[1])
+		return err_hint(e, "Name another one: --state-dir %s; or narrower directories with "
+				   "--workspace and --allow-dir.", proposed);
 	return err_hint(e, "Name another one: --state-dir %s; or a narrower workspace: "
-			   "--workspace %.200s/PROJECT.",
-			proposed ? proposed : "DIR, outside the workspace and yours alone",
-			scope_workspace(scope));
+			   "--workspace %.200s/PROJECT.", proposed, scope_workspace(scope));
 }
 
 static int workspace_check_state_dir(const struct scope *scope, const char *dir, struct err *e)
@@ -159,7 +162,7 @@ char *workspace_find_state_dir(const char *option, const struct scope *scope, st
 						  : workspace_default_state_dir(scope, e);
 	char *dir = named ? dir_absolute(named) : NULL;
 
-	if (!dir)
+	if (!named)
 		return NULL;
 	if (!dir) {
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");

@@ -278,6 +278,7 @@ def test_state_beneath_the_workspace():
                            server.home, "--state-dir", server.home + "/state")
     check(status != 0 and "--state-dir" in err, "beneath a further directory: %r" % err)
     status, out, err = run("serve", "--workspace", server.base,
+    check("--allow-dir" in err and "PROJECT" not in err, "no narrower workspace helps: %r" % err)
                            env={"XDG_STATE_HOME": server.base + "/xdg"})
     check(status != 0 and "--state-dir" in err, "default state directory: %r" % err)
 
