@@ -322,8 +322,8 @@ static int cli_check_judge_words(struct check *c, const struct cmdline *args)
 		return cli_check_judge_program(c, words);
 	if (words[1])
 		return say_mistake(c->command,
-				   "more than one word: quote the command as one string, or put -- "
-				   "before a program and its arguments");
+				   "more than one word: options come first; quote the command as "
+				   "one string, or put -- before a program and its arguments");
 	if (!strcmp(words[0], "-"))
 		return cli_check_judge_stdin(c);
 	cli_check_set_text(c->params, "command", words[0]);

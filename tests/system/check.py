@@ -41,7 +41,7 @@ def test_exit_status():
 @suite.test()
 def test_usage():
     for args, said in (((), "no command"), (("",), "no command"), (("--",), "no command"),
-                       (("ls", "-l"), "quote"), (("--lines", "ls"), "--lines"),
+                       (("ls", "-l"), "quote"), (("ls", "--set", "packs="), "options come first"), (("--lines", "ls"), "--lines"),
                        (("--jsom", "ls"), "--json"), (("--env", "X", "ls"), "NAME=VALUE"),
                        (("--env", "=x", "ls"), "NAME=VALUE"), (("--env", "a-b=1", "ls"), "--env: a shell"),
                        (("--stdin",), "needs a value"),
