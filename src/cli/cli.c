@@ -222,6 +222,17 @@ static int cli_run_command(const struct cli_command *command, char **argv)
 	return status == CMDLINE_VERSION ? cli_say_version(NULL, false) : status;
 }
 
+/* Is @word an option of serve, which needs no name of a command before it? */
+static bool cli_serve_takes(const char *word)
+{
+	const struct cli_option *o = &cli_options[cli_find("serve")->options];
+	size_t len = strcspn(word, "=");
+
+	while (*o->name && (strlen(o->name) != len || strncmp(o->name, word, len)))
+		o++;
+	return *o->name || !strcmp(word, "-V");
+}
+
 static bool cli_is_help(const char *word)
 {
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
@@ -236,6 +247,8 @@ int cli_main(int argc, char **argv)
 	if (argc < 2 || argv[1][0] == '-') {
 		if (argc > 1 && cli_is_help(argv[1]))
 			return cli_show_overview();
+		if (argc > 2 && *cli_find(argv[2])->name && !cli_serve_takes(argv[1]))
+			return cli_say_extra_word(NULL, argv[2]);
 		return cli_run_command(cli_find("serve"), argv);
 	}
 	command = cli_find(argv[1]);

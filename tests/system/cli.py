@@ -126,7 +126,8 @@ def test_unknown_words():
                        (["serve", "--worksapce", "/tmp"], "mean --workspace?"),
                        (["--verison"], "mean --version?"), (["run", "--net", "ls"], "mean --no-network or --network?"),
                        (["check", "--line", "ls"], "mean --lines?"), (["serve", "extra"], "no word"),
-                       (["--workspace", ".", "doctor"], "procpen doctor"), (["help", "run", "check"], "one")):
+                       (["--workspace", ".", "doctor"], "procpen doctor"),
+                       (["--json", "doctor"], "comes before its options: procpen doctor"), (["help", "run", "check"], "one")):
         status, out, err = run(*args)
         equal((status, out), (2, ""), "%s: status, stdout" % args)
         check(near in err, "%s: no %r in %r" % (args, near, err))
@@ -277,8 +278,8 @@ def test_state_beneath_the_workspace():
     status, out, err = run("serve", "--workspace", server.workspace, "--allow-dir",
                            server.home, "--state-dir", server.home + "/state")
     check(status != 0 and "--state-dir" in err, "beneath a further directory: %r" % err)
-    status, out, err = run("serve", "--workspace", server.base,
     check("--allow-dir" in err and "PROJECT" not in err, "no narrower workspace helps: %r" % err)
+    status, out, err = run("serve", "--workspace", server.base,
                            env={"XDG_STATE_HOME": server.base + "/xdg"})
     check(status != 0 and "--state-dir" in err, "default state directory: %r" % err)
 
