@@ -10,6 +10,7 @@
  */
 #include "cli/over.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 #include "base/mem.h"
 #include "base/schema.h"
+#include "policy/env.h"
 #include "shell/words.h"
 
 #define WORDS_MAX 256
@@ -25,6 +27,8 @@
 #define MARK_MOUNT "%mount"   /* WORKSPACE:WORKSPACE */
 #define MARK_USER "%user"     /* whom the workspace belongs to, as far as we know */
 #define STATE_DIR "/var/lib/procpen"
+
+extern char **environ;
 
 struct over_preset {
 	const char *kind;
@@ -175,6 +179,29 @@ static int over_check_workspace(const struct over_preset *preset, const char *wo
 	return err_hint(e, "Rename the workspace.");
 }
 
+/* A single word that is a kind lacks its target; one that is no program is most likely a target. */
+static int over_check_program(const char *word, struct err *e)
+{
+	const char *target;
+	AUTO_FREE char *with_colon = NULL, *path = NULL;
+	const struct over_preset *preset;
+
+	if (asprintf(&with_colon, "%s:", word) < 0)
+		abort();
+	preset = over_find(with_colon, &target);
+	if (preset->kind && preset->prefix != over_srun) {
+		err_set(e, ERR_INVALID_PARAMS, "--over %s: the target is missing", word);
+		return err_hint(e, "Write ssh:HOST, podman:IMAGE, docker:IMAGE or kubectl:POD.");
+	}
+	if (!env_find_program(environ, AT_FDCWD, word, &path, e))
+		return 0;
+	err_release(e);
+	err_set(e, ERR_INVALID_PARAMS, "--over %.64s: there is no program \"%.64s\" here", word,
+		word);
+	return err_hint(e, "For a machine write ssh:%.64s; else the words of a command that starts "
+			   "its arguments.", word);
+}
+
 /* A single word NAME:... is no program, but a kind that is misspelt. */
 static int over_check_kind(const char *word, struct err *e)
 {
@@ -183,7 +210,7 @@ static int over_check_kind(const char *word, struct err *e)
 	AUTO_FREE char *name = mem_strndup(word, len);
 
 	if (!len || word[len] != ':')
-		return 0;
+		return over_check_program(word, e);
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		kinds[i] = over_presets[i].kind; /* the last one is NULL */
 	near = schema_nearest(name, kinds);

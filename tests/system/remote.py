@@ -186,6 +186,7 @@ def test_refused_targets():
                                   ("ssh:", "/w", "--over ssh: takes one name"), ("docker:", "/w", "one name"),
                                   ("", "/w", "--over needs a value"),
                                   ("shh:build1", "/w", 'no engine "shh"; the nearest is "ssh"'),
+                                  ("build1", "/w", 'no program "build1" here'), ("ssh", "/w", "Write ssh:HOST"),
                                   ("dockr:image", "/w", 'nearest is "docker"'), ("vm:a", "/w", 'no engine "vm". There'),
                                   ("ssh:build1", None, "--workspace DIR"),
                                   ("srun:", None, "--over needs the workspace")):
