@@ -312,7 +312,7 @@ void grep_limit_reached(struct err *e, const char *stream, uint64_t offset, cons
 	err_set(e, ERR_LIMIT_REACHED,
 		"the pattern took too many steps, or too much depth or memory, in the line at "
 		"offset %llu of %s", (unsigned long long)offset, stream);
-	err_hint(e, "Simplify it (no repeat inside a repeat), or go on behind that "
+	err_hint(e, "Simplify it (no repeat inside a repeat), or go on after that "
 		    "line by %s.", by);
 	err_detail(e, "stream", json_string(stream));
 	err_detail(e, "offset", json_integer((json_int_t)offset));

@@ -189,7 +189,7 @@ static void process_input_tell(size_t written, bool skips, size_t dropped, struc
 
 	if (written) {
 		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
-		err_hint(e, "%s%zu byte%s of this call %s written%s, and nothing behind %s. %s",
+		err_hint(e, "%s%zu byte%s of this call %s written%s, and nothing after %s. %s",
 			 skips ? "" : "The first ", written, written == 1 ? "" : "s",
 			 written == 1 ? "was" : "were",
 			 skips ? ", without what ^C, ^Z or ^\\ dropped" : "",

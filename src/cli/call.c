@@ -120,7 +120,7 @@ static int cli_call_read_words(struct call *c, char **words)
 	if (!words[0] || !*words[0])
 		return say_mistake(c->command, "no method is given: process.run, for instance");
 	if (words[1] && words[2])
-		return say_mistake(c->command, "more than one word behind the method: put the JSON "
+		return say_mistake(c->command, "more than one word after the method: put the JSON "
 					       "in quotes");
 	c->method = words[0];
 	c->tool = cli_call_is_tool(words[0]);

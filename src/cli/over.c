@@ -237,7 +237,7 @@ static int over_check_target(const struct over_preset *preset, char *const *targ
 		return 0;
 	if (count == 1 && *target[0] && *target[0] != '-')
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "--over %s: takes one name behind the colon", preset->kind);
+	err_set(e, ERR_INVALID_PARAMS, "--over %s: takes one name after the colon", preset->kind);
 	return err_hint(e, "For options of %s write the whole prefix, for example --over '%s ...'.",
 			preset->kind, preset->kind);
 }

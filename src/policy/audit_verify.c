@@ -173,7 +173,7 @@ static void audit_verify_read_names(struct verify *v, struct verify_file *f,
 		snprintf(f->previous, sizeof(f->previous), "%s",
 			 json_get_str(line, "previous_file", ""));
 		audit_verify_want(v, json_object_get(line, "previous_file"), true,
-				  "%s goes on behind it with seq %" PRIu64, f->name, f->first_seq);
+				  "%s goes on after it with seq %" PRIu64, f->name, f->first_seq);
 	}
 	json_decref(line);
 }
@@ -358,7 +358,7 @@ static void audit_verify_check_link(struct verify *v, const struct verify_file *
 	else if (f->first_seq > before->seq + 1)
 		audit_verify_say(v, "missing", before->name, 0,
 			   "at its end the lines with seq %" PRIu64 " to %" PRIu64
-			   " are missing or unreadable: %s goes on behind them", before->seq + 1,
+			   " are missing or unreadable: %s goes on after them", before->seq + 1,
 			   f->first_seq - 1, f->name);
 	else if (f->first_seq == before->seq + 1)
 		audit_verify_say(v, "changed", before->name, before->lines,

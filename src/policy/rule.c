@@ -16,13 +16,13 @@ const struct rule_member rule_members[] = {
 	  "The program, by its name without the folder or by its absolute path; without it any." },
 	{ "subcommand", RULE_STRINGS, false,
 	  "The first operand of the command, such as push of git, or the first ones, such as "
-	  "volume rm of docker; words and without then look behind it." },
+	  "volume rm of docker; words and without then look after it." },
 	{ "words", RULE_STRINGS, false,
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
 	  "stands for any text." },
 	{ "without", RULE_STRINGS, false, "None of these is among the words of the command." },
 	{ "ignore", RULE_STRINGS, false,
-	  "Words of the command that do not count for words; \"-i *\" is the word behind -i." },
+	  "Words of the command that do not count for words; \"-i *\" is the word after -i." },
 	{ "pattern_unless", RULE_STRINGS, false,
 	  "The first operand, such as grep's pattern, does not count for words either, unless one "
 	  "of these options is there." },

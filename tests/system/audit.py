@@ -586,7 +586,7 @@ def test_verify_files():
     os.unlink(place.path(names[1]))
     found, text = problems(place)
     equal(found, [("missing", names[1], 0)], "without a file")
-    check("goes on behind it with seq %d" % first_seq(names[2]) in text, text)
+    check("goes on after it with seq %d" % first_seq(names[2]) in text, text)
     again()
     os.rename(place.path(names[1]), place.path("aside"))
     os.rename(place.path(names[2]), place.path(names[1]))

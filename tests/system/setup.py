@@ -244,7 +244,7 @@ def test_json_that_is_refused():
         home = Home()
         home.put(JSON_HOSTS["gemini-cli"].split()[0], text)
         err = home.refused(home.files(), "gemini-cli", "--write")
-        check("no comma behind the last member" in err, err)
+        check("no comma after the last member" in err, err)
 
 
 @suite.test()

@@ -40,7 +40,7 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is not JSON: %s", why.line,
 			why.text);
 	err_hint(e, "Nothing was changed. Correct the file%s, or paste the snippet yourself: "
-		    SETUP_PRINTS, host->no_last_comma ? ", which may have no comma behind the last "
+		    SETUP_PRINTS, host->no_last_comma ? ", which may have no comma after the last "
 		    "member" : "", host->name);
 	json_decref(root);
 	return NULL;
