@@ -1,8 +1,10 @@
 #include "cli/help.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/quantity.h"
 #include "policy/config.h"
 
 #define WIDTH 80
@@ -90,6 +92,30 @@ void help_overview(void)
 	puts("\nMore: procpen help COMMAND; procpen help options lists the keys of --set.");
 }
 
+/* A bound or the default of @row, an integer. */
+static void help_show_integer(const struct config_row *row, int64_t value,
+			      char text[QUANTITY_TEXT_SIZE])
+{
+	const char *unit = strtab_get(row->unit);
+
+	if (unit && !strcmp(unit, "bytes"))
+		quantity_show(value, QUANTITY_BYTES, text);
+	else
+		snprintf(text, QUANTITY_TEXT_SIZE, row->octal ? "%#llo" : "%lld", (long long)value);
+}
+
+static void help_integer(const struct config_row *row)
+{
+	const char *unit = strtab_get(row->unit);
+	char value[QUANTITY_TEXT_SIZE], min[QUANTITY_TEXT_SIZE], max[QUANTITY_TEXT_SIZE];
+
+	help_show_integer(row, strtoll(strtab_get(row->default_text), NULL, 0), value);
+	help_show_integer(row, row->min, min);
+	help_show_integer(row, row->max, max);
+	printf("  %s=%s\n      %s to %s%s%s\n", row->name, value, min, max, unit ? " " : "",
+	       unit ? unit : "");
+}
+
 void help_settings(void)
 {
 	help_wrap(cli_settings, 0, 0);
@@ -97,13 +123,12 @@ void help_settings(void)
 	for (int i = 0; i < CONFIG_COUNT; i++) {
 		const struct config_row *row = &config_rows[i];
 
-		const char *unit = strtab_get(row->unit), *one = NULL;
+		const char *one = NULL;
 
-		printf("  %s=%s\n", row->name, strtab_get(row->default_text));
 		if (row->type == CONFIG_INTEGER)
-			printf(row->octal ? "      %#llo to %#llo%s%s\n"
-					  : "      %lld to %lld%s%s\n", (long long)row->min,
-			       (long long)row->max, unit ? " " : "", unit ? unit : "");
+			help_integer(row);
+		else
+			printf("  %s=%s\n", row->name, strtab_get(row->default_text));
 		if (row->type == CONFIG_ENUM)
 			one = strtab_first(row->choices);
 		for (const char *lead = "      one of "; one; one = strtab_next(one), lead = ", ")

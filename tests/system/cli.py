@@ -43,6 +43,8 @@ def test_overview():
     status, out, _ = run("help", "options")
     for row in json.loads((ROOT / "schema" / "config.json").read_text(encoding="utf-8")):
         check("  %s=" % row["name"] in out, "no %s in help options" % row["name"])
+    check("  limits.line_bytes=4M\n      64K to 16M bytes\n" in out, "sizes as people write them: " + out)
+    check("  process.umask=022\n      0 to 0777\n" in out, "umask: " + out)
 
 
 @suite.test()
