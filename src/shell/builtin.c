@@ -179,15 +179,12 @@ static enum status builtin_declare(struct expander *e, const struct call *c)
 	const struct declaration d = builtin_declaration(c->words, c->count);
 
 	bool fails = !e->in_call && strcmp(c->words[0].text.s, "local") == 0;
-	struct join j;
+	size_t mark = vars_mark(e);
 
-	join_start(e, &j);
 	for (size_t i = d.first; i < c->count && !d.functions; i++)
 		builtin_declare_one(e, &c->words[i], &d);
-	if (fails) { /* outside of functions, in most shells */
-		join_branch(e, &j);
-		join_end(e, &j, true);
-	}
+	if (fails) /* outside of functions, in most shells */
+		join_maybe(e, mark, NULL);
 	return STATUS_OK;
 }
 

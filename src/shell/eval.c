@@ -550,18 +550,16 @@ static const char *eval_skip_prefix(const struct shell_word **words, size_t *cou
 static enum status eval_run(struct expander *e, const struct shell_word *words, size_t count)
 {
 	const char *name = eval_skip_prefix(&words, &count);
+	size_t mark = vars_mark(e);
 	struct function *f;
-	struct join j;
 	enum status s;
 
 	f = name ? call_find_function(e, name) : NULL;
 	if (f && !f->active && f->gone == SHELL_NONE)
 		return call_function(e, f, words, count);
 	if (f && !f->active) {
-		join_start(e, &j);
 		call_function(e, f, words, count);
-		join_branch(e, &j);
-		join_end(e, &j, true);
+		join_maybe(e, mark, NULL);
 	}
 	if (name && builtin_run(e, words, count, &s))
 		return s;
@@ -1007,18 +1005,15 @@ static void eval_pipe_input(struct expander *e, const struct chars *output)
 /* With lastpipe the last stage may change the variables of the shell. */
 static enum status eval_stage(struct expander *e, const struct ast_node *n, struct chars *output)
 {
-	struct join j;
+	size_t mark = vars_mark(e);
 	enum status s;
 
 	e->capture = output;
-	join_start(e, &j);
 	s = eval_walk(e, n);
-	if (e->lastpipe && !n->next) {
-		join_branch(e, &j);
-		join_end(e, &j, true);
-	} else {
-		vars_undo(e, j.mark);
-	}
+	if (e->lastpipe && !n->next)
+		join_maybe(e, mark, NULL);
+	else
+		vars_undo(e, mark);
 	return s;
 }
 
@@ -1070,18 +1065,6 @@ static void eval_condition(struct expander *e, const struct ast_node *n)
 	e->errexit |= errexit;
 }
 
-/* The condition of an elif, which may not be reached, but has effects on what follows. */
-static void eval_elif(struct expander *e, const struct ast_node *condition, struct join *j)
-{
-	struct join reached;
-
-	join_start(e, &reached);
-	eval_condition(e, condition);
-	join_branch(e, &reached);
-	join_end(e, &reached, true);
-	j->mark = vars_mark(e);
-}
-
 static enum status eval_if(struct expander *e, const struct ast_node *n)
 {
 	enum status s = STATUS_UNKNOWN;
@@ -1102,14 +1085,13 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 			break;
 		}
 		struct chars *capture = e->capture;
+		size_t mark = vars_mark(e);
 
 		e->capture = NULL;
-		if (n == first) {
-			eval_condition(e, n->condition);
-			j.mark = vars_mark(e);
-		} else {
-			eval_elif(e, n->condition, &j);
-		}
+		eval_condition(e, n->condition);
+		if (n != first) /* that of an elif may not be reached */
+			join_maybe(e, mark, NULL);
+		j.mark = vars_mark(e);
 		e->capture = capture;
 		e->context |= SHELL_CONDITIONAL;
 		s = eval_walk(e, n->body);
@@ -1178,18 +1160,15 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
  */
 static void eval_loop(struct expander *e, const struct ast_node *n, bool first)
 {
-	struct join j;
-	size_t mark = vars_mark(e);
+	size_t mark = vars_mark(e), body;
 
 	if (n->condition)
 		eval_condition(e, n->condition);
-	join_start(e, &j);
-	j.test = n;
+	body = vars_mark(e);
 	eval_walk(e, n->body);
 	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
 		eval_loop(e, n, false);
-	join_branch(e, &j);
-	join_end(e, &j, true);
+	join_maybe(e, body, n);
 }
 
 /* Values of i in for ((i=0; i<n; i++)) that are followed one by one. */
@@ -1296,17 +1275,15 @@ static void eval_after_header(struct expander *e, const struct ast_node *n, cons
 static void eval_end_of_input(struct expander *e, const struct ast_node *n)
 {
 	struct place place = eval_save_place(e);
-	struct join j;
+	size_t mark = vars_mark(e);
 
 	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
 		n = n->body;
 	if (!e->input || !n || n->type != AST_SIMPLE || !eval_is_word(n->words, "read"))
 		return;
-	join_start(e, &j);
 	eval_set_input(e, value_text(e, "", n->start));
 	eval_walk(e, n);
-	join_branch(e, &j);
-	join_end(e, &j, true);
+	join_maybe(e, mark, NULL);
 	eval_restore_place(e, &place);
 }
 
@@ -1445,17 +1422,14 @@ static enum status eval_for(struct expander *e, const struct ast_node *n)
 	struct value *last = NULL;
 	unsigned context = e->context, breaks = e->breaks;
 	bool several = eval_loop_words(e, n, &values, &last);
-	struct join j;
+	size_t mark = vars_mark(e);
 
 	e->context |= SHELL_IN_LOOP;
-	join_start(e, &j);
 	eval_values(e, n, &values);
 	e->context = context;
 	eval_after_words(e, n, &values, last, several, e->breaks != breaks);
-	if (eval_may_have_no_words(&values)) {
-		join_branch(e, &j);
-		join_end(e, &j, true);
-	}
+	if (eval_may_have_no_words(&values))
+		join_maybe(e, mark, NULL);
 	words_release(&values);
 	return STATUS_UNKNOWN;
 }

@@ -335,6 +335,8 @@ void join_branch(struct expander *e, struct join *j);
 /* The same for a branch that leaves, as by exit: what it does not assign is not what it was. */
 void join_leaving(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
+/* The changes since @mark may have been made or not; vars_undo() makes them undone. */
+void join_maybe(struct expander *e, size_t mark, const struct ast_node *test);
 
 /* ---- arith.c ---- */
 

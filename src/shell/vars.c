@@ -1085,3 +1085,11 @@ void join_end(struct expander *e, struct join *j, bool may_skip)
 		vars_bind(e, entry->variable, after);
 	}
 }
+
+void join_maybe(struct expander *e, size_t mark, const struct ast_node *test)
+{
+	struct join j = { .mark = mark, .test = test };
+
+	join_branch(e, &j);
+	join_end(e, &j, true);
+}
