@@ -123,6 +123,11 @@ static bool builtin_is_list(const struct expander *e, const struct value *v)
 	return !e->posix && v->len > 1 && v->v[0].c == '(' && v->v[v->len - 1].c == ')';
 }
 
+static bool builtin_in_function(const struct expander *e)
+{
+	return e->context & SHELL_IN_FUNCTION;
+}
+
 /* A variable of a function has no elements of the one that it hides. */
 static void builtin_local(struct expander *e, const char *name)
 {
@@ -138,7 +143,7 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 {
 	size_t n = builtin_name_length(w), at = n;
 	const char *name = shell_copy(e->arena, w->text.s, n), *s = w->text.s;
-	bool local = d->local && e->in_call, append;
+	bool local = d->local && builtin_in_function(e), append;
 	unsigned before = d->add & ~(unsigned)ATTRIBUTE_READONLY;
 	struct value *v = NULL;
 
@@ -178,7 +183,7 @@ static enum status builtin_declare(struct expander *e, const struct call *c)
 {
 	const struct declaration d = builtin_declaration(c->words, c->count);
 
-	bool fails = !e->in_call && strcmp(c->words[0].text.s, "local") == 0;
+	bool fails = !builtin_in_function(e) && strcmp(c->words[0].text.s, "local") == 0;
 	size_t mark = vars_mark(e);
 
 	for (size_t i = d.first; i < c->count && !d.functions; i++)
@@ -194,7 +199,7 @@ unsigned builtin_declare_array(struct expander *e, const struct shell_word *word
 	const struct declaration d = builtin_declaration(words, count);
 	unsigned before = d.add & ~(unsigned)ATTRIBUTE_READONLY;
 
-	if (d.local && e->in_call)
+	if (d.local && builtin_in_function(e))
 		builtin_local(e, name);
 	if (before || d.drop)
 		vars_set_attributes(e, name, before, d.drop);

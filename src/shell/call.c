@@ -114,7 +114,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 {
 	struct local *locals = e->locals;
 	unsigned was = e->context;
-	bool in_call = e->in_call, listed = f->index == SHELL_NONE, choosing = e->choosing;
+	bool listed = f->index == SHELL_NONE;
 	enum status s;
 
 	if (e->others >= OTHERS_MAX || !expand_enter(e, f->node->start))
@@ -122,7 +122,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	expand_charge(e, WORK_CALL);
 	if (listed)
 		call_list_function(e, f);
-	f->active = e->in_call = true;
+	f->active = true;
 	vars_local(e, &e->locals, PARAMS);
 	if (words)
 		call_set_params(e, words, count);
@@ -134,8 +134,6 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 		e->script->functions[f->index].last = (uint32_t)e->script->command_count;
 	vars_end_locals(e, &e->locals, locals);
 	f->active = false;
-	e->in_call = in_call;
-	e->choosing = choosing;
 	e->context = was;
 	expand_leave(e);
 	return s;

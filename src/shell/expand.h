@@ -189,7 +189,6 @@ struct expander {
 	unsigned loops; /* loops around */
 	struct local *prefix;  /* to restore after the present command */
 	struct local *locals;  /* to restore after the present call of a function */
-	bool in_call;
 	bool keep_tree; /* a function was defined, which needs its tree later */
 	struct shell_word *process; /* known output of the last <(...) */
 	/* One choice among possible values. */
