@@ -19,9 +19,6 @@
 #define WORK_BACKGROUND 14u
 #define WORK_SUBSTITUTION 48u
 
-/* Records of one command, each with other values. */
-#define VARIANTS_MAX 16
-
 /* Choices of a function's commands, where a word of a command calls it. */
 #define CALL_CHOICES 2u
 
@@ -256,41 +253,6 @@ static void eval_redirects(struct expander *e, const struct ast_redirect *list, 
 	c->redirect_count = count;
 }
 
-/* ---- choices ---- */
-
-struct choice {
-	bool outer;
-	uint64_t number, count;
-};
-
-static void eval_choice_start(struct expander *e, struct choice *c)
-{
-	*c = (struct choice){ .outer = e->choosing, .count = 1 };
-	e->choosing = true;
-}
-
-/* Go to the next choice. False: there is none. */
-static bool eval_choice_next(struct expander *e, struct choice *c)
-{
-	if (c->outer)
-		return c->number++ == 0;
-	if (c->number > 0) {
-		if (e->choice_count > c->count) /* some variables count in some choices only */
-			c->count = e->choice_count < VARIANTS_MAX ? e->choice_count : VARIANTS_MAX;
-		if (c->number >= c->count || expand_failed(e))
-			return false;
-	}
-	e->choice_version++;
-	e->choice_left = c->number++;
-	e->choice_count = 1;
-	return true;
-}
-
-static void eval_choice_end(struct expander *e, const struct choice *c)
-{
-	e->choosing = c->outer;
-}
-
 /* ---- assignments ---- */
 
 /* Is it x=$x... or x="$x..."? *@rest: the word behind that. A ~ there would begin a word. */
@@ -340,10 +302,11 @@ static struct value *eval_assigned_values(struct expander *e, const struct ast_a
 {
 	struct value *first = NULL;
 	struct choice c;
-	unsigned left = eval_is_sum(a) ? SUMS_MAX : VARIANTS_MAX;
 
-	eval_choice_start(e, &c);
-	while (left-- > 0 && eval_choice_next(e, &c)) {
+	choice_start(e, &c);
+	if (eval_is_sum(a))
+		c.max = SUMS_MAX;
+	while (choice_next(e, &c)) {
 		struct value *v = eval_assigned_value(e, a);
 
 		if (first)
@@ -351,7 +314,7 @@ static struct value *eval_assigned_values(struct expander *e, const struct ast_a
 		else
 			first = v;
 	}
-	eval_choice_end(e, &c);
+	choice_end(e, &c);
 	return first;
 }
 
@@ -378,23 +341,14 @@ static void eval_assign_element(struct expander *e, const struct ast_assign *a)
 static void eval_assign_items(struct expander *e, const struct ast_assign *a)
 {
 	struct choice c;
-	struct join j;
 
-	join_start(e, &j);
-	eval_choice_start(e, &c);
-	while (eval_choice_next(e, &c)) {
-		if (c.number > 1)
-			join_branch(e, &j);
+	choice_start_branches(e, &c);
+	while (choice_next(e, &c))
 		if (a->is_array)
 			eval_assign_array(e, a);
 		else
 			eval_assign_element(e, a);
-	}
-	eval_choice_end(e, &c);
-	if (j.branches == 0)
-		return;
-	join_branch(e, &j);
-	join_end(e, &j, false);
+	choice_end(e, &c);
 }
 
 static void eval_assign(struct expander *e, const struct ast_assign *a, struct shell_assign *out)
@@ -644,24 +598,17 @@ static enum status eval_recorded(struct expander *e, const struct ast_node *n, u
 
 /* Record and run the command in the present choice. Returns its index, or SHELL_NONE. */
 static uint32_t eval_choose(struct expander *e, const struct ast_node *n, struct alias *alias,
-			    const struct choice *c, enum status *status)
+			    struct choice *c, enum status *status)
 {
 	uint32_t index = eval_record(e, n);
-	uint64_t count = e->choice_count;
-	bool choosing = e->choosing;
-	unsigned others = e->others;
 
 	if (index == SHELL_NONE || expand_failed(e))
 		return index;
-	e->choosing = c->outer; /* what it runs has choices of its own */
-	e->others += (unsigned)c->number - 1;
+	choice_enter(e, c);
 	*status = eval_recorded(e, n, index, alias);
-	e->others = others;
-	e->choosing = choosing;
-	if (!c->outer)
-		e->choice_count = count;
-	else if (e->choice_count > CALL_CHOICES * count)
-		e->choice_count = CALL_CHOICES * count;
+	choice_leave(e, c);
+	if (e->choice_count > CALL_CHOICES * c->found)
+		e->choice_count = CALL_CHOICES * c->found;
 	return index;
 }
 
@@ -677,16 +624,12 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	struct alias *alias = eval_alias_of(e, n);
 	enum status s = STATUS_UNKNOWN, one = STATUS_UNKNOWN;
 	struct choice c;
-	struct join j;
 
 	e->to_file = &written;
-	join_start(e, &j);
-	eval_choice_start(e, &c);
+	choice_start_branches(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
 	e->choosing = n->words ? true : c.outer;
-	while ((n->words || first == SHELL_NONE) && eval_choice_next(e, &c)) {
-		if (first != SHELL_NONE)
-			join_branch(e, &j);
+	while ((n->words || first == SHELL_NONE) && choice_next(e, &c)) {
 		e->capture = capture;
 		e->input = input;
 		e->input_word = input_word;
@@ -699,11 +642,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 		s = first == SHELL_NONE || s == one ? one : STATUS_UNKNOWN;
 		first = first == SHELL_NONE ? index : first;
 	}
-	eval_choice_end(e, &c);
-	if (j.branches > 0) {
-		join_branch(e, &j);
-		join_end(e, &j, false);
-	}
+	choice_end(e, &c);
 	if (first != SHELL_NONE && !expand_failed(e) && e->errexit)
 		eval_succeeded(e, n);
 	chars_release(&written);
@@ -1366,8 +1305,8 @@ static bool eval_loop_words(struct expander *e, const struct ast_node *n, struct
 	struct ast_word word = { .parts = &part, .start = n->start, .end = n->end };
 	struct choice c;
 
-	eval_choice_start(e, &c);
-	while (eval_choice_next(e, &c)) {
+	choice_start(e, &c);
+	while (choice_next(e, &c)) {
 		struct words words = { 0 };
 		size_t before = out->len;
 
@@ -1382,7 +1321,7 @@ static bool eval_loop_words(struct expander *e, const struct ast_node *n, struct
 			vars_add_values(e, last, word_value(e, &words.v[words.len - 1]));
 		words_release(&words);
 	}
-	eval_choice_end(e, &c);
+	choice_end(e, &c);
 	return c.count > 1;
 }
 
@@ -1526,11 +1465,9 @@ static enum status eval_compound(struct expander *e, const struct ast_node *n)
 
 /* Record the redirections of a compound command, and walk that; again only for another input. */
 static enum status eval_redirected_once(struct expander *e, const struct ast_node *n,
-					const struct choice *c)
+					struct choice *c)
 {
 	uint32_t index = eval_new_command(e, n->start, n->end);
-	uint64_t count;
-	unsigned others = e->others;
 	const struct shell_word *input;
 	enum status s = STATUS_UNKNOWN;
 
@@ -1539,14 +1476,10 @@ static enum status eval_redirected_once(struct expander *e, const struct ast_nod
 	eval_redirects(e, n->redirects, index);
 	input = eval_input_word(e);
 	e->script->commands[index].input = input;
-	count = e->choice_count;
-	e->choosing = c->outer;
-	e->others += (unsigned)c->number - 1;
+	choice_enter(e, c);
 	if (c->number == 1 || (input && e->others < OTHERS_MAX))
 		s = eval_compound(e, n);
-	e->others = others;
-	e->choosing = true;
-	e->choice_count = c->outer ? e->choice_count : count;
+	choice_leave(e, c);
 	return s;
 }
 
@@ -1557,31 +1490,22 @@ static enum status eval_redirected(struct expander *e, const struct ast_node *n)
 	struct chars written = { 0 }, *to_file = e->to_file;
 	enum status s = STATUS_UNKNOWN;
 	struct choice c;
-	struct join j;
 
 	e->to_file = &written;
-	join_start(e, &j);
-	eval_choice_start(e, &c);
-	while (eval_choice_next(e, &c)) {
+	choice_start_branches(e, &c);
+	while (choice_next(e, &c)) {
 		uint32_t index = (uint32_t)e->script->command_count;
 
-		if (c.number > 1) {
-			join_branch(e, &j);
+		if (c.number > 1)
 			eval_restore_place(e, &place);
-		}
 		s = eval_redirected_once(e, n, &c);
 		if (index < e->script->command_count)
 			eval_set_output(e, index, &written);
 	}
-	eval_choice_end(e, &c);
-	if (j.branches > 0) {
-		join_branch(e, &j);
-		join_end(e, &j, false);
-		s = STATUS_UNKNOWN;
-	}
+	choice_end(e, &c);
 	chars_release(&written);
 	e->to_file = to_file;
-	return s;
+	return c.join.branches > 0 ? STATUS_UNKNOWN : s;
 }
 
 static enum status eval_node(struct expander *e, const struct ast_node *n)

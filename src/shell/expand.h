@@ -191,7 +191,7 @@ struct expander {
 	struct local *locals;  /* to restore after the present call of a function */
 	bool keep_tree; /* a function was defined, which needs its tree later */
 	struct shell_word *process; /* known output of the last <(...) */
-	/* One choice among possible values. */
+	/* One choice among possible values, see choice.c. */
 	bool choosing;
 	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
@@ -336,6 +336,27 @@ void join_leaving(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
 /* The changes since @mark may have been made or not; vars_undo() makes them undone. */
 void join_maybe(struct expander *e, size_t mark, const struct ast_node *test);
+
+/* ---- choice.c ---- */
+
+/* One choice of values after the other. Inside of another one there is only that. */
+struct choice {
+	bool outer;             /* it is inside of another one */
+	bool joins;             /* what they assign are branches, of which one runs: @join */
+	uint64_t number, count; /* of those begun; of those known of */
+	uint64_t max;           /* so many are tried */
+	struct join join;
+	uint64_t found;         /* of choice_enter() */
+	bool choosing;
+};
+void choice_start(struct expander *e, struct choice *c);
+void choice_start_branches(struct expander *e, struct choice *c);
+/* Go to the next choice. False: there is none. */
+bool choice_next(struct expander *e, struct choice *c);
+void choice_end(struct expander *e, struct choice *c);
+/* What the command of a choice runs, up to choice_leave(), has choices of its own. */
+void choice_enter(struct expander *e, struct choice *c);
+void choice_leave(struct expander *e, const struct choice *c);
 
 /* ---- arith.c ---- */
 

@@ -1,0 +1,69 @@
+/*
+ * Choices of values. What uses a variable that may have several values is done once for each
+ * combination of them. No list of the variables is needed before: they are met on the way.
+ *
+ * A choice is a number. Each variable that is met takes a digit of it, in the base of the count of
+ * its values, and leaves the rest to those met later (e->choice_left); the product of the counts
+ * says how many choices there are (e->choice_count). So choice 0, which takes the first value of
+ * each, finds that out.
+ */
+#include "shell/expand.h"
+
+/* Choices of one thing. */
+#define CHOICES_MAX 16
+
+void choice_start(struct expander *e, struct choice *c)
+{
+	*c = (struct choice){ .outer = e->choosing, .count = 1, .max = CHOICES_MAX };
+	e->choosing = true;
+}
+
+void choice_start_branches(struct expander *e, struct choice *c)
+{
+	choice_start(e, c);
+	c->joins = true;
+	join_start(e, &c->join);
+}
+
+bool choice_next(struct expander *e, struct choice *c)
+{
+	if (c->outer)
+		return c->number++ == 0;
+	if (c->number > 0) {
+		if (e->choice_count > c->count) /* some variables count in some choices only */
+			c->count = e->choice_count < c->max ? e->choice_count : c->max;
+		if (c->number >= c->count || expand_failed(e))
+			return false;
+		if (c->joins)
+			join_branch(e, &c->join);
+	}
+	e->choice_version++;
+	e->choice_left = c->number++;
+	e->choice_count = 1;
+	return true;
+}
+
+void choice_end(struct expander *e, struct choice *c)
+{
+	e->choosing = c->outer;
+	if (c->join.branches == 0)
+		return;
+	join_branch(e, &c->join);
+	join_end(e, &c->join, false);
+}
+
+void choice_enter(struct expander *e, struct choice *c)
+{
+	c->found = e->choice_count;
+	c->choosing = e->choosing;
+	e->choosing = c->outer;
+	e->others += (unsigned)c->number - 1;
+}
+
+void choice_leave(struct expander *e, const struct choice *c)
+{
+	e->others -= (unsigned)c->number - 1;
+	e->choosing = c->choosing;
+	if (!c->outer)
+		e->choice_count = c->found;
+}
