@@ -455,7 +455,7 @@ static const struct value *builtin_read_from(const struct expander *e, long fd)
 {
 	const struct descriptor *d = fd ? eval_descriptor(e, fd) : NULL;
 
-	return !fd ? e->input : d ? d->input : NULL;
+	return !fd ? e->io.input : d ? d->input : NULL;
 }
 
 static const char read_values[] = "dinNptu";
@@ -820,9 +820,9 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 
 	if (file && file->content) {
 		text = file->content;
-	} else if (name && e->input && e->input != e->given_input &&
+	} else if (name && e->io.input && e->io.input != e->given_input &&
 		   str_is_listed(name, inputs)) {
-		word_make(e, e->input->v, e->input->len, &input);
+		word_make(e, e->io.input->v, e->io.input->len, &input);
 		text = &input;
 	} else if (name) {
 		text = builtin_written(e, c->words, name);

@@ -45,7 +45,7 @@ static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t en
 
 	s->commands[s->command_count] = (struct shell_command){
 		.context = e->context,
-		.piped_from = e->piped_from,
+		.piped_from = e->io.piped_from,
 		.parent = inside ? e->parent : SHELL_NONE,
 		.start = start,
 		.end = end,
@@ -55,11 +55,11 @@ static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t en
 
 static const struct shell_word *eval_input_word(struct expander *e)
 {
-	if (!e->input_word && e->input) {
-		e->input_word = shell_alloc(e->arena, sizeof(*e->input_word));
-		word_make(e, e->input->v, e->input->len, e->input_word);
+	if (!e->io.input_word && e->io.input) {
+		e->io.input_word = shell_alloc(e->arena, sizeof(*e->io.input_word));
+		word_make(e, e->io.input->v, e->io.input->len, e->io.input_word);
 	}
-	return e->input_word;
+	return e->io.input_word;
 }
 
 static bool eval_has_known(const struct chars *output)
@@ -95,9 +95,9 @@ static bool eval_is_descriptor(const struct shell_word *w)
 
 static void eval_set_input(struct expander *e, struct value *v)
 {
-	e->input = v;
-	e->input_word = NULL;
-	e->piped_from = SHELL_NONE;
+	e->io.input = v;
+	e->io.input_word = NULL;
+	e->io.piped_from = SHELL_NONE;
 }
 
 /* A here-string adds a newline to its word. */
@@ -135,7 +135,7 @@ static struct value *eval_opened(struct expander *e, const struct shell_redirect
 
 const struct descriptor *eval_descriptor(const struct expander *e, long fd)
 {
-	const struct descriptor *d = e->descriptors;
+	const struct descriptor *d = e->io.descriptors;
 
 	for (unsigned i = 0; d && i < DESCRIPTORS_MAX; i++, d = d->older)
 		if (d->fd == fd)
@@ -157,12 +157,12 @@ static void eval_note_descriptor(struct expander *e, const struct shell_redirect
 		*d = *old;
 	else if (r->op == SHELL_DUP && eval_is_descriptor(&r->target) &&
 		 r->target.text.s[0] == '0')
-		*d = (struct descriptor){ .input = e->input, .piped_from = e->piped_from };
+		*d = (struct descriptor){ .input = e->io.input, .piped_from = e->io.piped_from };
 	else
 		*d = (struct descriptor){ .input = eval_opened(e, r), .piped_from = SHELL_NONE };
 	d->fd = r->fd;
-	d->older = e->descriptors;
-	e->descriptors = d;
+	d->older = e->io.descriptors;
+	e->io.descriptors = d;
 }
 
 /* <&N: what N is; the input stays if that is not known. */
@@ -175,7 +175,7 @@ static void eval_input_from(struct expander *e, const struct shell_word *target)
 		return;
 	eval_set_input(e, d ? d->input : NULL);
 	if (d)
-		e->piped_from = d->piped_from;
+		e->io.piped_from = d->piped_from;
 }
 
 static bool eval_is_device(const struct shell_word *w)
@@ -183,7 +183,7 @@ static bool eval_is_device(const struct shell_word *w)
 	return strncmp(w->text.s, "/dev/", 5) == 0;
 }
 
-/* Set e->input and e->capture as the redirection does. */
+/* Set e->io.input and e->io.capture as the redirection does. */
 static void eval_redirect_effect(struct expander *e, const struct ast_redirect *r,
 				 const struct shell_redirect *out)
 {
@@ -200,13 +200,13 @@ static void eval_redirect_effect(struct expander *e, const struct ast_redirect *
 	case SHELL_TO:
 	case SHELL_APPEND:
 		if (output)
-			e->capture = eval_is_device(&out->target) ? NULL : e->to_file;
+			e->io.capture = eval_is_device(&out->target) ? NULL : e->io.to_file;
 		break;
 	case SHELL_DUP:
 		if (out->fd == 0)
 			eval_input_from(e, &out->target);
 		if (output && r->op == SHELL_DUP && out->fd != 0)
-			e->capture = NULL;
+			e->io.capture = NULL;
 		break;
 	}
 }
@@ -535,7 +535,7 @@ static uint32_t eval_record(struct expander *e, const struct ast_node *n)
 
 	c = &e->script->commands[index];
 	c->input = input;
-	c->piped_from = e->piped_from;
+	c->piped_from = e->io.piped_from;
 	c->version = e->memory->variables.version;
 	return index;
 }
@@ -558,17 +558,6 @@ static struct alias *eval_alias_of(struct expander *e, const struct ast_node *n)
 static bool eval_is_exec(const struct shell_command *c)
 {
 	return c->word_count == 1 && strcmp(c->words[0].text.s, "exec") == 0;
-}
-
-static bool eval_opens_input(const struct shell_command *c)
-{
-	if (!eval_is_exec(c))
-		return false;
-	for (size_t i = 0; i < c->redirect_count; i++)
-		if (c->redirects[i].fd <= 0 && c->redirects[i].op != SHELL_TO &&
-		    c->redirects[i].op != SHELL_APPEND)
-			return true;
-	return false;
 }
 
 /* Run the command @index of the script, which was recorded for @n. */
@@ -615,26 +604,20 @@ static uint32_t eval_choose(struct expander *e, const struct ast_node *n, struct
 /* The choices of a command are branches, of which one runs. */
 static enum status eval_simple(struct expander *e, const struct ast_node *n)
 {
-	struct chars written = { 0 }, *capture = e->capture, *to_file = e->to_file;
-	struct value *input = e->input;
-	struct shell_word *input_word = e->input_word;
-	const struct descriptor *descriptors = e->descriptors;
+	struct chars written = { 0 };
+	const struct streams io = e->io;
 	struct local *prefix = e->prefix;
-	uint32_t piped_from = e->piped_from, first = SHELL_NONE, index;
+	uint32_t first = SHELL_NONE, index;
 	struct alias *alias = eval_alias_of(e, n);
 	enum status s = STATUS_UNKNOWN, one = STATUS_UNKNOWN;
 	struct choice c;
 
-	e->to_file = &written;
 	choice_start_branches(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
 	e->choosing = n->words ? true : c.outer;
 	while ((n->words || first == SHELL_NONE) && choice_next(e, &c)) {
-		e->capture = capture;
-		e->input = input;
-		e->input_word = input_word;
-		e->descriptors = descriptors;
-		e->piped_from = piped_from;
+		e->io = io;
+		e->io.to_file = &written;
 		index = eval_choose(e, n, alias, &c, &one);
 		if (index == SHELL_NONE)
 			break;
@@ -647,15 +630,10 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 		eval_succeeded(e, n);
 	chars_release(&written);
 	vars_end_locals(e, &e->prefix, prefix);
-	e->capture = capture;
-	e->to_file = to_file;
 	if (first == SHELL_NONE || !eval_is_exec(&e->script->commands[first]))
-		e->descriptors = descriptors;
-	if (first != SHELL_NONE && eval_opens_input(&e->script->commands[first]))
-		return s; /* the input stays */
-	e->input = input;
-	e->input_word = input_word;
-	e->piped_from = piped_from;
+		e->io = io;
+	e->io.capture = io.capture;
+	e->io.to_file = io.to_file;
 	return s;
 }
 
@@ -666,31 +644,23 @@ static const size_t loop_values[] = { 64, 8, 4, 2 };
 
 /* The state of a walk, to restore. */
 struct place {
-	struct chars *capture;
-	struct value *input;
-	struct shell_word *input_word;
-	const struct descriptor *descriptors;
+	struct streams io;
 	const struct shell_word *last_word;
 	unsigned context;
-	uint32_t piped_from, parent;
+	uint32_t parent;
 	bool errexit;
 };
 
 static struct place eval_save_place(const struct expander *e)
 {
-	return (struct place){ e->capture, e->input, e->input_word, e->descriptors, e->last_word,
-			       e->context, e->piped_from, e->parent, e->errexit };
+	return (struct place){ e->io, e->last_word, e->context, e->parent, e->errexit };
 }
 
 static void eval_restore_place(struct expander *e, const struct place *p)
 {
-	e->capture = p->capture;
-	e->input = p->input;
-	e->input_word = p->input_word;
-	e->descriptors = p->descriptors;
+	e->io = p->io;
 	e->last_word = p->last_word;
 	e->context = p->context;
-	e->piped_from = p->piped_from;
 	e->parent = p->parent;
 	e->errexit = p->errexit;
 }
@@ -727,7 +697,7 @@ static void eval_end_chain(struct expander *e, struct chain *c)
 static enum status eval_member(struct expander *e, const struct ast_node *n, enum status before)
 {
 	unsigned context = e->context;
-	struct chars *capture = e->capture;
+	struct chars *capture = e->io.capture;
 	enum status s;
 	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
 		       (n->join == JOIN_OR && before == STATUS_OK);
@@ -735,10 +705,10 @@ static enum status eval_member(struct expander *e, const struct ast_node *n, enu
 	if (n->join != JOIN_ALWAYS)
 		e->context |= SHELL_CONDITIONAL;
 	if (skipped)
-		e->capture = NULL;
+		e->io.capture = NULL;
 	s = eval_walk(e, n);
 	e->context = context;
-	e->capture = capture;
+	e->io.capture = capture;
 	if (skipped)
 		return before;
 	/* Which of both said so is not known. */
@@ -752,10 +722,10 @@ static enum status eval_member(struct expander *e, const struct ast_node *n, enu
 /* The command that wrote the capture from @from on may not run. */
 static void eval_may_be_missing(struct expander *e, size_t from)
 {
-	size_t len = e->capture ? e->capture->len : 0;
+	size_t len = e->io.capture ? e->io.capture->len : 0;
 
 	for (size_t i = from; i < len; i++) {
-		struct shell_char *c = &e->capture->v[i];
+		struct shell_char *c = &e->io.capture->v[i];
 
 		if (char_is_known(c))
 			c->name = expand_name(e, NAME_MISSING);
@@ -777,7 +747,7 @@ static bool eval_is_word(const struct ast_word *w, const char *text)
  */
 static void eval_either(struct expander *e, uint32_t start, size_t from, size_t middle)
 {
-	struct chars *c = e->capture;
+	struct chars *c = e->io.capture;
 	struct value *v;
 	char name[32];
 	bool unset;
@@ -796,7 +766,7 @@ static void eval_either(struct expander *e, uint32_t start, size_t from, size_t 
 /* The same of one that may write nothing, as those before it. */
 static void eval_other_output(struct expander *e, uint32_t start, size_t from, size_t middle)
 {
-	if (e->capture && middle > from && e->capture->len > middle)
+	if (e->io.capture && middle > from && e->io.capture->len > middle)
 		eval_either(e, start, from, middle);
 	else
 		eval_may_be_missing(e, from);
@@ -885,7 +855,7 @@ static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_
 	if (n->join != JOIN_AND || c->last == JOIN_OR)
 		eval_end_chain(e, c);
 	if (n->join == JOIN_ALWAYS)
-		c->from = e->capture ? e->capture->len : 0;
+		c->from = e->io.capture ? e->io.capture->len : 0;
 	else if (!c->open && c->status != runs) {
 		c->first = c->join;
 		join_start(e, &c->join);
@@ -911,7 +881,7 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 	bool may_end = false;
 
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
-		size_t from = e->capture ? e->capture->len : 0;
+		size_t from = e->io.capture ? e->io.capture->len : 0;
 		bool may_skip = c.status == STATUS_UNKNOWN && eval_may_skip(e, n, from == c.from);
 
 		eval_chain_to(e, &c, n, before);
@@ -937,8 +907,8 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 /* The output of a stage, if any of it is known, is the input of the next. */
 static void eval_pipe_input(struct expander *e, const struct chars *output)
 {
-	e->input = eval_has_known(output) ? value_make(e, output->v, output->len) : NULL;
-	e->input_word = NULL;
+	e->io.input = eval_has_known(output) ? value_make(e, output->v, output->len) : NULL;
+	e->io.input_word = NULL;
 }
 
 /* With lastpipe the last stage may change the variables of the shell. */
@@ -947,7 +917,7 @@ static enum status eval_stage(struct expander *e, const struct ast_node *n, stru
 	size_t mark = vars_mark(e);
 	enum status s;
 
-	e->capture = output;
+	e->io.capture = output;
 	s = eval_walk(e, n);
 	if (e->lastpipe && !n->next)
 		join_maybe(e, mark, NULL);
@@ -981,10 +951,10 @@ static enum status eval_pipe(struct expander *e, const struct ast_node *pipe)
 
 		expand_charge(e, WORK_STAGE);
 		eval_enter_subshell(e);
-		s = eval_stage(e, n, n->next ? &output : place.capture);
+		s = eval_stage(e, n, n->next ? &output : place.io.capture);
 		eval_restore_place(e, &place);
 		if (e->script->command_count > first)
-			e->piped_from = first;
+			e->io.piped_from = first;
 		eval_pipe_input(e, &output);
 		chars_release(&output);
 	}
@@ -1011,10 +981,10 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 	struct join j = { .test = n };
 	bool has_else = false;
 	unsigned context = e->context;
-	size_t from = e->capture ? e->capture->len : 0;
+	size_t from = e->io.capture ? e->io.capture->len : 0;
 
 	for (; n && !expand_failed(e); n = n->other) {
-		size_t middle = e->capture ? e->capture->len : 0;
+		size_t middle = e->io.capture ? e->io.capture->len : 0;
 
 		if (n->type != AST_IF) {
 			eval_walk(e, n);
@@ -1023,15 +993,15 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 			has_else = true;
 			break;
 		}
-		struct chars *capture = e->capture;
+		struct chars *capture = e->io.capture;
 		size_t mark = vars_mark(e);
 
-		e->capture = NULL;
+		e->io.capture = NULL;
 		eval_condition(e, n->condition);
 		if (n != first) /* that of an elif may not be reached */
 			join_maybe(e, mark, NULL);
 		j.mark = vars_mark(e);
-		e->capture = capture;
+		e->io.capture = capture;
 		e->context |= SHELL_CONDITIONAL;
 		s = eval_walk(e, n->body);
 		if (n != first)
@@ -1063,7 +1033,7 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 	struct chars unused = { 0 };
 	struct join j;
 	unsigned context = e->context;
-	size_t from = e->capture ? e->capture->len : 0;
+	size_t from = e->io.capture ? e->io.capture->len : 0;
 	bool all = false;
 
 	if (n->words)
@@ -1074,7 +1044,7 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
 		for (const struct ast_word *w = c->patterns; w; w = w->next)
 			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
-		size_t middle = e->capture ? e->capture->len : 0;
+		size_t middle = e->io.capture ? e->io.capture->len : 0;
 
 		eval_walk(e, c->body);
 		if (c != n->cases)
@@ -1218,7 +1188,7 @@ static void eval_end_of_input(struct expander *e, const struct ast_node *n)
 
 	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
 		n = n->body;
-	if (!e->input || !n || n->type != AST_SIMPLE || !eval_is_word(n->words, "read"))
+	if (!e->io.input || !n || n->type != AST_SIMPLE || !eval_is_word(n->words, "read"))
 		return;
 	eval_set_input(e, value_text(e, "", n->start));
 	eval_walk(e, n);
@@ -1487,24 +1457,22 @@ static enum status eval_redirected_once(struct expander *e, const struct ast_nod
 static enum status eval_redirected(struct expander *e, const struct ast_node *n)
 {
 	struct place place = eval_save_place(e);
-	struct chars written = { 0 }, *to_file = e->to_file;
+	struct chars written = { 0 };
 	enum status s = STATUS_UNKNOWN;
 	struct choice c;
 
-	e->to_file = &written;
 	choice_start_branches(e, &c);
 	while (choice_next(e, &c)) {
 		uint32_t index = (uint32_t)e->script->command_count;
 
-		if (c.number > 1)
-			eval_restore_place(e, &place);
+		eval_restore_place(e, &place);
+		e->io.to_file = &written;
 		s = eval_redirected_once(e, n, &c);
 		if (index < e->script->command_count)
 			eval_set_output(e, index, &written);
 	}
 	choice_end(e, &c);
 	chars_release(&written);
-	e->to_file = to_file;
 	return c.join.branches > 0 ? STATUS_UNKNOWN : s;
 }
 
@@ -1545,9 +1513,9 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 	}
 	if (!apart && !n->redirects && n->body && /* exec < FILE */
 	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
-		place.input = e->input;
-		place.input_word = e->input_word;
-		place.descriptors = e->descriptors;
+		place.io.input = e->io.input;
+		place.io.input_word = e->io.input_word;
+		place.io.descriptors = e->io.descriptors;
 	}
 	eval_restore_place(e, &place);
 	if (n->type == AST_SUBSHELL && n->name) { /* coproc NAME: the numbers of its pipes */
@@ -1592,7 +1560,7 @@ void eval_substitution(struct expander *e, const struct ast_node *list, struct c
 	expand_charge(e, WORK_SUBSTITUTION);
 	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION;
 	eval_enter_subshell(e);
-	e->capture = out;
+	e->io.capture = out;
 	eval_walk(e, list);
 	if (eval_is_file(list)) {
 		content = char_unknown(e, "$(cat)", CHAR_UNKNOWN, list->start);
@@ -1621,7 +1589,7 @@ void eval_process(struct expander *e, const struct ast_part *p, struct chars *ou
 		return;
 	e->context = (e->context & ~(unsigned)SHELL_IN_SUBSTITUTION) | SHELL_IN_PROCESS;
 	eval_enter_subshell(e);
-	e->capture = input ? &output : NULL;
+	e->io.capture = input ? &output : NULL;
 	eval_walk(e, p->list);
 	if (input) {
 		e->process = shell_alloc(e->arena, sizeof(*e->process));

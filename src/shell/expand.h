@@ -165,6 +165,16 @@ struct descriptor {
 	uint32_t piped_from; /* of N<&0, else SHELL_NONE */
 };
 
+/* What a command reads and writes: redirections change it, and its end undoes that. */
+struct streams {
+	struct value *input;           /* known standard input, or NULL */
+	struct shell_word *input_word; /* the same, made when first needed */
+	uint32_t piped_from;           /* the command that feeds it, or SHELL_NONE */
+	const struct descriptor *descriptors; /* others, the newest */
+	struct chars *capture;         /* gets the commands' output; NULL: not needed */
+	struct chars *to_file;         /* gets it behind a redirection to a file */
+};
+
 struct expander {
 	struct shell_memory *memory;
 	struct shell_arena *arena;
@@ -175,16 +185,12 @@ struct expander {
 	const uint32_t *identity; /* offset of each byte, for words that are copies of the text */
 	const uint8_t *zeros;     /* SHELL_LITERAL for as many bytes */
 	size_t identity_len;
-	struct chars *capture;    /* gets the commands' output; NULL: not needed */
-	struct chars *to_file;    /* gets it behind a redirection to a file */
-	struct value *input;      /* known standard input, or NULL */
-	struct shell_word *input_word; /* the same, made when first needed */
-	const struct descriptor *descriptors; /* the newest */
+	struct streams io;
 	const struct shell_word *last_word; /* of the command before: $_; NULL: not known */
 	/* Where the walk is. */
 	unsigned context;
 	unsigned subshells; /* entered so far */
-	uint32_t piped_from, parent;
+	uint32_t parent; /* the command whose word holds the present one, or SHELL_NONE */
 	unsigned depth; /* levels left */
 	unsigned loops; /* loops around */
 	struct local *prefix;  /* to restore after the present command */

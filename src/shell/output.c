@@ -105,14 +105,14 @@ static enum status output_echo(struct expander *e, const struct call *c)
 		const struct value *v = word_value(e, &c->words[i]);
 
 		if (i > first)
-			chars_add(e, e->capture, ' ', CHAR_QUOTED, c->words[i].start, 0);
+			chars_add(e, e->io.capture, ' ', CHAR_QUOTED, c->words[i].start, 0);
 		if (!escapes)
-			chars_copy(e, e->capture, v->v, v->len);
-		else if (!output_escaped(e, v, e->capture))
+			chars_copy(e, e->io.capture, v->v, v->len);
+		else if (!output_escaped(e, v, e->io.capture))
 			return STATUS_OK;
 	}
 	if (newline)
-		chars_add(e, e->capture, '\n', CHAR_QUOTED, word_last(&c->words[0]), 0);
+		chars_add(e, e->io.capture, '\n', CHAR_QUOTED, word_last(&c->words[0]), 0);
 	return STATUS_OK;
 }
 
@@ -558,7 +558,7 @@ static void output_names_write_place(struct expander *e, const struct shell_word
 	const struct value *v = word_value(e, place);
 	uint16_t name = output_names_name(e, place);
 
-	chars_text(e, e->capture, before, CHAR_QUOTED, place->start);
+	chars_text(e, e->io.capture, before, CHAR_QUOTED, place->start);
 	for (uint32_t i = 0; i < v->len; i++) {
 		struct shell_char c = v->v[i];
 
@@ -566,7 +566,7 @@ static void output_names_write_place(struct expander *e, const struct shell_word
 			c.kind = CHAR_GLOB;
 			c.name = name;
 		}
-		chars_copy(e, e->capture, &c, 1);
+		chars_copy(e, e->io.capture, &c, 1);
 	}
 }
 
@@ -577,12 +577,12 @@ static void output_names_write_below(struct expander *e, const struct shell_word
 	size_t len = place->text.len;
 
 	output_names_write_place(e, place, before);
-	chars_add(e, e->capture, end, CHAR_QUOTED, word_last(place), 0);
+	chars_add(e, e->io.capture, end, CHAR_QUOTED, word_last(place), 0);
 	output_names_write_place(e, place, before);
 	if (place->text.s[len - 1] != '/')
-		chars_add(e, e->capture, '/', CHAR_QUOTED, word_last(place), 0);
-	chars_add(e, e->capture, '*', CHAR_GLOB, word_last(place), output_names_name(e, place));
-	chars_add(e, e->capture, end, CHAR_QUOTED, word_last(place), 0);
+		chars_add(e, e->io.capture, '/', CHAR_QUOTED, word_last(place), 0);
+	chars_add(e, e->io.capture, '*', CHAR_GLOB, word_last(place), output_names_name(e, place));
+	chars_add(e, e->io.capture, end, CHAR_QUOTED, word_last(place), 0);
 }
 
 /* What find without a directory and locate '*' begin with. */
@@ -655,7 +655,7 @@ static bool output_names_each_place(struct expander *e, const struct shell_word 
 			output_names_write_below(e, &words[i], before, '\n');
 		} else {
 			output_names_write_place(e, &words[i], before);
-			chars_add(e, e->capture, '\n', CHAR_QUOTED, word_last(&words[i]), 0);
+			chars_add(e, e->io.capture, '\n', CHAR_QUOTED, word_last(&words[i]), 0);
 		}
 	}
 	return n > 0;
@@ -700,8 +700,8 @@ static bool output_names_of_ls(struct expander *e, const struct shell_word *word
 	if (output_names_lists_here(words, count)) {
 		uint32_t at = word_last(&words[0]);
 
-		chars_add(e, e->capture, '*', CHAR_GLOB, at, expand_name(e, "$(ls)"));
-		chars_add(e, e->capture, '\n', CHAR_QUOTED, at, 0);
+		chars_add(e, e->io.capture, '*', CHAR_GLOB, at, expand_name(e, "$(ls)"));
+		chars_add(e, e->io.capture, '\n', CHAR_QUOTED, at, 0);
 		return true;
 	}
 	return (output_names_has_letter(words, count, 'd') ||
@@ -744,7 +744,7 @@ static enum status output_run_printf(struct expander *e, const struct call *c)
 	size_t first = c->count > 1 && strcmp(c->words[1].text.s, "--") == 0 ? 2 : 1;
 
 	if (c->count > first)
-		output_printf(e, c->words + first, c->count - first, e->capture);
+		output_printf(e, c->words + first, c->count - first, e->io.capture);
 	return STATUS_OK;
 }
 
@@ -766,7 +766,7 @@ static void output_unknown(struct expander *e, const struct call *c)
 	}
 	ch = char_unknown(e, name ? text : NULL, CHAR_UNKNOWN,
 			    c->count > 0 ? c->words[0].start : 0);
-	chars_copy(e, e->capture, &ch, 1);
+	chars_copy(e, e->io.capture, &ch, 1);
 }
 
 /* Has the command an operand, which names a file? */
@@ -780,7 +780,7 @@ static bool output_has_operand(const struct call *c)
 
 static enum status output_cat(struct expander *e, const struct call *c)
 {
-	const struct value *in = e->input;
+	const struct value *in = e->io.input;
 
 	/* cat <(echo x) */
 	if (c->count == 2 && c->words[1].content)
@@ -788,7 +788,7 @@ static enum status output_cat(struct expander *e, const struct call *c)
 	else if (output_has_operand(c) && strcmp(c->words[0].text.s, "tee") != 0)
 		in = NULL;
 	if (in)
-		chars_copy(e, e->capture, in->v, in->len);
+		chars_copy(e, e->io.capture, in->v, in->len);
 	else
 		output_unknown(e, c);
 	return STATUS_UNKNOWN;
@@ -797,7 +797,7 @@ static enum status output_cat(struct expander *e, const struct call *c)
 /* rev reverses each line. */
 static enum status output_rev(struct expander *e, const struct call *c)
 {
-	const struct value *in = output_has_operand(c) ? NULL : e->input;
+	const struct value *in = output_has_operand(c) ? NULL : e->io.input;
 	uint32_t from = 0;
 
 	if (!in) {
@@ -808,9 +808,9 @@ static enum status output_rev(struct expander *e, const struct call *c)
 		if (i < in->len && in->v[i].c != '\n')
 			continue;
 		for (uint32_t k = i; k-- > from;)
-			chars_copy(e, e->capture, &in->v[k], 1);
+			chars_copy(e, e->io.capture, &in->v[k], 1);
 		if (i < in->len)
-			chars_copy(e, e->capture, &in->v[i], 1);
+			chars_copy(e, e->io.capture, &in->v[i], 1);
 		from = i + 1;
 	}
 	return STATUS_UNKNOWN;
@@ -829,9 +829,9 @@ static enum status output_which(struct expander *e, const struct call *c)
 		return STATUS_UNKNOWN;
 	}
 	if (!strchr(name, '/'))
-		chars_text(e, e->capture, "/usr/bin/", CHAR_QUOTED, w->start);
-	chars_text(e, e->capture, name, CHAR_QUOTED, w->start);
-	chars_add(e, e->capture, '\n', CHAR_QUOTED, w->start, 0);
+		chars_text(e, e->io.capture, "/usr/bin/", CHAR_QUOTED, w->start);
+	chars_text(e, e->io.capture, name, CHAR_QUOTED, w->start);
+	chars_add(e, e->io.capture, '\n', CHAR_QUOTED, w->start, 0);
 	return STATUS_UNKNOWN;
 }
 
@@ -859,9 +859,9 @@ static bool output_dirname_of_home(struct expander *e, const struct shell_word *
 	while (len > 1 && w->text.s[len - 1] == '/')
 		len--;
 	if (len)
-		chars_copy(e, e->capture, v->v, len);
+		chars_copy(e, e->io.capture, v->v, len);
 	else
-		chars_text(e, e->capture, "/home", CHAR_QUOTED, w->start);
+		chars_text(e, e->io.capture, "/home", CHAR_QUOTED, w->start);
 	return true;
 }
 
@@ -887,7 +887,7 @@ static enum status output_basename(struct expander *e, const struct call *given)
 				struct shell_char one = v->v[i];
 
 				one.kind = w->kind[i] == SHELL_GLOB ? CHAR_GLOB : one.kind;
-				chars_copy(e, e->capture, &one, 1);
+				chars_copy(e, e->io.capture, &one, 1);
 			}
 			return STATUS_OK;
 		}
@@ -902,8 +902,8 @@ static enum status output_basename(struct expander *e, const struct call *given)
 				: !slash ? "." : slash == path ? "/"
 				: shell_copy(e->arena, path, (size_t)(slash - path));
 
-	chars_text(e, e->capture, part, CHAR_QUOTED, c->words[1].start);
-	chars_add(e, e->capture, '\n', CHAR_QUOTED, c->words[1].start, 0);
+	chars_text(e, e->io.capture, part, CHAR_QUOTED, c->words[1].start);
+	chars_add(e, e->io.capture, '\n', CHAR_QUOTED, c->words[1].start, 0);
 	return STATUS_OK;
 }
 
@@ -914,7 +914,7 @@ static enum status output_pwd(struct expander *e, const struct call *c)
 	const struct value *v = vars_value(e, "PWD", &unset);
 
 	if (v)
-		chars_copy(e, e->capture, v->v, v->len);
+		chars_copy(e, e->io.capture, v->v, v->len);
 	else
 		output_unknown(e, c);
 	return STATUS_OK;
@@ -933,7 +933,7 @@ static enum status output_realpath(struct expander *e, const struct call *c)
 	}
 	const struct value *v = word_value(e, w);
 
-	chars_copy(e, e->capture, v->v, v->len);
+	chars_copy(e, e->io.capture, v->v, v->len);
 	return STATUS_UNKNOWN;
 }
 
@@ -958,7 +958,7 @@ static enum status output_seq(struct expander *e, const struct call *c)
 	}
 	for (; from <= to; from++) {
 		snprintf(text, sizeof(text), "%lld\n", from);
-		chars_text(e, e->capture, text, CHAR_QUOTED, c->words[0].start);
+		chars_text(e, e->io.capture, text, CHAR_QUOTED, c->words[0].start);
 	}
 	return STATUS_OK;
 }
@@ -978,7 +978,7 @@ static enum status output_expr(struct expander *e, const struct call *c)
 	}
 	if (c->count == 4 && expand_arith(e, &sum, &result)) {
 		snprintf(text, sizeof(text), "%lld\n", (long long)result);
-		chars_text(e, e->capture, text, CHAR_QUOTED, c->words[0].start);
+		chars_text(e, e->io.capture, text, CHAR_QUOTED, c->words[0].start);
 	} else {
 		output_unknown(e, c);
 	}
@@ -990,8 +990,8 @@ static enum status output_filtered(struct expander *e, const struct call *c, fil
 {
 	struct chars out = { 0 };
 
-	if (e->input && filter(&(struct filter){ e, c->words, c->count, e->input, &out }))
-		chars_copy(e, e->capture, out.v, out.len);
+	if (e->io.input && filter(&(struct filter){ e, c->words, c->count, e->io.input, &out }))
+		chars_copy(e, e->io.capture, out.v, out.len);
 	else
 		output_unknown(e, c);
 	chars_release(&out);
@@ -1013,10 +1013,10 @@ static enum status output_pass(struct expander *e, const struct call *c)
 		if (s[0] == '-' && strchr("wsbde", s[1]) && s[1] && !s[2])
 			i++; /* the value, as of fold -w 80, grep -e x */
 	}
-	if (files > grep || !e->input || (picks && output_names_relative(e->input)))
+	if (files > grep || !e->io.input || (picks && output_names_relative(e->io.input)))
 		output_unknown(e, c);
 	else
-		chars_copy(e, e->capture, e->input->v, e->input->len);
+		chars_copy(e, e->io.capture, e->io.input->v, e->io.input->len);
 	return STATUS_UNKNOWN;
 }
 
@@ -1127,7 +1127,7 @@ enum status output_run(struct expander *e, const struct shell_word *words, size_
 	const char *name = output_base_name(&words[0]);
 	const struct program *p;
 
-	if (!e->capture)
+	if (!e->io.capture)
 		return name && (name[0] == 'e' || name[0] == 'p') &&
 				       (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
 			       ? STATUS_OK : STATUS_UNKNOWN;

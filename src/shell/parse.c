@@ -44,7 +44,7 @@ static void parse_apply_setup(struct expander *e, const struct shell_setup *setu
 	if (setup->directory)
 		vars_set(e, "PWD", value_text(e, setup->directory, 0));
 	if (setup->input)
-		e->given_input = e->input = word_value(e, setup->input);
+		e->given_input = e->io.input = word_value(e, setup->input);
 }
 
 static void parse_set_outer(struct shell_memory *m, const struct shell_setup *setup)
@@ -131,7 +131,9 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
 	e->context = 0;
-	e->piped_from = e->parent = SHELL_NONE;
+	e->io = (struct streams){ .piped_from = SHELL_NONE };
+	e->parent = SHELL_NONE;
+	e->last_word = NULL;
 	parse_apply_setup(e, setup);
 	e->script->sets_path = sets_path; /* what it gets, it does not set */
 	e->script->sets_home = sets_home;
@@ -147,10 +149,6 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	} while (more && e->script->trouble == SHELL_FINE);
 	call_uncalled(e);
 	vars_undo(e, mark);
-	e->input = NULL;
-	e->input_word = NULL;
-	e->descriptors = NULL;
-	e->last_word = NULL;
 }
 
 static void parse_take_trouble(struct shell_script *script, const struct lex_state *lex)
