@@ -27,7 +27,8 @@
 
 /* ---- commands of the script ---- */
 
-static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t end)
+/* Add a command. What stands in its words is inside of it up to eval_close_command(). */
+static uint32_t eval_open_command(struct expander *e, uint32_t start, uint32_t end)
 {
 	struct shell_script *s = e->script;
 
@@ -41,16 +42,30 @@ static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t en
 		e->command_cap = e->command_cap ? e->command_cap * 2 : 8;
 		s->commands = mem_realloc(s->commands, e->command_cap * sizeof(*s->commands));
 	}
-	bool inside = e->context & (SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS);
-
 	s->commands[s->command_count] = (struct shell_command){
 		.context = e->context,
 		.piped_from = e->io.piped_from,
-		.parent = inside ? e->parent : SHELL_NONE,
+		.parent = e->parent,
 		.start = start,
 		.end = end,
 	};
-	return (uint32_t)s->command_count++;
+	e->parent = (uint32_t)s->command_count++;
+	return e->parent;
+}
+
+static void eval_close_command(struct expander *e, uint32_t index)
+{
+	e->parent = e->script->commands[index].parent;
+}
+
+static void eval_set_words(struct expander *e, uint32_t index, const struct words *words)
+{
+	struct shell_command *c = &e->script->commands[index];
+
+	c->words = shell_alloc(e->arena, words->len * sizeof(*words->v));
+	if (words->len > 0)
+		memcpy(c->words, words->v, words->len * sizeof(*words->v));
+	c->word_count = words->len;
 }
 
 static const struct shell_word *eval_input_word(struct expander *e)
@@ -231,7 +246,6 @@ static void eval_redirects(struct expander *e, const struct ast_redirect *list, 
 {
 	struct shell_redirect *redirects;
 	size_t count = 0;
-	uint32_t parent = e->parent;
 
 	for (const struct ast_redirect *r = list; r; r = r->next)
 		count++;
@@ -240,13 +254,11 @@ static void eval_redirects(struct expander *e, const struct ast_redirect *list, 
 	redirects = shell_alloc(e->arena, count * sizeof(*redirects));
 	expand_charge(e, WORK_COMMAND * count);
 	count = 0;
-	e->parent = command;
 	for (const struct ast_redirect *r = list; r && !expand_failed(e); r = r->next) {
 		e->script->sets_variables |= r->named;
 		e->script->sets_path |= r->named;
 		eval_redirect(e, r, &redirects[count++]);
 	}
-	e->parent = parent;
 	struct shell_command *c = &e->script->commands[command];
 
 	c->redirects = redirects;
@@ -419,7 +431,6 @@ static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t 
 {
 	struct shell_assign *assigns;
 	size_t count = 0;
-	uint32_t parent = e->parent;
 
 	for (const struct ast_assign *a = n->assigns; a; a = a->next)
 		count++;
@@ -427,7 +438,6 @@ static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t 
 		return;
 	assigns = shell_alloc(e->arena, count * sizeof(*assigns));
 	count = 0;
-	e->parent = index;
 	for (const struct ast_assign *a = n->assigns; a && !expand_failed(e); a = a->next) {
 		if (n->words && !a->late)
 			vars_local(e, &e->prefix, a->name);
@@ -439,7 +449,6 @@ static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t 
 		if (attributes)
 			vars_set_attributes(e, a->name, attributes, 0);
 	}
-	e->parent = parent;
 	struct shell_command *c = &e->script->commands[index];
 
 	c->assigns = assigns;
@@ -458,10 +467,8 @@ static bool eval_is_assignment_word(const struct ast_word *w)
 static void eval_words(struct expander *e, const struct ast_node *n, uint32_t index)
 {
 	struct words words = { 0 };
-	uint32_t parent = e->parent;
 	bool declares = false;
 
-	e->parent = index;
 	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
 		if (declares && eval_is_assignment_word(w)) {
 			struct shell_word one;
@@ -474,13 +481,7 @@ static void eval_words(struct expander *e, const struct ast_node *n, uint32_t in
 		if (words.len == 1 && shell_word_constant(&words.v[0]))
 			declares = builtin_declares(words.v[0].text.s);
 	}
-	e->parent = parent;
-	struct shell_command *c = &e->script->commands[index];
-
-	c->words = shell_alloc(e->arena, words.len * sizeof(*words.v));
-	if (words.len > 0)
-		memcpy(c->words, words.v, words.len * sizeof(*words.v));
-	c->word_count = words.len;
+	eval_set_words(e, index, &words);
 	words_release(&words);
 }
 
@@ -523,18 +524,17 @@ static enum status eval_run(struct expander *e, const struct shell_word *words, 
 /* Record the command with the values of one choice. Returns its index, or SHELL_NONE. */
 static uint32_t eval_record(struct expander *e, const struct ast_node *n)
 {
-	uint32_t index = eval_new_command(e, n->start, n->end);
+	uint32_t index = eval_open_command(e, n->start, n->end);
 
 	if (index == SHELL_NONE)
 		return index;
 	eval_words(e, n, index);
 	eval_redirects(e, n->redirects, index);
 	eval_assigns(e, n, index);
+	eval_close_command(e, index);
 	struct shell_command *c = &e->script->commands[index];
-	const struct shell_word *input = eval_input_word(e);
 
-	c = &e->script->commands[index];
-	c->input = input;
+	c->input = eval_input_word(e);
 	c->piped_from = e->io.piped_from;
 	c->version = e->memory->variables.version;
 	return index;
@@ -1361,7 +1361,7 @@ static void eval_test_keys(struct expander *e, const struct words *words)
 
 static enum status eval_test(struct expander *e, const struct ast_node *n)
 {
-	uint32_t index = eval_new_command(e, n->start, n->end), parent = e->parent;
+	uint32_t index = eval_open_command(e, n->start, n->end);
 	struct words words = { 0 };
 	struct shell_word open = { .start = n->start, .end = n->start + 2 };
 
@@ -1372,20 +1372,15 @@ static enum status eval_test(struct expander *e, const struct ast_node *n)
 				   { n->start + 1, 0, CHAR_QUOTED, '[' } },
 		  2, &open);
 	word_add(e, &words, &open);
-	e->parent = index;
 	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
 		struct shell_word word;
 
 		expand_one(e, w, &word);
 		word_add(e, &words, &word);
 	}
-	e->parent = parent;
-	struct shell_command *c = &e->script->commands[index];
-
-	c->context |= SHELL_TEST;
-	c->words = shell_alloc(e->arena, words.len * sizeof(*words.v));
-	memcpy(c->words, words.v, words.len * sizeof(*words.v));
-	c->word_count = words.len;
+	eval_close_command(e, index);
+	e->script->commands[index].context |= SHELL_TEST;
+	eval_set_words(e, index, &words);
 	eval_test_keys(e, &words);
 	words_release(&words);
 	return STATUS_UNKNOWN;
@@ -1437,13 +1432,14 @@ static enum status eval_compound(struct expander *e, const struct ast_node *n)
 static enum status eval_redirected_once(struct expander *e, const struct ast_node *n,
 					struct choice *c)
 {
-	uint32_t index = eval_new_command(e, n->start, n->end);
+	uint32_t index = eval_open_command(e, n->start, n->end);
 	const struct shell_word *input;
 	enum status s = STATUS_UNKNOWN;
 
 	if (index == SHELL_NONE)
 		return s;
 	eval_redirects(e, n->redirects, index);
+	eval_close_command(e, index);
 	input = eval_input_word(e);
 	e->script->commands[index].input = input;
 	choice_enter(e, c);
