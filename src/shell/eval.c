@@ -719,12 +719,16 @@ static enum status eval_member(struct expander *e, const struct ast_node *n, enu
 	return s;
 }
 
+/* Characters of output so far. */
+static size_t eval_written(const struct expander *e)
+{
+	return e->io.capture ? e->io.capture->len : 0;
+}
+
 /* The command that wrote the capture from @from on may not run. */
 static void eval_may_be_missing(struct expander *e, size_t from)
 {
-	size_t len = e->io.capture ? e->io.capture->len : 0;
-
-	for (size_t i = from; i < len; i++) {
+	for (size_t i = from; i < eval_written(e); i++) {
 		struct shell_char *c = &e->io.capture->v[i];
 
 		if (char_is_known(c))
@@ -812,15 +816,6 @@ static bool eval_leaves(struct expander *e, const struct ast_node *n)
 	return eval_leaves_by(e, n, 0);
 }
 
-/* End the branch that @n was. */
-static void eval_end_branch(struct expander *e, struct join *j, const struct ast_node *n)
-{
-	if (n && eval_leaves(e, n))
-		join_leaving(e, j);
-	else
-		join_branch(e, j);
-}
-
 /* a && @n || OTHER: may OTHER write when @n does not run? */
 static bool eval_has_other(struct expander *e, const struct ast_node *n)
 {
@@ -855,7 +850,7 @@ static void eval_chain_to(struct expander *e, struct chain *c, const struct ast_
 	if (n->join != JOIN_AND || c->last == JOIN_OR)
 		eval_end_chain(e, c);
 	if (n->join == JOIN_ALWAYS)
-		c->from = e->io.capture ? e->io.capture->len : 0;
+		c->from = eval_written(e);
 	else if (!c->open && c->status != runs) {
 		c->first = c->join;
 		join_start(e, &c->join);
@@ -881,7 +876,7 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 	bool may_end = false;
 
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
-		size_t from = e->io.capture ? e->io.capture->len : 0;
+		size_t from = eval_written(e);
 		bool may_skip = c.status == STATUS_UNKNOWN && eval_may_skip(e, n, from == c.from);
 
 		eval_chain_to(e, &c, n, before);
@@ -974,44 +969,65 @@ static void eval_condition(struct expander *e, const struct ast_node *n)
 	e->errexit |= errexit;
 }
 
+/* Branches of which one runs, and writes its output instead of the others. */
+struct branches {
+	struct join join;
+	size_t from;  /* where their output begins */
+	bool several; /* one has been walked */
+};
+
+static enum status eval_branch(struct expander *e, struct branches *b, const struct ast_node *body)
+{
+	size_t middle = eval_written(e);
+	enum status s = eval_walk(e, body);
+
+	if (b->several)
+		eval_other_output(e, body->start, b->from, middle);
+	b->several = true;
+	if (eval_leaves(e, body))
+		join_leaving(e, &b->join);
+	else
+		join_branch(e, &b->join);
+	return s;
+}
+
+/* @all: it is certain that one of them runs. */
+static void eval_end_branches(struct expander *e, struct branches *b, bool all)
+{
+	join_end(e, &b->join, !all);
+	if (!all)
+		eval_may_be_missing(e, b->from);
+}
+
+/* Walk the condition before a branch of @b. That of an elif may not be reached. */
+static void eval_if_condition(struct expander *e, struct branches *b, const struct ast_node *n)
+{
+	struct chars *capture = e->io.capture;
+	size_t mark = vars_mark(e);
+
+	e->io.capture = NULL;
+	eval_condition(e, n);
+	e->io.capture = capture;
+	if (b->several)
+		join_maybe(e, mark, NULL);
+	b->join.mark = vars_mark(e);
+}
+
 static enum status eval_if(struct expander *e, const struct ast_node *n)
 {
+	struct branches b = { .join.test = n, .from = eval_written(e) };
 	enum status s = STATUS_UNKNOWN;
-	const struct ast_node *first = n;
-	struct join j = { .test = n };
-	bool has_else = false;
-	unsigned context = e->context;
-	size_t from = e->io.capture ? e->io.capture->len : 0;
+	bool has_else;
 
-	for (; n && !expand_failed(e); n = n->other) {
-		size_t middle = e->io.capture ? e->io.capture->len : 0;
-
-		if (n->type != AST_IF) {
-			eval_walk(e, n);
-			eval_other_output(e, n->start, from, middle);
-			eval_end_branch(e, &j, n);
-			has_else = true;
-			break;
-		}
-		struct chars *capture = e->io.capture;
-		size_t mark = vars_mark(e);
-
-		e->io.capture = NULL;
-		eval_condition(e, n->condition);
-		if (n != first) /* that of an elif may not be reached */
-			join_maybe(e, mark, NULL);
-		j.mark = vars_mark(e);
-		e->io.capture = capture;
+	for (; n && n->type == AST_IF && !expand_failed(e); n = n->other) {
+		eval_if_condition(e, &b, n->condition);
 		e->context |= SHELL_CONDITIONAL;
-		s = eval_walk(e, n->body);
-		if (n != first)
-			eval_other_output(e, n->start, from, middle);
-		eval_end_branch(e, &j, n->body);
+		s = eval_branch(e, &b, n->body);
 	}
-	join_end(e, &j, !has_else);
-	if (!has_else)
-		eval_may_be_missing(e, from);
-	e->context = context;
+	has_else = n && !expand_failed(e);
+	if (has_else)
+		eval_branch(e, &b, n);
+	eval_end_branches(e, &b, has_else);
 	return s == STATUS_OK ? STATUS_UNKNOWN : s;
 }
 
@@ -1031,31 +1047,20 @@ static bool eval_matches_all(const struct ast_case *c)
 static enum status eval_case(struct expander *e, const struct ast_node *n)
 {
 	struct chars unused = { 0 };
-	struct join j;
-	unsigned context = e->context;
-	size_t from = e->io.capture ? e->io.capture->len : 0;
+	struct branches b = { .join.test = n, .from = eval_written(e) };
 	bool all = false;
 
 	if (n->words)
 		expand_parts(e, n->words->parts, &unused, EXPAND_ONE);
-	join_start(e, &j);
-	j.test = n;
+	b.join.mark = vars_mark(e);
 	e->context |= SHELL_CONDITIONAL;
 	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
 		for (const struct ast_word *w = c->patterns; w; w = w->next)
 			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
-		size_t middle = e->io.capture ? e->io.capture->len : 0;
-
-		eval_walk(e, c->body);
-		if (c != n->cases)
-			eval_other_output(e, c->body ? c->body->start : 0, from, middle);
-		eval_end_branch(e, &j, c->body);
+		eval_branch(e, &b, c->body);
 		all |= eval_matches_all(c);
 	}
-	join_end(e, &j, !all);
-	if (!all)
-		eval_may_be_missing(e, from);
-	e->context = context;
+	eval_end_branches(e, &b, all);
 	chars_release(&unused);
 	return STATUS_UNKNOWN;
 }
@@ -1198,7 +1203,6 @@ static void eval_end_of_input(struct expander *e, const struct ast_node *n)
 
 static enum status eval_while(struct expander *e, const struct ast_node *n)
 {
-	unsigned context = e->context;
 	char name[64] = "";
 
 	if (n->words)
@@ -1210,7 +1214,6 @@ static enum status eval_while(struct expander *e, const struct ast_node *n)
 	eval_end_of_input(e, n->condition);
 	if (name[0])
 		eval_after_header(e, n, name);
-	e->context = context;
 	return STATUS_UNKNOWN;
 }
 
@@ -1329,13 +1332,12 @@ static enum status eval_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
 	struct value *last = NULL;
-	unsigned context = e->context, breaks = e->breaks;
+	unsigned breaks = e->breaks;
 	bool several = eval_loop_words(e, n, &values, &last);
 	size_t mark = vars_mark(e);
 
 	e->context |= SHELL_IN_LOOP;
 	eval_values(e, n, &values);
-	e->context = context;
 	eval_after_words(e, n, &values, last, several, e->breaks != breaks);
 	if (eval_may_have_no_words(&values))
 		join_maybe(e, mark, NULL);
@@ -1398,6 +1400,7 @@ static enum status eval_arith(struct expander *e, const struct ast_node *n)
 	return !known ? STATUS_UNKNOWN : result ? STATUS_OK : STATUS_FAILED;
 }
 
+/* The caller puts back the place. */
 static enum status eval_compound(struct expander *e, const struct ast_node *n)
 {
 	switch (n->type) {
