@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+const struct ast_node *ast_single(const struct ast_node *n)
+{
+	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
+		n = n->body;
+	return n;
+}
+
 static bool ast_word_mentions(const struct ast_word *w, const char *name)
 {
 	for (; w; w = w->next)
@@ -15,8 +22,7 @@ static bool ast_word_mentions(const struct ast_word *w, const char *name)
 
 bool ast_mentions(const struct ast_node *n, const char *name)
 {
-	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
-		n = n->body;
+	n = ast_single(n);
 	if (!n)
 		return false;
 	if (n->type == AST_IF || n->type == AST_WHILE)

@@ -143,6 +143,9 @@ struct ast_node {
 	struct ast_case *cases;
 };
 
+/* The command that @n is, if it is a list or a pipeline of that only; else @n. */
+const struct ast_node *ast_single(const struct ast_node *n);
+
 /* Does $@name stand in the words of @n, or of what it tests? */
 bool ast_mentions(const struct ast_node *n, const char *name);
 

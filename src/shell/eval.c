@@ -1191,8 +1191,7 @@ static void eval_end_of_input(struct expander *e, const struct ast_node *n)
 	struct place place = eval_save_place(e);
 	size_t mark = vars_mark(e);
 
-	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)
-		n = n->body;
+	n = ast_single(n);
 	if (!e->io.input || !n || n->type != AST_SIMPLE || !eval_is_word(n->words, "read"))
 		return;
 	eval_set_input(e, value_text(e, "", n->start));
@@ -1541,26 +1540,41 @@ static void eval_drop_nuls(struct chars *c, size_t from)
 /* Is @n no more than <FILE? Then $(<FILE) is what is in the file, as of $(cat FILE). */
 static bool eval_is_file(const struct ast_node *n)
 {
-	while ((n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next &&
-	       !n->redirects)
-		n = n->body;
+	n = ast_single(n);
 	return n->type == AST_SIMPLE && !n->words && !n->assigns && n->redirects &&
 	       !n->redirects->next && n->redirects->op == SHELL_FROM && n->redirects->fd <= 0;
+}
+
+/* Walk the @list in a word, in a subshell whose output @out gets. False: it is too deep. */
+static bool eval_inside(struct expander *e, const struct ast_node *list, uint32_t at,
+			enum shell_context inside, struct chars *out)
+{
+	const unsigned either = SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS;
+	struct place place = eval_save_place(e);
+	size_t mark = vars_mark(e);
+
+	if (!expand_enter(e, at))
+		return false;
+	e->context = (e->context & ~either) | inside;
+	eval_enter_subshell(e);
+	e->io.capture = out;
+	eval_walk(e, list);
+	vars_undo(e, mark);
+	eval_restore_place(e, &place);
+	expand_leave(e);
+	return true;
 }
 
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out)
 {
 	struct shell_char content;
-	struct place place = eval_save_place(e);
-	size_t mark = vars_mark(e), from = out->len;
+	size_t from = out->len;
 
-	if (!list || !expand_enter(e, list->start))
+	if (!list)
 		return;
 	expand_charge(e, WORK_SUBSTITUTION);
-	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION;
-	eval_enter_subshell(e);
-	e->io.capture = out;
-	eval_walk(e, list);
+	if (!eval_inside(e, list, list->start, SHELL_IN_SUBSTITUTION, out))
+		return;
 	if (eval_is_file(list)) {
 		content = char_unknown(e, "$(cat)", CHAR_UNKNOWN, list->start);
 		chars_copy(e, out, &content, 1);
@@ -1569,27 +1583,17 @@ void eval_substitution(struct expander *e, const struct ast_node *list, struct c
 	while (out->len > 0 && out->v[out->len - 1].c == '\n' &&
 	       out->v[out->len - 1].kind == CHAR_QUOTED)
 		out->len--;
-	vars_undo(e, mark);
-	eval_restore_place(e, &place);
-	expand_leave(e);
 }
 
 void eval_process(struct expander *e, const struct ast_part *p, struct chars *out)
 {
-	struct place place;
 	struct chars output = { 0 };
-	size_t mark = vars_mark(e);
 	uint32_t at = p->text.at ? p->text.at[0] : p->text.pos;
 	bool input = p->type == PART_INPUT;
 
 	eval_input_word(e); /* one word for the command and for what is in >(...) */
-	place = eval_save_place(e);
-	if (!expand_enter(e, at))
+	if (!eval_inside(e, p->list, at, SHELL_IN_PROCESS, input ? &output : NULL))
 		return;
-	e->context = (e->context & ~(unsigned)SHELL_IN_SUBSTITUTION) | SHELL_IN_PROCESS;
-	eval_enter_subshell(e);
-	e->io.capture = input ? &output : NULL;
-	eval_walk(e, p->list);
 	if (input) {
 		e->process = shell_alloc(e->arena, sizeof(*e->process));
 		word_make(e, output.v, output.len, e->process);
@@ -1599,7 +1603,4 @@ void eval_process(struct expander *e, const struct ast_part *p, struct chars *ou
 				   UNKNOWN_SET },
 		   1);
 	chars_release(&output);
-	vars_undo(e, mark);
-	eval_restore_place(e, &place);
-	expand_leave(e);
 }
