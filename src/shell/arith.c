@@ -191,12 +191,8 @@ static void arith_forget(struct arith *a, const char *text)
 		char name[64];
 		size_t len = arith_read_name(&(struct arith){ .p = p }, name);
 
-		if (len > 0 && arith_changes(text, (size_t)(p - text), len)) {
-			struct shell_char c = { 0, expand_name(a->e, "$(())"), CHAR_UNKNOWN,
-					  UNKNOWN_SET };
-
-			vars_set(a->e, name, value_make(a->e, &c, 1));
-		}
+		if (len > 0 && arith_changes(text, (size_t)(p - text), len))
+			vars_set(a->e, name, value_unknown_set(a->e, NAME_NUMBER, 0));
 		p += len > 0 ? len : 1;
 	}
 }

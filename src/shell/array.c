@@ -274,7 +274,7 @@ static struct value *array_any(struct expander *e, const char *name, const struc
 {
 	char *hidden = shell_alloc(e->arena, strlen(name) + 3);
 	struct value *all = NULL;
-	bool unset, others = b && b->is_open;
+	bool others = b && b->is_open;
 
 	for (uint32_t i = 0; b && b->is_array && i < b->item_count && i < OPEN_MAX; i++) {
 		vars_add_values(e, &all, b->items[i]);
@@ -284,9 +284,8 @@ static struct value *array_any(struct expander *e, const char *name, const struc
 		return NULL;
 	if (others)
 		vars_add_values(e, &all, value_unknown(e, name, 0));
-	sprintf(hidden, "? %s", name); /* which no text can assign */
-	vars_set(e, hidden, all);
-	return vars_value(e, hidden, &unset);
+	sprintf(hidden, "? %s", name);
+	return vars_one_of(e, hidden, all);
 }
 
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,

@@ -277,7 +277,6 @@ static enum status builtin_set(struct expander *e, const struct call *c)
  * there are not as many. */
 static bool builtin_shift_one(struct expander *e, struct assignment *b, size_t n)
 {
-	struct shell_char any = { 0, expand_name(e, "1"), CHAR_UNKNOWN, UNKNOWN_SET };
 	size_t count = b->item_count, first = n == SIZE_MAX ? 0 : n;
 	struct value **v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
 
@@ -286,7 +285,7 @@ static bool builtin_shift_one(struct expander *e, struct assignment *b, size_t n
 		return false;
 	v[0] = b->items[0];
 	for (size_t i = 1; i < count - first; i++)
-		v[i] = n == SIZE_MAX ? value_make(e, &any, 1) : b->items[i + n];
+		v[i] = n == SIZE_MAX ? value_unknown_set(e, "1", 0) : b->items[i + n];
 	b->items = v;
 	b->item_count = b->item_room = (uint32_t)(count - first);
 	b->is_open = n == SIZE_MAX && count > 1; /* of none, none are left */

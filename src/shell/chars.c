@@ -112,6 +112,15 @@ void chars_text(struct expander *e, struct chars *c, const char *text, enum char
 		chars_add(e, c, *text, kind, at, 0);
 }
 
+void chars_unquote(struct chars *c, size_t from)
+{
+	for (size_t i = from; i < c->len; i++)
+		if (c->v[i].kind == CHAR_QUOTED)
+			c->v[i].kind = CHAR_FIELD;
+		else if (c->v[i].kind == CHAR_UNKNOWN)
+			c->v[i].kind = CHAR_UNKNOWN_FIELDS;
+}
+
 bool chars_known(const struct shell_char *v, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -249,6 +258,14 @@ struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
 	struct shell_char c = char_unknown(e, name, CHAR_UNKNOWN, at);
 
 	return value_make(e, &c, 1);
+}
+
+struct value *value_unknown_set(struct expander *e, const char *name, uint32_t at)
+{
+	struct value *v = value_unknown(e, name, at);
+
+	v->v[0].c = UNKNOWN_SET;
+	return v;
 }
 
 const char *expand_name_text(const struct expander *e, uint16_t name)

@@ -753,16 +753,14 @@ static void eval_either(struct expander *e, uint32_t start, size_t from, size_t 
 {
 	struct chars *c = e->io.capture;
 	struct value *v;
-	char name[32];
-	bool unset;
+	char hidden[32];
 
 	if (!e->choosing || !c || middle == from || c->len == middle)
 		return;
-	snprintf(name, sizeof(name), "|| %u", start); /* which no text can assign */
+	snprintf(hidden, sizeof(hidden), "|| %u", start);
 	v = value_make(e, c->v + from, middle - from);
 	v->other = value_make(e, c->v + middle, c->len - middle);
-	vars_set(e, name, v);
-	v = vars_value(e, name, &unset);
+	v = vars_one_of(e, hidden, v);
 	c->len = from;
 	chars_copy(e, c, v->v, v->len);
 }
@@ -1088,15 +1086,6 @@ static void eval_loop(struct expander *e, const struct ast_node *n, bool first)
 /* Values of i in for ((i=0; i<n; i++)) that are followed one by one. */
 #define TURNS_MAX 6u
 
-/* An unknown number, or with @range one of a long range. */
-static struct value *eval_any_number(struct expander *e, uint32_t at, bool range)
-{
-	return value_make(e,
-			  &(struct shell_char){ at, expand_name(e, range ? SHELL_RANGE : "$(())"),
-						CHAR_UNKNOWN, UNKNOWN_SET },
-			  1);
-}
-
 /* How many values i has behind @first, if @test is i<limit or i>limit; more than RANGE_MAX: that is
  * not known. *@down: each is less than the one before. */
 static uint64_t eval_turns(struct expander *e, const struct chars *test, int64_t first, bool *down)
@@ -1134,7 +1123,8 @@ static void eval_note_range(struct expander *e, const struct ast_node *n, const 
 		vars_add_values(e, &all, value_text(e, number, n->start));
 	}
 	if (turns > TURNS_MAX || !by_one)
-		vars_add_values(e, &all, eval_any_number(e, n->start, range));
+		vars_add_values(e, &all, value_unknown_set(e, range ? SHELL_RANGE : NAME_NUMBER,
+							   n->start));
 	vars_set(e, name, all);
 }
 
@@ -1181,7 +1171,7 @@ static void eval_after_header(struct expander *e, const struct ast_node *n, cons
 
 	if (b)
 		vars_add_values(e, &all, b->values);
-	vars_add_values(e, &all, eval_any_number(e, n->start, false));
+	vars_add_values(e, &all, value_unknown_set(e, NAME_NUMBER, n->start));
 	vars_set(e, name, all);
 }
 

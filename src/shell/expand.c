@@ -46,7 +46,7 @@ static void expand_arith_part(struct expander *e, const struct ast_part *p, stru
 			   expand_part_start(p));
 	} else {
 		/* An unknown number: not empty, and without blanks, so it is never split. */
-		chars_add(e, out, '?', CHAR_UNKNOWN, expand_part_start(p), expand_name(e, "$(())"));
+		chars_add(e, out, '?', CHAR_UNKNOWN, expand_part_start(p), expand_name(e, NAME_NUMBER));
 	}
 	chars_release(&text);
 }
@@ -56,14 +56,10 @@ static void expand_command_part(struct expander *e, const struct ast_part *p, st
 	struct chars output = { 0 };
 
 	eval_substitution(e, p->list, &output);
-	for (size_t i = 0; i < output.len && !p->quoted; i++) {
-		if (output.v[i].kind == CHAR_QUOTED)
-			output.v[i].kind = CHAR_FIELD;
-		else if (output.v[i].kind == CHAR_UNKNOWN)
-			output.v[i].kind = CHAR_UNKNOWN_FIELDS;
-	}
 	if (p->quoted)
 		chars_add(e, out, '\0', CHAR_EMPTY, expand_part_start(p), 0);
+	else
+		chars_unquote(&output, 0);
 	chars_copy(e, out, output.v, output.len);
 	chars_release(&output);
 }

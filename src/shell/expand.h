@@ -242,6 +242,8 @@ void chars_add(struct expander *e, struct chars *c, char ch, enum char_kind kind
 void chars_copy(struct expander *e, struct chars *c, const struct shell_char *from, size_t len);
 void chars_text(struct expander *e, struct chars *c, const char *text, enum char_kind kind,
 		uint32_t at);
+/* The chars from @from on are those of an unquoted expansion: they are split. */
+void chars_unquote(struct chars *c, size_t from);
 bool chars_known(const struct shell_char *v, size_t len);
 /* The text of @v, in the arena; NULL if a character is unknown. */
 char *chars_string(struct expander *e, const struct shell_char *v, size_t len);
@@ -259,6 +261,10 @@ const char *expand_name_text(const struct expander *e, uint16_t name);
 struct shell_char char_unknown(struct expander *e, const char *name, enum char_kind kind,
 			       uint32_t at);
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at);
+/* The same of one that is not empty. */
+struct value *value_unknown_set(struct expander *e, const char *name, uint32_t at);
+/* The name of a number that is not known. */
+#define NAME_NUMBER "$(())"
 
 /* @w as text to parse, with a mark for each unknown character, see chars.c. */
 struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *w);
@@ -303,6 +309,8 @@ struct assignment *vars_chosen(struct expander *e, const char *name);
 /* The value in the present choice; NULL: the text does not assign it. */
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset);
 void vars_set(struct expander *e, const char *name, struct value *value);
+/* One of @values, which have no variable: @hidden is a name that no text can assign. */
+struct value *vars_one_of(struct expander *e, const char *hidden, struct value *values);
 /* The value of @name with @more behind it. */
 struct value *vars_append(struct expander *e, const char *name, const struct value *more);
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b);

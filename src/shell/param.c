@@ -226,12 +226,8 @@ static void param_append(struct expander *e, struct chars *out, const struct val
 	if (quoted)
 		chars_add(e, out, '\0', CHAR_EMPTY, 0, 0);
 	chars_copy(e, out, v->v, v->len);
-	for (size_t i = from; i < out->len && !quoted; i++) {
-		if (out->v[i].kind == CHAR_QUOTED)
-			out->v[i].kind = CHAR_FIELD;
-		else if (out->v[i].kind == CHAR_UNKNOWN)
-			out->v[i].kind = CHAR_UNKNOWN_FIELDS;
-	}
+	if (!quoted)
+		chars_unquote(out, from);
 }
 
 static void param_unknown(struct expander *e, struct chars *out, const char *name,

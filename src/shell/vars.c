@@ -247,14 +247,6 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 	return vars_pick(b->values, vars_choice_of(e, v, vars_count_values(b->values)));
 }
 
-/* An unknown number. */
-static struct value *vars_number(struct expander *e)
-{
-	struct shell_char c = { 0, expand_name(e, "$(())"), CHAR_UNKNOWN, UNKNOWN_SET };
-
-	return value_make(e, &c, 1);
-}
-
 struct value *vars_append(struct expander *e, const char *name, const struct value *more)
 {
 	bool unset;
@@ -263,10 +255,18 @@ struct value *vars_append(struct expander *e, const char *name, const struct val
 	const struct assignment *b = vars_get(e, name);
 
 	if (b && b->attributes & ATTRIBUTE_INTEGER)
-		return vars_number(e);
+		return value_unknown_set(e, NAME_NUMBER, 0);
 	if (!before)
 		before = unset ? value_text(e, "", 0) : value_unknown(e, name, 0);
 	return value_append(e, before, more);
+}
+
+struct value *vars_one_of(struct expander *e, const char *hidden, struct value *values)
+{
+	bool unset;
+
+	vars_set(e, hidden, values);
+	return vars_value(e, hidden, &unset);
 }
 
 const char *vars_nameref(struct expander *e, const char *name)
@@ -420,7 +420,7 @@ static struct value *vars_converted(struct expander *e, const struct value *v, u
 	char first = attributes & ATTRIBUTE_LOWER ? 'A' : 'a';
 
 	if (attributes & ATTRIBUTE_INTEGER)
-		return vars_is_number(v) ? NULL : vars_number(e);
+		return vars_is_number(v) ? NULL : value_unknown_set(e, NAME_NUMBER, 0);
 	if (!(attributes & ATTRIBUTE_CAPITAL))
 		return NULL;
 	if ((attributes & ATTRIBUTE_CAPITAL) == ATTRIBUTE_CAPITAL)
