@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+bool ast_is_word(const struct ast_word *w, const char *text)
+{
+	return w && w->simple && w->parts->text.len == strlen(text) &&
+	       memcmp(w->parts->text.s, text, w->parts->text.len) == 0;
+}
+
 const struct ast_node *ast_single(const struct ast_node *n)
 {
 	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && n->body && !n->body->next)

@@ -452,7 +452,7 @@ static struct read_options builtin_read_options(const struct shell_word *words, 
 
 static const struct value *builtin_read_from(const struct expander *e, long fd)
 {
-	const struct descriptor *d = fd ? eval_descriptor(e, fd) : NULL;
+	const struct descriptor *d = fd ? redirect_descriptor(e, fd) : NULL;
 
 	return !fd ? e->io.input : d ? d->input : NULL;
 }

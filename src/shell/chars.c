@@ -129,6 +129,14 @@ bool chars_known(const struct shell_char *v, size_t len)
 	return true;
 }
 
+bool chars_any_known(const struct chars *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind < CHAR_UNKNOWN || c->v[i].kind == CHAR_TILDE)
+			return true;
+	return false;
+}
+
 char *chars_string(struct expander *e, const struct shell_char *v, size_t len)
 {
 	size_t n = 0;

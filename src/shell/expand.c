@@ -46,7 +46,8 @@ static void expand_arith_part(struct expander *e, const struct ast_part *p, stru
 			   expand_part_start(p));
 	} else {
 		/* An unknown number: not empty, and without blanks, so it is never split. */
-		chars_add(e, out, '?', CHAR_UNKNOWN, expand_part_start(p), expand_name(e, NAME_NUMBER));
+		chars_add(e, out, '?', CHAR_UNKNOWN, expand_part_start(p),
+			  expand_name(e, NAME_NUMBER));
 	}
 	chars_release(&text);
 }

@@ -245,6 +245,7 @@ void chars_text(struct expander *e, struct chars *c, const char *text, enum char
 /* The chars from @from on are those of an unquoted expansion: they are split. */
 void chars_unquote(struct chars *c, size_t from);
 bool chars_known(const struct shell_char *v, size_t len);
+bool chars_any_known(const struct chars *c);
 /* The text of @v, in the arena; NULL if a character is unknown. */
 char *chars_string(struct expander *e, const struct shell_char *v, size_t len);
 struct value *value_make(struct expander *e, const struct shell_char *v, size_t len);
@@ -451,17 +452,66 @@ void array_unset_element(struct expander *e, const char *name, const struct char
 struct value *array_element(struct expander *e, const char *name, const struct chars *key,
 			    uint32_t at);
 
-/* ---- eval.c: commands ---- */
+/* ---- eval.c: the walk ---- */
 
 /* A function, a text or a loop over a known input is walked for so many choices of its words. */
 #define OTHERS_MAX 3u
 
+/* What a command finds besides variables. */
+struct place {
+	struct streams io;
+	const struct shell_word *last_word;
+	unsigned context;
+	uint32_t parent;
+	bool errexit;
+};
+struct place eval_save_place(const struct expander *e);
+void eval_restore_place(struct expander *e, const struct place *p);
+
 enum status eval_walk(struct expander *e, const struct ast_node *n);
+/* Walk a compound command without its redirections. The caller puts back the place. */
+enum status eval_compound(struct expander *e, const struct ast_node *n);
+/* Walk a condition: set -e ignores its failure. */
+void eval_condition(struct expander *e, const struct ast_node *n);
 /* Append the output of @list to @out, without the newlines at its end. */
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out);
 void eval_process(struct expander *e, const struct ast_part *p, struct chars *out);
+
+/* ---- record.c: commands ---- */
+
+enum status record_simple(struct expander *e, const struct ast_node *n);
+/* [[ ]] */
+enum status record_test(struct expander *e, const struct ast_node *n);
+/* A compound command that has redirections: these, before the commands in it. */
+enum status record_redirected(struct expander *e, const struct ast_node *n);
+
+/* ---- redirect.c ---- */
+
+/* Expand the redirections of command @index, and set e->io as they do. */
+void redirect_all(struct expander *e, const struct ast_redirect *list, uint32_t index);
+void redirect_set_input(struct expander *e, struct value *v);
+/* The known standard input; or NULL. */
+const struct shell_word *redirect_input_word(struct expander *e);
 /* What descriptor @fd is, if a redirection opened it; or NULL. */
-const struct descriptor *eval_descriptor(const struct expander *e, long fd);
+const struct descriptor *redirect_descriptor(const struct expander *e, long fd);
+
+/* ---- assign.c ---- */
+
+/* The assignments of command @index; those before a name hold for this command only. */
+void assign_all(struct expander *e, const struct ast_node *n, uint32_t index);
+/* The assignment x=$(...) or x="$(...)" whose status is that of the command @n; or NULL. */
+const struct ast_assign *assign_of_output(const struct ast_node *n);
+/* @n has not failed: what it assigned of an output is not missing. */
+void assign_succeeded(struct expander *e, const struct ast_node *n);
+
+/* ---- branch.c, loops.c ---- */
+
+enum status branch_list(struct expander *e, const struct ast_node *list);
+enum status branch_if(struct expander *e, const struct ast_node *n);
+enum status branch_case(struct expander *e, const struct ast_node *n);
+/* while, until, for ((...)) */
+enum status loops_while(struct expander *e, const struct ast_node *n);
+enum status loops_for(struct expander *e, const struct ast_node *n);
 
 /* ---- call.c: functions, aliases, eval ---- */
 

@@ -528,7 +528,7 @@ static void grammar_if(struct lex_reader *r, struct ast_node *n)
 		n->body = grammar_body(r);
 		if (!grammar_take_reserved(r, WORD_ELIF))
 			break;
-		/* A chain of elif takes no level of the depth: eval_if() follows `other`. */
+		/* A chain of elif takes no level of the depth: branch_if() follows `other`. */
 		n->other = grammar_new_node(r, AST_IF);
 		n = n->other;
 	}

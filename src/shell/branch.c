@@ -1,0 +1,330 @@
+/*
+ * What may not run: the members of a list behind && and ||, and the branches of if and case. Each
+ * is walked. Afterwards a variable has the values that any of them leaves, and those from before
+ * if none may run; and what they write is one of several outputs, or may be missing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "shell/expand.h"
+
+/* ---- output ---- */
+
+/* Characters of output so far. */
+static size_t branch_written(const struct expander *e)
+{
+	return e->io.capture ? e->io.capture->len : 0;
+}
+
+/* The command that wrote the capture from @from on may not run. */
+static void branch_may_be_missing(struct expander *e, size_t from)
+{
+	for (size_t i = from; i < branch_written(e); i++) {
+		struct shell_char *c = &e->io.capture->v[i];
+
+		if (char_is_known(c))
+			c->name = expand_name(e, NAME_MISSING);
+		else if (char_is_unknown(c))
+			c->c = UNKNOWN_ANY;
+		expand_charge(e, 1);
+	}
+}
+
+/*
+ * What a branch at @start wrote from @middle on is written if what is there from @from on is not.
+ * Without a choice at hand both stay.
+ */
+static void branch_either(struct expander *e, uint32_t start, size_t from, size_t middle)
+{
+	struct chars *c = e->io.capture;
+	struct value *v;
+	char hidden[32];
+
+	if (!e->choosing || !c || middle == from || c->len == middle)
+		return;
+	snprintf(hidden, sizeof(hidden), "|| %u", start);
+	v = value_make(e, c->v + from, middle - from);
+	v->other = value_make(e, c->v + middle, c->len - middle);
+	v = vars_one_of(e, hidden, v);
+	c->len = from;
+	chars_copy(e, c, v->v, v->len);
+}
+
+/* The same of one that may write nothing, as those before it. */
+static void branch_other_output(struct expander *e, uint32_t start, size_t from, size_t middle)
+{
+	if (e->io.capture && middle > from && e->io.capture->len > middle)
+		branch_either(e, start, from, middle);
+	else
+		branch_may_be_missing(e, from);
+}
+
+/* ---- exit ---- */
+
+/* Calls of functions that are looked into. */
+#define LEAVES_DEPTH 4
+
+/* Is it exit or, unless it is the end of a function's body, return, break or continue? */
+static bool branch_is_jump(const struct ast_word *w, bool called)
+{
+	return ast_is_word(w, "exit") ||
+	       (!called && (ast_is_word(w, "return") || ast_is_word(w, "break") ||
+			    ast_is_word(w, "continue")));
+}
+
+/* Does it end with exit, as { ...; exit; } and a function that does? @called: so many of these. */
+static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsigned called)
+{
+	struct function *f;
+
+	while (n && !n->background &&
+	       (n->type == AST_GROUP || n->type == AST_LIST ||
+		(n->type == AST_PIPE && n->body && !n->body->next && !n->negated))) {
+		for (n = n->body; n && n->next;)
+			n = n->next;
+		if (n && n->join == JOIN_OR)
+			return false;
+	}
+	if (!n || n->background || n->type != AST_SIMPLE)
+		return false;
+	if (branch_is_jump(n->words, called > 0))
+		return true;
+	if (!n->words || !n->words->simple || called == LEAVES_DEPTH)
+		return false;
+	f = call_find_function(e, shell_copy(e->arena, n->words->parts->text.s,
+					     n->words->parts->text.len));
+	return f && branch_leaves_by(e, f->node->body, called + 1);
+}
+
+static bool branch_leaves(struct expander *e, const struct ast_node *n)
+{
+	return branch_leaves_by(e, n, 0);
+}
+
+/* ---- lists ---- */
+
+/*
+ * Members after && and || may be skipped: a variable that they assign then has two possible
+ * values, but for the members behind them that run only if they did. The output of a member that
+ * cannot run is not captured.
+ */
+struct chain {
+	struct join join, first; /* first: of the members behind &&, before || */
+	bool open;
+	enum ast_join last; /* of the member before */
+	size_t from;        /* where the output of the members before || begins */
+	enum status status;
+};
+
+static void branch_end_chain(struct expander *e, struct chain *c)
+{
+	if (!c->open)
+		return;
+	join_branch(e, &c->join);
+	join_end(e, &c->join, true);
+	c->open = false;
+}
+
+static enum status branch_member(struct expander *e, const struct ast_node *n, enum status before)
+{
+	unsigned context = e->context;
+	struct chars *capture = e->io.capture;
+	enum status s;
+	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
+		       (n->join == JOIN_OR && before == STATUS_OK);
+
+	if (n->join != JOIN_ALWAYS)
+		e->context |= SHELL_CONDITIONAL;
+	if (skipped)
+		e->io.capture = NULL;
+	s = eval_walk(e, n);
+	e->context = context;
+	e->io.capture = capture;
+	if (skipped)
+		return before;
+	/* Which of both said so is not known. */
+	if (before == STATUS_UNKNOWN && s == (n->join == JOIN_AND  ? STATUS_OK
+					      : n->join == JOIN_OR ? STATUS_FAILED
+								   : STATUS_UNKNOWN))
+		return STATUS_UNKNOWN;
+	return s;
+}
+
+/* a && @n || OTHER: may OTHER write when @n does not run? */
+static bool branch_has_other(struct expander *e, const struct ast_node *n)
+{
+	const struct ast_node *other = n->next;
+
+	return other && other->join == JOIN_OR && !branch_leaves(e, other) &&
+	       !ast_is_word(other->words, "true") && !ast_is_word(other->words, ":");
+}
+
+/* Walk the member @n of a list, after @before. set -e ignores its failure before && and ||. */
+static enum status branch_link(struct expander *e, const struct ast_node *n,
+			       const struct ast_node *before, enum status status)
+{
+	bool errexit = e->errexit, tested = n->next && n->next->join != JOIN_ALWAYS;
+
+	if (n->join == JOIN_AND)
+		assign_succeeded(e, before);
+	e->errexit &= !tested;
+	status = branch_member(e, n, status);
+	if (tested)
+		e->errexit |= errexit;
+	return status;
+}
+
+/* Open or close the chain before @n. */
+static void branch_chain_to(struct expander *e, struct chain *c, const struct ast_node *n,
+			    const struct ast_node *before)
+{
+	enum status runs = n->join == JOIN_AND ? STATUS_OK : STATUS_FAILED;
+	bool either = c->open && n->join == JOIN_OR && c->last == JOIN_AND;
+
+	if (n->join != JOIN_AND || c->last == JOIN_OR)
+		branch_end_chain(e, c);
+	if (n->join == JOIN_ALWAYS)
+		c->from = branch_written(e);
+	else if (!c->open && c->status != runs) {
+		c->first = c->join;
+		join_start(e, &c->join);
+		c->join.instead = either ? &c->first : NULL;
+		c->join.test = before;
+		c->open = true;
+	}
+}
+
+/* Before @n it is not known if that runs. If it does not, is nothing written? @first: nothing is
+ * before it. */
+static bool branch_may_skip(struct expander *e, const struct ast_node *n, bool first)
+{
+	if (n->join == JOIN_AND)
+		return !branch_has_other(e, n);
+	return n->join == JOIN_OR && first && !branch_leaves(e, n);
+}
+
+enum status branch_list(struct expander *e, const struct ast_node *list)
+{
+	struct chain c = { .status = STATUS_OK };
+	const struct ast_node *before = NULL;
+	bool may_end = false;
+
+	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
+		size_t from = branch_written(e);
+		bool may_skip = c.status == STATUS_UNKNOWN && branch_may_skip(e, n, from == c.from);
+
+		branch_chain_to(e, &c, n, before);
+		c.status = branch_link(e, n, before, c.status);
+		if (may_skip || may_end)
+			branch_may_be_missing(e, from);
+		if (n->join == JOIN_OR && c.last == JOIN_AND && !branch_leaves(e, n))
+			branch_either(e, n->start, c.from, from);
+		c.last = n->join;
+		if (n->join == JOIN_OR && branch_leaves(e, n)) {
+			branch_end_chain(e, &c);
+			assign_succeeded(e, before);
+			may_end = true;
+		}
+		before = n;
+	}
+	branch_end_chain(e, &c);
+	return c.status;
+}
+
+/* ---- if and case ---- */
+
+/* Branches of which one runs, and writes its output instead of the others. */
+struct branches {
+	struct join join;
+	size_t from;  /* where their output begins */
+	bool several; /* one has been walked */
+};
+
+static enum status branch_walk(struct expander *e, struct branches *b, const struct ast_node *body)
+{
+	size_t middle = branch_written(e);
+	enum status s = eval_walk(e, body);
+
+	if (b->several)
+		branch_other_output(e, body->start, b->from, middle);
+	b->several = true;
+	if (branch_leaves(e, body))
+		join_leaving(e, &b->join);
+	else
+		join_branch(e, &b->join);
+	return s;
+}
+
+/* @all: it is certain that one of them runs. */
+static void branch_end(struct expander *e, struct branches *b, bool all)
+{
+	join_end(e, &b->join, !all);
+	if (!all)
+		branch_may_be_missing(e, b->from);
+}
+
+/* Walk the condition before a branch of @b. That of an elif may not be reached. */
+static void branch_condition(struct expander *e, struct branches *b, const struct ast_node *n)
+{
+	struct chars *capture = e->io.capture;
+	size_t mark = vars_mark(e);
+
+	e->io.capture = NULL;
+	eval_condition(e, n);
+	e->io.capture = capture;
+	if (b->several)
+		join_maybe(e, mark, NULL);
+	b->join.mark = vars_mark(e);
+}
+
+enum status branch_if(struct expander *e, const struct ast_node *n)
+{
+	struct branches b = { .join.test = n, .from = branch_written(e) };
+	enum status s = STATUS_UNKNOWN;
+	bool has_else;
+
+	for (; n && n->type == AST_IF && !expand_failed(e); n = n->other) {
+		branch_condition(e, &b, n->condition);
+		e->context |= SHELL_CONDITIONAL;
+		s = branch_walk(e, &b, n->body);
+	}
+	has_else = n && !expand_failed(e);
+	if (has_else)
+		branch_walk(e, &b, n);
+	branch_end(e, &b, has_else);
+	return s == STATUS_OK ? STATUS_UNKNOWN : s;
+}
+
+/* Is a pattern of it a star, which matches all? */
+static bool branch_matches_all(const struct ast_case *c)
+{
+	for (const struct ast_word *w = c->patterns; w; w = w->next) {
+		const struct ast_part *p = w->parts;
+
+		if (p && !p->next && p->type == PART_TEXT && !p->quoted && p->text.len == 1 &&
+		    p->text.s[0] == '*')
+			return true;
+	}
+	return false;
+}
+
+enum status branch_case(struct expander *e, const struct ast_node *n)
+{
+	struct chars unused = { 0 };
+	struct branches b = { .join.test = n, .from = branch_written(e) };
+	bool all = false;
+
+	if (n->words)
+		expand_parts(e, n->words->parts, &unused, EXPAND_ONE);
+	b.join.mark = vars_mark(e);
+	e->context |= SHELL_CONDITIONAL;
+	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
+		for (const struct ast_word *w = c->patterns; w; w = w->next)
+			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
+		branch_walk(e, &b, c->body);
+		all |= branch_matches_all(c);
+	}
+	branch_end(e, &b, all);
+	chars_release(&unused);
+	return STATUS_UNKNOWN;
+}

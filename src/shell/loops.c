@@ -1,0 +1,286 @@
+/*
+ * Loops. The body of one over words is walked for each of them, but for many that are alike; that
+ * of another one for a turn and, if it assigns variables, for one that follows.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "shell/expand.h"
+
+/* ---- while, until ---- */
+
+/*
+ * Walk the body of a loop that runs any number of times. The @first turn is followed by a second
+ * one if it assigned a variable, so that the body sees its own values: a turn begins with what the
+ * one before has left.
+ */
+static void loops_body(struct expander *e, const struct ast_node *n, bool first)
+{
+	size_t mark = vars_mark(e), body;
+
+	if (n->condition)
+		eval_condition(e, n->condition);
+	body = vars_mark(e);
+	eval_walk(e, n->body);
+	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
+		loops_body(e, n, false);
+	join_maybe(e, body, n);
+}
+
+/* A read that ends a loop finds no more of a known input: its variables are empty then. */
+static void loops_end_of_input(struct expander *e, const struct ast_node *n)
+{
+	struct place place = eval_save_place(e);
+	size_t mark = vars_mark(e);
+
+	n = ast_single(n);
+	if (!e->io.input || !n || n->type != AST_SIMPLE || !ast_is_word(n->words, "read"))
+		return;
+	redirect_set_input(e, value_text(e, "", n->start));
+	eval_walk(e, n);
+	join_maybe(e, mark, NULL);
+	eval_restore_place(e, &place);
+}
+
+/* ---- for ((...)) ---- */
+
+/* Values of i in for ((i=0; i<n; i++)) that are followed one by one. */
+#define TURNS_MAX 6u
+
+/* How many values i has behind @first, if @test is i<limit or i>limit; more than RANGE_MAX: that is
+ * not known. *@down: each is less than the one before. */
+static uint64_t loops_turns(struct expander *e, const struct chars *test, int64_t first, bool *down)
+{
+	size_t at = 0, from;
+	int64_t limit;
+
+	while (at < test->len && test->v[at].c != '<' && test->v[at].c != '>')
+		at++;
+	*down = at < test->len && test->v[at].c == '>';
+	from = at + 1 + (at + 1 < test->len && test->v[at + 1].c == '=');
+	if (from >= test->len ||
+	    !expand_arith(e, &(struct chars){ .v = test->v + from, .len = test->len - from },
+			  &limit))
+		return UINT64_MAX;
+	if (*down ? limit > first : limit < first)
+		return 0;
+	return (*down ? (uint64_t)first - (uint64_t)limit : (uint64_t)limit - (uint64_t)first) -
+	       (from == at + 1 && limit != first);
+}
+
+/* i of for ((i=2; i<65535; i++)), which is @first, has the next values too, and others. */
+static void loops_note_range(struct expander *e, const struct ast_node *n, const char *name,
+			     const struct chars *test, int64_t first, bool by_one)
+{
+	bool down;
+	uint64_t turns = loops_turns(e, test, first, &down);
+	bool range = turns > RANGE_MAX && turns <= INT64_MAX;
+	struct value *all = NULL;
+	char number[24];
+
+	for (uint64_t i = 0; i <= turns && i <= TURNS_MAX && (i == 0 || !range); i++) {
+		snprintf(number, sizeof(number), "%lld",
+			 (long long)((uint64_t)first + (down ? 0 - i : i)));
+		vars_add_values(e, &all, value_text(e, number, n->start));
+	}
+	if (turns > TURNS_MAX || !by_one)
+		vars_add_values(e, &all, value_unknown_set(e, range ? SHELL_RANGE : NAME_NUMBER,
+							   n->start));
+	vars_set(e, name, all);
+}
+
+static size_t loops_semicolon(const struct chars *text, size_t at)
+{
+	while (at < text->len && text->v[at].c != ';')
+		at++;
+	return at;
+}
+
+/* The header of for ((i=1; ...)): the first assignment, and how far i goes. *@name: i, or "". */
+static void loops_header(struct expander *e, const struct ast_node *n, char name[64])
+{
+	struct chars text = { 0 };
+	size_t first_end, test_end;
+	const char *start = NULL, *step = NULL;
+	int64_t first;
+	bool unset;
+
+	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
+	first_end = loops_semicolon(&text, 0);
+	test_end = loops_semicolon(&text, first_end + 1);
+	if (test_end < text.len) {
+		start = chars_string(e, text.v, first_end);
+		step = chars_string(e, text.v + test_end, text.len - test_end);
+	}
+	if (start && sscanf(start, " %63[A-Za-z0-9_]", name) == 1 &&
+	    expand_arith(e, &(struct chars){ .v = text.v, .len = first_end }, &first) &&
+	    vars_value(e, name, &unset))
+		loops_note_range(e, n, name,
+				 &(struct chars){ .v = text.v + first_end + 1,
+						  .len = test_end - first_end - 1 },
+				 first, step && (strstr(step, "++") || strstr(step, "--")));
+	else
+		name[0] = '\0';
+	chars_release(&text);
+}
+
+/* Behind the loop @name has a value that it has in no turn. */
+static void loops_after_header(struct expander *e, const struct ast_node *n, const char *name)
+{
+	struct value *all = NULL;
+	const struct assignment *b = vars_get(e, name);
+
+	if (b)
+		vars_add_values(e, &all, b->values);
+	vars_add_values(e, &all, value_unknown_set(e, NAME_NUMBER, n->start));
+	vars_set(e, name, all);
+}
+
+enum status loops_while(struct expander *e, const struct ast_node *n)
+{
+	char name[64] = "";
+
+	if (n->words)
+		loops_header(e, n, name);
+	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
+	e->loops++;
+	loops_body(e, n, true);
+	e->loops--;
+	loops_end_of_input(e, n->condition);
+	if (name[0])
+		loops_after_header(e, n, name);
+	return STATUS_UNKNOWN;
+}
+
+/* ---- for ---- */
+
+/* Plain values that a loop is walked for, by the number of loops around it. */
+static const size_t plain_max[] = { 64, 8, 4, 2 };
+
+static bool loops_is_plain_value(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++) {
+		char c = w->text.s[i];
+
+		if (w->kind[i] != SHELL_LITERAL ||
+		    !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			return false;
+	}
+	return true;
+}
+
+static void loops_values(struct expander *e, const struct ast_node *n, const struct words *values)
+{
+	size_t level = e->loops < 3 ? e->loops : 3, plain = 0;
+	bool skipped = false;
+
+	e->loops++;
+	for (size_t i = 0; i < values->len && !expand_failed(e); i++) {
+		if (loops_is_plain_value(&values->v[i]) && plain++ >= plain_max[level]) {
+			skipped = true;
+			continue;
+		}
+		vars_set(e, n->name, word_value(e, &values->v[i]));
+		eval_walk(e, n->body);
+	}
+	if (skipped || values->len == 0) {
+		vars_set(e, n->name, value_unknown(e, "{..}", n->start));
+		eval_walk(e, n->body);
+	}
+	e->loops--;
+}
+
+/* Is @word among the first @count of @words? Unknown parts differ. */
+static bool loops_has_word(struct expander *e, const struct words *words, size_t count,
+			   const struct shell_word *word)
+{
+	expand_charge(e, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct shell_word *w = &words->v[i];
+
+		if (w->text.len == word->text.len && !w->unknown_count && !w->gone_to &&
+		    memcmp(w->text.s, word->text.s, w->text.len) == 0 &&
+		    memcmp(w->kind, word->kind, w->text.len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The words of a loop, in each choice of values; those of later choices that are new. @last: the
+ * last one of each choice, which the variable has afterwards. Returns whether there are several.
+ */
+static bool loops_words(struct expander *e, const struct ast_node *n, struct words *out,
+			struct value **last)
+{
+	static struct ast_param all = { .name = "@" };
+	struct ast_part part = { .type = PART_PARAM, .quoted = true, .param = &all };
+	struct ast_word word = { .parts = &part, .start = n->start, .end = n->end };
+	struct choice c;
+
+	choice_start(e, &c);
+	while (choice_next(e, &c)) {
+		struct words words = { 0 };
+		size_t before = out->len;
+
+		if (n->plain_for)
+			expand_word(e, &word, &words);
+		for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next)
+			expand_word(e, w, &words);
+		for (size_t i = 0; i < words.len && !expand_failed(e); i++)
+			if (!loops_has_word(e, out, before, &words.v[i]))
+				word_add(e, out, &words.v[i]);
+		if (words.len > 0)
+			vars_add_values(e, last, word_value(e, &words.v[words.len - 1]));
+		words_release(&words);
+	}
+	choice_end(e, &c);
+	return c.count > 1;
+}
+
+/* Values of a loop with a break that are looked at for the one that it ends with. */
+#define BROKEN_MAX 16
+
+/* Behind the loop over @words: @last, or any of them if it was left before. */
+static void loops_after_words(struct expander *e, const struct ast_node *n,
+			      const struct words *words, struct value *last, bool several,
+			      bool left)
+{
+	const struct assignment *b = vars_get(e, n->name);
+
+	for (size_t i = 0; left && i < words->len && i < BROKEN_MAX; i++)
+		vars_add_values(e, &last, word_value(e, &words->v[i]));
+	if (!b || !last || !(several || last->other))
+		return;
+	vars_add_values(e, &last, b->values); /* the body may assign it */
+	vars_set(e, n->name, last);
+}
+
+/* May there be no turn, since all of @words come from $x or $(...), which may be empty? */
+static bool loops_may_have_none(const struct words *words)
+{
+	for (size_t i = 0; i < words->len; i++) {
+		const struct shell_word *w = &words->v[i];
+
+		if (w->quoted || w->text.len != 1 || w->kind[0] != SHELL_UNKNOWN_FIELDS)
+			return false;
+	}
+	return true;
+}
+
+enum status loops_for(struct expander *e, const struct ast_node *n)
+{
+	struct words values = { 0 };
+	struct value *last = NULL;
+	unsigned breaks = e->breaks;
+	bool several = loops_words(e, n, &values, &last);
+	size_t mark = vars_mark(e);
+
+	e->context |= SHELL_IN_LOOP;
+	loops_values(e, n, &values);
+	loops_after_words(e, n, &values, last, several, e->breaks != breaks);
+	if (loops_may_have_none(&values))
+		join_maybe(e, mark, NULL);
+	words_release(&values);
+	return STATUS_UNKNOWN;
+}

@@ -1,0 +1,343 @@
+/*
+ * The commands of the script. A simple command is recorded once for each choice of values of the
+ * variables in its words, and then does what it does to the walk: a function, a builtin, its
+ * output. The redirections of a compound command and the words of [[ ]] are commands, too.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "shell/expand.h"
+
+/* Steps, besides those for characters. */
+#define WORK_COMMAND 24u
+
+/* Choices of a function's commands, where a word of a command calls it. */
+#define CALL_CHOICES 2u
+
+/* ---- a command ---- */
+
+/* Add a command. What stands in its words is inside of it up to record_close(). */
+static uint32_t record_open(struct expander *e, uint32_t start, uint32_t end)
+{
+	struct shell_script *s = e->script;
+
+	if (e->budget->commands == 0) {
+		expand_trouble(e, SHELL_TOO_LONG, "too many commands", start);
+		return SHELL_NONE;
+	}
+	e->budget->commands--;
+	expand_charge(e, WORK_COMMAND);
+	if (s->command_count == e->command_cap) {
+		e->command_cap = e->command_cap ? e->command_cap * 2 : 8;
+		s->commands = mem_realloc(s->commands, e->command_cap * sizeof(*s->commands));
+	}
+	s->commands[s->command_count] = (struct shell_command){
+		.context = e->context,
+		.piped_from = e->io.piped_from,
+		.parent = e->parent,
+		.start = start,
+		.end = end,
+	};
+	e->parent = (uint32_t)s->command_count++;
+	return e->parent;
+}
+
+static void record_close(struct expander *e, uint32_t index)
+{
+	e->parent = e->script->commands[index].parent;
+}
+
+static void record_set_words(struct expander *e, uint32_t index, const struct words *words)
+{
+	struct shell_command *c = &e->script->commands[index];
+
+	c->words = shell_alloc(e->arena, words->len * sizeof(*words->v));
+	if (words->len > 0)
+		memcpy(c->words, words->v, words->len * sizeof(*words->v));
+	c->word_count = words->len;
+}
+
+/* Command @index has written @output to a file. */
+static void record_set_output(struct expander *e, uint32_t index, struct chars *output)
+{
+	struct shell_word *word;
+
+	if (chars_any_known(output)) {
+		word = shell_alloc(e->arena, sizeof(*word));
+		word_make(e, output->v, output->len, word);
+		e->script->commands[index].output = word;
+	}
+	output->len = 0;
+}
+
+/* ---- simple commands ---- */
+
+static bool record_is_assignment(const struct ast_word *w)
+{
+	const struct ast_part *p = w->parts;
+
+	return p && p->type == PART_TEXT && !p->quoted && memchr(p->text.s, '=', p->text.len);
+}
+
+static void record_words(struct expander *e, const struct ast_node *n, uint32_t index)
+{
+	struct words words = { 0 };
+	bool declares = false;
+
+	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
+		if (declares && record_is_assignment(w)) {
+			struct shell_word one;
+
+			expand_declared(e, w, &one);
+			word_add(e, &words, &one);
+		} else {
+			expand_word(e, w, &words);
+		}
+		if (words.len == 1 && shell_word_constant(&words.v[0]))
+			declares = builtin_declares(words.v[0].text.s);
+	}
+	record_set_words(e, index, &words);
+	words_release(&words);
+}
+
+/* Record the command with the values of the present choice. Returns its index, or SHELL_NONE. */
+static uint32_t record_choice(struct expander *e, const struct ast_node *n)
+{
+	uint32_t index = record_open(e, n->start, n->end);
+
+	if (index == SHELL_NONE)
+		return index;
+	record_words(e, n, index);
+	redirect_all(e, n->redirects, index);
+	assign_all(e, n, index);
+	record_close(e, index);
+	struct shell_command *c = &e->script->commands[index];
+
+	c->input = redirect_input_word(e);
+	c->piped_from = e->io.piped_from;
+	c->version = e->memory->variables.version;
+	return index;
+}
+
+/* ---- what it runs ---- */
+
+/* Go behind command and builtin. Returns the name of what runs; NULL: not known. */
+static const char *record_skip_prefix(const struct shell_word **words, size_t *count)
+{
+	const char *name = *count > 0 ? shell_word_constant(*words) : NULL;
+
+	while (name && *count > 1 && (name[0] == 'c' || name[0] == 'b') &&
+	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
+	       (*words)[1].text.s[0] != '-') {
+		name = shell_word_constant(&(*words)[1]);
+		(*words)++;
+		(*count)--;
+	}
+	return name;
+}
+
+static enum status record_run(struct expander *e, const struct shell_word *words, size_t count)
+{
+	const char *name = record_skip_prefix(&words, &count);
+	size_t mark = vars_mark(e);
+	struct function *f;
+	enum status s;
+
+	f = name ? call_find_function(e, name) : NULL;
+	if (f && !f->active && f->gone == SHELL_NONE)
+		return call_function(e, f, words, count);
+	if (f && !f->active) {
+		call_function(e, f, words, count);
+		join_maybe(e, mark, NULL);
+	}
+	if (name && builtin_run(e, words, count, &s))
+		return s;
+	return output_run(e, words, count);
+}
+
+static struct alias *record_alias(struct expander *e, const struct ast_node *n)
+{
+	if (!n->words || !n->words->simple || !e->memory->alias_lists)
+		return NULL;
+	const struct ast_text *t = &n->words->parts->text;
+	char name[64];
+
+	if (t->len >= sizeof(name))
+		return NULL;
+	memcpy(name, t->s, t->len);
+	name[t->len] = '\0';
+	return call_find_alias(e, name);
+}
+
+/* Run the command @index of the script, which was recorded for @n. */
+static enum status record_run_recorded(struct expander *e, const struct ast_node *n, uint32_t index,
+				       struct alias *alias)
+{
+	/* record_run() may reallocate script->commands: it gets the words, not the command. */
+	const struct shell_command *recorded = &e->script->commands[index];
+	const struct shell_word *words = recorded->words;
+	size_t count = recorded->word_count;
+	enum status s;
+
+	if (count == 0) {
+		e->last_word = NULL;
+		return assign_of_output(n) ? STATUS_UNKNOWN : STATUS_OK;
+	}
+	e->breaks += strcmp(words[0].text.s, "break") == 0;
+	if (alias && !alias->active)
+		s = call_alias(e, alias, words, count);
+	else
+		s = record_run(e, words, count);
+	e->script->commands[index].sourced = e->sourced;
+	e->sourced = false;
+	e->last_word = &words[count - 1];
+	return s;
+}
+
+/* Record and run the command in the present choice. Returns its index, or SHELL_NONE. */
+static uint32_t record_and_run(struct expander *e, const struct ast_node *n, struct alias *alias,
+			       struct choice *c, enum status *status)
+{
+	uint32_t index = record_choice(e, n);
+
+	if (index == SHELL_NONE || expand_failed(e))
+		return index;
+	choice_enter(e, c);
+	*status = record_run_recorded(e, n, index, alias);
+	choice_leave(e, c);
+	if (e->choice_count > CALL_CHOICES * c->found)
+		e->choice_count = CALL_CHOICES * c->found;
+	return index;
+}
+
+/* exec < FILE: the redirections are those of the shell itself from here on. */
+static bool record_is_exec(const struct shell_command *c)
+{
+	return c->word_count == 1 && strcmp(c->words[0].text.s, "exec") == 0;
+}
+
+/* The choices of a command are branches, of which one runs. */
+enum status record_simple(struct expander *e, const struct ast_node *n)
+{
+	struct chars written = { 0 };
+	const struct streams io = e->io;
+	struct local *prefix = e->prefix;
+	uint32_t first = SHELL_NONE, index;
+	struct alias *alias = record_alias(e, n);
+	enum status s = STATUS_UNKNOWN, one = STATUS_UNKNOWN;
+	struct choice c;
+
+	choice_start_branches(e, &c);
+	/* Assignments alone are recorded once, and go through the choices by themselves. */
+	e->choosing = n->words ? true : c.outer;
+	while ((n->words || first == SHELL_NONE) && choice_next(e, &c)) {
+		e->io = io;
+		e->io.to_file = &written;
+		index = record_and_run(e, n, alias, &c, &one);
+		if (index == SHELL_NONE)
+			break;
+		record_set_output(e, index, &written);
+		s = first == SHELL_NONE || s == one ? one : STATUS_UNKNOWN;
+		first = first == SHELL_NONE ? index : first;
+	}
+	choice_end(e, &c);
+	if (first != SHELL_NONE && !expand_failed(e) && e->errexit)
+		assign_succeeded(e, n);
+	chars_release(&written);
+	vars_end_locals(e, &e->prefix, prefix);
+	if (first == SHELL_NONE || !record_is_exec(&e->script->commands[first]))
+		e->io = io;
+	e->io.capture = io.capture;
+	e->io.to_file = io.to_file;
+	return s;
+}
+
+/* ---- [[ ]] ---- */
+
+/* The operands of -v, -eq and the like are names of elements, or computed. */
+static void record_test_keys(struct expander *e, const struct words *words)
+{
+	static const char *const computes[] = { "-v",  "-R",  "-eq", "-ne", "-lt",
+						"-le", "-gt", "-ge", NULL };
+	bool has_keys = false;
+
+	for (size_t i = 0; i < words->len; i++)
+		has_keys |= words->v[i].text.s[0] == '-' &&
+			    str_is_listed(words->v[i].text.s, computes);
+	for (size_t i = 0; i < words->len && has_keys; i++)
+		call_key(e, word_value(e, &words->v[i]), 0);
+}
+
+enum status record_test(struct expander *e, const struct ast_node *n)
+{
+	uint32_t index = record_open(e, n->start, n->end);
+	struct words words = { 0 };
+	struct shell_word open = { .start = n->start, .end = n->start + 2 };
+
+	if (index == SHELL_NONE)
+		return STATUS_UNKNOWN;
+	word_make(e,
+		  (struct shell_char[]){ { n->start, 0, CHAR_QUOTED, '[' },
+				   { n->start + 1, 0, CHAR_QUOTED, '[' } },
+		  2, &open);
+	word_add(e, &words, &open);
+	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
+		struct shell_word word;
+
+		expand_one(e, w, &word);
+		word_add(e, &words, &word);
+	}
+	record_close(e, index);
+	e->script->commands[index].context |= SHELL_TEST;
+	record_set_words(e, index, &words);
+	record_test_keys(e, &words);
+	words_release(&words);
+	return STATUS_UNKNOWN;
+}
+
+/* ---- redirections of compound commands ---- */
+
+/* Record the redirections in the present choice, and walk the command; again only for another
+ * input. */
+static enum status record_redirected_once(struct expander *e, const struct ast_node *n,
+					  struct choice *c)
+{
+	uint32_t index = record_open(e, n->start, n->end);
+	const struct shell_word *input;
+	enum status s = STATUS_UNKNOWN;
+
+	if (index == SHELL_NONE)
+		return s;
+	redirect_all(e, n->redirects, index);
+	record_close(e, index);
+	input = redirect_input_word(e);
+	e->script->commands[index].input = input;
+	choice_enter(e, c);
+	if (c->number == 1 || (input && e->others < OTHERS_MAX))
+		s = eval_compound(e, n);
+	choice_leave(e, c);
+	return s;
+}
+
+enum status record_redirected(struct expander *e, const struct ast_node *n)
+{
+	struct place place = eval_save_place(e);
+	struct chars written = { 0 };
+	enum status s = STATUS_UNKNOWN;
+	struct choice c;
+
+	choice_start_branches(e, &c);
+	while (choice_next(e, &c)) {
+		uint32_t index = (uint32_t)e->script->command_count;
+
+		eval_restore_place(e, &place);
+		e->io.to_file = &written;
+		s = record_redirected_once(e, n, &c);
+		if (index < e->script->command_count)
+			record_set_output(e, index, &written);
+	}
+	choice_end(e, &c);
+	chars_release(&written);
+	return c.join.branches > 0 ? STATUS_UNKNOWN : s;
+}
