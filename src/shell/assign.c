@@ -172,7 +172,7 @@ static unsigned assign_declared(struct expander *e, uint32_t index, const char *
 {
 	const struct shell_command *c = &e->script->commands[index];
 
-	return builtin_declare_array(e, c->words, c->word_count, name);
+	return builtin_declare_array(e, &(struct call){ c->words, c->word_count }, name);
 }
 
 void assign_all(struct expander *e, const struct ast_node *n, uint32_t index)

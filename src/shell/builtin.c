@@ -6,11 +6,6 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
-struct call {
-	const struct shell_word *words;
-	size_t count;
-};
-
 /* ---- NAME=VALUE ---- */
 
 /* Length of the name before '=' in @w, 0: none. */
@@ -98,16 +93,16 @@ static void builtin_declare_option(struct declaration *d, bool on, char option, 
 		d->drop |= builtin_attribute(option) & ~(unsigned)ATTRIBUTE_READONLY;
 }
 
-static struct declaration builtin_declaration(const struct shell_word *words, size_t count)
+static struct declaration builtin_declaration(const struct call *c)
 {
-	const char *name = words[0].text.s;
+	const char *name = c->words[0].text.s;
 	struct declaration d = { .first = 1, .export = strcmp(name, "export") == 0 };
 	bool declares = !d.export && strcmp(name, "readonly") != 0;
 
 	d.local = declares;
 	d.add = declares || d.export ? 0 : ATTRIBUTE_READONLY;
-	for (; d.first < count && strchr("-+", words[d.first].text.s[0]); d.first++) {
-		const char *s = words[d.first].text.s;
+	for (; d.first < c->count && strchr("-+", c->words[d.first].text.s[0]); d.first++) {
+		const char *s = c->words[d.first].text.s;
 
 		if (!s[0])
 			break;
@@ -181,7 +176,7 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 
 static enum status builtin_declare(struct expander *e, const struct call *c)
 {
-	const struct declaration d = builtin_declaration(c->words, c->count);
+	const struct declaration d = builtin_declaration(c);
 
 	bool fails = !builtin_in_function(e) && strcmp(c->words[0].text.s, "local") == 0;
 	size_t mark = vars_mark(e);
@@ -193,10 +188,9 @@ static enum status builtin_declare(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
-unsigned builtin_declare_array(struct expander *e, const struct shell_word *words, size_t count,
-			       const char *name)
+unsigned builtin_declare_array(struct expander *e, const struct call *c, const char *name)
 {
-	const struct declaration d = builtin_declaration(words, count);
+	const struct declaration d = builtin_declaration(c);
 	unsigned before = d.add & ~(unsigned)ATTRIBUTE_READONLY;
 
 	if (d.local && builtin_in_function(e))
@@ -269,7 +263,7 @@ static enum status builtin_set(struct expander *e, const struct call *c)
 		}
 	}
 	if (i < c->count || dashes)
-		call_set_params(e, c->words + i - 1, c->count - i + 1);
+		call_set_params(e, &(struct call){ c->words + i - 1, c->count - i + 1 });
 	return STATUS_OK;
 }
 
@@ -671,12 +665,12 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 	struct shell_word name;
 
 	if (c->count <= format || strncmp(c->words[1].text.s, "-v", 2) != 0)
-		return output_run(e, c->words, c->count);
+		return output_run(e, c);
 	name = c->words[format - 1];
 	name.text.s += option;
 	name.text.len -= option;
 	name.kind += option;
-	output_printf(e, c->words + format, c->count - format, &out);
+	output_printf(e, &(struct call){ c->words + format, c->count - format }, &out);
 	if (builtin_name_length(&name) > 0)
 		builtin_assign(e, &name, value_make(e, out.v, out.len), false);
 	chars_release(&out);
@@ -685,7 +679,7 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 
 static enum status builtin_eval(struct expander *e, const struct call *c)
 {
-	return call_eval(e, c->words + 1, c->count - 1);
+	return call_eval(e, &(struct call){ c->words + 1, c->count - 1 });
 }
 
 static enum status builtin_alias(struct expander *e, const struct call *c)
@@ -731,7 +725,7 @@ static enum status builtin_test(struct expander *e, const struct call *c)
 	for (size_t i = 1; i + 1 < c->count; i++)
 		if (strcmp(c->words[i].text.s, "-v") == 0)
 			call_key(e, word_value(e, &c->words[i + 1]), 0);
-	return output_run(e, c->words, c->count);
+	return output_run(e, c);
 }
 
 static enum status builtin_true(struct expander *e, const struct call *c)
@@ -829,8 +823,8 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 	if (!text || text->text.len > SOURCE_MAX || word_is_partial(text))
 		return STATUS_UNKNOWN;
 	if (c->count > 2)
-		call_set_params(e, c->words + 1, c->count - 1);
-	s = call_eval(e, text, 1);
+		call_set_params(e, &(struct call){ c->words + 1, c->count - 1 });
+	s = call_eval(e, &(struct call){ text, 1 });
 	if (c->count > 2 && params)
 		vars_set_binding(e, PARAMS, params);
 	e->sourced = true;
@@ -919,13 +913,12 @@ bool builtin_declares(const char *name)
 	return b && b->declares;
 }
 
-bool builtin_run(struct expander *e, const struct shell_word *words, size_t count,
-		 enum status *status)
+bool builtin_run(struct expander *e, const struct call *c, enum status *status)
 {
-	const struct builtin *b = builtin_find(words[0].text.s);
+	const struct builtin *b = builtin_find(c->words[0].text.s);
 
 	if (!b)
 		return false;
-	*status = b->run(e, &(struct call){ words, count });
+	*status = b->run(e, c);
 	return true;
 }

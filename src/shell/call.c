@@ -108,9 +108,9 @@ void call_unset(struct expander *e, const char *name, uint32_t at)
 		e->script->functions[f->index].gone = at;
 }
 
-/* Walk the body with parameters from @words[1] on, or unknown ones if that is NULL. */
-static enum status call_body(struct expander *e, struct function *f, const struct shell_word *words,
-			     size_t count, unsigned context)
+/* Walk the body with the parameters of @c, or unknown ones if that is NULL. */
+static enum status call_body(struct expander *e, struct function *f, const struct call *c,
+			     unsigned context)
 {
 	struct local *locals = e->locals;
 	unsigned was = e->context;
@@ -124,8 +124,8 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 		call_list_function(e, f);
 	f->active = true;
 	vars_local(e, &e->locals, PARAMS);
-	if (words)
-		call_set_params(e, words, count);
+	if (c)
+		call_set_params(e, c);
 	else
 		array_fill(e, PARAMS, NULL, 0, false, ARRAY_UNKNOWN);
 	e->context |= SHELL_IN_FUNCTION | context;
@@ -139,27 +139,26 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	return s;
 }
 
-void call_set_params(struct expander *e, const struct shell_word *words, size_t count)
+void call_set_params(struct expander *e, const struct call *c)
 {
 	const struct assignment *before = vars_get(e, PARAMS);
-	struct value **v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
+	struct value **v = shell_alloc(e->arena, (c->count + 1) * sizeof(struct value *));
 	bool known = true;
 
 	v[0] = before && before->item_count > 0 ? before->items[0]
 						: value_text(e, e->memory->shell_path, 0);
-	for (size_t i = 1; i < count; i++)
-		v[i] = word_value(e, &words[i]);
+	for (size_t i = 1; i < c->count; i++)
+		v[i] = word_value(e, &c->words[i]);
 	/* After a word that may become any number of words, the parameters are unknown. */
-	for (size_t i = 1; i < count; i++)
-		for (size_t k = 0; k < words[i].text.len; k++)
-			known &= words[i].kind[k] != SHELL_UNKNOWN_FIELDS || count == 2;
-	array_bind(e, PARAMS, v, (uint32_t)(count ? count : 1), known);
+	for (size_t i = 1; i < c->count; i++)
+		for (size_t k = 0; k < c->words[i].text.len; k++)
+			known &= c->words[i].kind[k] != SHELL_UNKNOWN_FIELDS || c->count == 2;
+	array_bind(e, PARAMS, v, (uint32_t)(c->count ? c->count : 1), known);
 }
 
-enum status call_function(struct expander *e, struct function *f, const struct shell_word *words,
-			  size_t count)
+enum status call_function(struct expander *e, struct function *f, const struct call *c)
 {
-	return call_body(e, f, words, count, SHELL_IN_CALL);
+	return call_body(e, f, c, SHELL_IN_CALL);
 }
 
 /* Oldest first: the functions that they call are then called, and not walked again. */
@@ -176,7 +175,7 @@ void call_uncalled(struct expander *e)
 
 		if (!all[i] || all[i]->index != SHELL_NONE)
 			continue;
-		call_body(e, all[i], NULL, 0, 0);
+		call_body(e, all[i], NULL, 0);
 		vars_undo(e, mark);
 	}
 }
@@ -225,23 +224,24 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 }
 
 /* eval: its words, joined by blanks, are shell text. */
-enum status call_eval(struct expander *e, const struct shell_word *words, size_t count)
+enum status call_eval(struct expander *e, const struct call *c)
 {
 	struct chars joined = { 0 };
 	struct shell_word text = { 0 };
 	unsigned context = e->context;
 	enum status s;
 
-	for (size_t i = 0; i < count && !expand_failed(e); i++) {
-		if (joined.len + words[i].text.len > AGAIN_MAX) {
-			expand_trouble(e, SHELL_TOO_LONG, "an eval too long to judge",
-				       words[i].start);
+	for (size_t i = 0; i < c->count && !expand_failed(e); i++) {
+		const struct shell_word *w = &c->words[i];
+
+		if (joined.len + w->text.len > AGAIN_MAX) {
+			expand_trouble(e, SHELL_TOO_LONG, "an eval too long to judge", w->start);
 			break;
 		}
-		const struct value *v = word_value(e, &words[i]);
+		const struct value *v = word_value(e, w);
 
 		if (i > 0)
-			chars_add(e, &joined, ' ', CHAR_QUOTED, words[i].start, 0);
+			chars_add(e, &joined, ' ', CHAR_QUOTED, w->start, 0);
 		chars_copy(e, &joined, v->v, v->len);
 	}
 	word_make(e, joined.v, joined.len, &text);
@@ -347,8 +347,7 @@ void call_set_alias(struct expander *e, const char *name, struct value *value)
 }
 
 /* The alias's text, then the resolved words of the command, quoted again. */
-enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,
-		       size_t count)
+enum status call_alias(struct expander *e, struct alias *a, const struct call *c)
 {
 	struct chars joined = { 0 };
 	struct shell_word text = { 0 };
@@ -356,17 +355,18 @@ enum status call_alias(struct expander *e, struct alias *a, const struct shell_w
 	enum status s;
 
 	chars_copy(e, &joined, a->value->v, a->value->len);
-	for (size_t i = 1; i < count && !expand_failed(e); i++) {
-		chars_add(e, &joined, ' ', CHAR_QUOTED, words[i].start, 0);
-		const struct value *v = word_value(e, &words[i]);
+	for (size_t i = 1; i < c->count && !expand_failed(e); i++) {
+		const struct shell_word *w = &c->words[i];
+		const struct value *v = word_value(e, w);
 
+		chars_add(e, &joined, ' ', CHAR_QUOTED, w->start, 0);
 		for (uint32_t k = 0; k < v->len; k++) {
 			if (v->v[k].kind == CHAR_QUOTED)
 				chars_add(e, &joined, '\\', CHAR_QUOTED, v->v[k].at, 0);
 			chars_copy(e, &joined, &v->v[k], 1);
 		}
 		if (v->len == 0)
-			chars_text(e, &joined, "''", CHAR_QUOTED, words[i].start);
+			chars_text(e, &joined, "''", CHAR_QUOTED, w->start);
 	}
 	word_make(e, joined.v, joined.len, &text);
 	chars_release(&joined);

@@ -212,6 +212,12 @@ struct expander {
 	bool posix;
 };
 
+/* A command that runs: its name and arguments, resolved. */
+struct call {
+	const struct shell_word *words;
+	size_t count;
+};
+
 struct local {
 	struct local *older;
 	struct variable *variable;
@@ -397,12 +403,11 @@ void char_words_release(struct char_words *w);
 /* ---- output.c: what single commands write ---- */
 
 /* Append the command's output, if known, to e->capture. */
-enum status output_run(struct expander *e, const struct shell_word *words, size_t count);
+enum status output_run(struct expander *e, const struct call *c);
 /* Append @v with its escapes replaced. False: \c ended the output. */
 bool output_escaped(struct expander *e, const struct value *v, struct chars *out);
-/* The output of printf; @words begin with the format. */
-void output_printf(struct expander *e, const struct shell_word *words, size_t count,
-		   struct chars *out);
+/* The output of printf; the words of @c begin with the format. */
+void output_printf(struct expander *e, const struct call *c, struct chars *out);
 
 /* ---- expand.c: words ---- */
 
@@ -519,38 +524,33 @@ enum status loops_for(struct expander *e, const struct ast_node *n);
 void call_forget(struct expander *e);
 void call_define(struct expander *e, const struct ast_node *n);
 struct function *call_find_function(struct expander *e, const char *name);
-/* @words begin with the function's name. */
-enum status call_function(struct expander *e, struct function *f, const struct shell_word *words,
-			  size_t count);
+enum status call_function(struct expander *e, struct function *f, const struct call *c);
 /* unset -f at @at: a call may run the body or not. */
 void call_unset(struct expander *e, const char *name, uint32_t at);
 /* The parameters: the elements of the variable PARAMS are $0, $1, ... */
 #define PARAMS "@"
-/* $1, ... from @words[1] on become the parameters. */
-void call_set_params(struct expander *e, const struct shell_word *words, size_t count);
+/* The arguments of @c become the parameters. */
+void call_set_params(struct expander *e, const struct call *c);
 /* Walk functions that were not called, with unknown parameters. */
 void call_uncalled(struct expander *e);
-enum status call_eval(struct expander *e, const struct shell_word *words, size_t count);
+enum status call_eval(struct expander *e, const struct call *c);
 /* Run the substitutions in the key of an element, "x[$(y)]", which @v from @from on names. */
 void call_key(struct expander *e, const struct value *v, size_t from);
 /* What a prompt makes of @v, ${x@P}: it runs the substitutions. NULL: not known. */
 struct value *call_prompt(struct expander *e, const struct value *v);
 struct alias *call_find_alias(struct expander *e, const char *name);
 void call_set_alias(struct expander *e, const char *name, struct value *value);
-enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,
-		       size_t count);
+enum status call_alias(struct expander *e, struct alias *a, const struct call *c);
 
 /* ---- builtin.c ---- */
 
 /* Run the builtin. False: it is none that changes variables, parameters or aliases. */
-bool builtin_run(struct expander *e, const struct shell_word *words, size_t count,
-		 enum status *status);
+bool builtin_run(struct expander *e, const struct call *c, enum status *status);
 /*
- * What declare and the like, @words, make of the array @name that they are about to assign. Returns
- * the attributes that it has afterwards.
+ * What declare or the like, @c, makes of the array @name that it is about to assign. Returns the
+ * attributes that it has afterwards.
  */
-unsigned builtin_declare_array(struct expander *e, const struct shell_word *words, size_t count,
-			       const char *name);
+unsigned builtin_declare_array(struct expander *e, const struct call *c, const char *name);
 /* Is it declare or the like, whose words NAME=VALUE are not split? */
 bool builtin_declares(const char *name);
 

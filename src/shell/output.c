@@ -13,11 +13,6 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
-struct call {
-	const struct shell_word *words;
-	size_t count;
-};
-
 /* ---- escapes ---- */
 
 static int output_echo_octal(const struct value *v, uint32_t *i, int max)
@@ -261,11 +256,10 @@ static uint32_t output_printf_conversion(struct format *f, const struct value *v
 	return i + 1;
 }
 
-void output_printf(struct expander *e, const struct shell_word *words, size_t count,
-		   struct chars *out)
+void output_printf(struct expander *e, const struct call *c, struct chars *out)
 {
-	const struct value *v = word_value(e, &words[0]);
-	struct format f = { .e = e, .args = words + 1, .count = count - 1, .out = out };
+	const struct value *v = word_value(e, &c->words[0]);
+	struct format f = { .e = e, .args = c->words + 1, .count = c->count - 1, .out = out };
 
 	do {
 		f.used = false;
@@ -284,8 +278,7 @@ void output_printf(struct expander *e, const struct shell_word *words, size_t co
 
 struct filter {
 	struct expander *e;
-	const struct shell_word *words;
-	size_t count;
+	const struct call *c;
 	const struct value *in;
 	struct chars *out;
 };
@@ -295,8 +288,8 @@ typedef bool filter_fn(const struct filter *f);
 
 static bool output_filter_has_option(const struct filter *f, const char *text)
 {
-	for (size_t i = 1; i < f->count; i++)
-		if (strcmp(f->words[i].text.s, text) == 0)
+	for (size_t i = 1; i < f->c->count; i++)
+		if (strcmp(f->c->words[i].text.s, text) == 0)
 			return true;
 	return false;
 }
@@ -336,15 +329,15 @@ static size_t output_filter_read_set(const char *s, char set[256])
 static bool output_filter_tr(const struct filter *f)
 {
 	size_t first = 1;
-	bool delete = f->count > 1 && strcmp(f->words[1].text.s, "-d") == 0;
+	bool delete = f->c->count > 1 && strcmp(f->c->words[1].text.s, "-d") == 0;
 	const char *from, *to;
 	char set[256], by[256];
 
 	first += delete;
-	if (f->count != first + (delete ? 1 : 2))
+	if (f->c->count != first + (delete ? 1 : 2))
 		return false;
-	from = shell_word_constant(&f->words[first]);
-	to = delete ? "" : shell_word_constant(&f->words[first + 1]);
+	from = shell_word_constant(&f->c->words[first]);
+	to = delete ? "" : shell_word_constant(&f->c->words[first + 1]);
 	if (!from || !to || from[0] == '-')
 		return false;
 	size_t n = output_filter_read_set(from, set), m = output_filter_read_set(to, by);
@@ -429,15 +422,15 @@ struct cut {
 static bool output_filter_read_cut(const struct filter *f, struct cut *c)
 {
 	*c = (struct cut){ .delimiter = '\t' };
-	for (size_t i = 1; i < f->count; i++) {
-		const char *s = shell_word_constant(&f->words[i]);
+	for (size_t i = 1; i < f->c->count; i++) {
+		const char *s = shell_word_constant(&f->c->words[i]);
 
 		if (!s || s[0] != '-' || !s[1])
 			return false;
 		const char *arg = s + 2;
 
 		if (!*arg)
-			arg = ++i < f->count ? shell_word_constant(&f->words[i]) : NULL;
+			arg = ++i < f->c->count ? shell_word_constant(&f->c->words[i]) : NULL;
 		if (!arg || !strchr("dfcb", s[1]))
 			return false;
 		if (s[1] == 'd') {
@@ -498,15 +491,15 @@ static bool output_names_relative(const struct value *in)
 /* head, tail, sort, uniq and tac leave a text of one line as it is. */
 static bool output_filter_one_line(const struct filter *f)
 {
-	const char *name = f->words[0].text.s;
+	const char *name = f->c->words[0].text.s;
 
 	if ((strstr(name, "head") || strstr(name, "tail")) && output_names_relative(f->in))
 		return false;
 	for (uint32_t i = 0; i + 1 < f->in->len; i++)
 		if (f->in->v[i].c == '\n')
 			return false;
-	for (size_t i = 1; i < f->count; i++) {
-		const char *s = shell_word_constant(&f->words[i]);
+	for (size_t i = 1; i < f->c->count; i++) {
+		const char *s = shell_word_constant(&f->c->words[i]);
 
 		if (!s || (s[0] == '-' && s[1] == 'c'))
 			return false;
@@ -604,137 +597,135 @@ static bool output_names_is_prune(const struct shell_word *words, size_t count)
 }
 
 /* find DIR ... without a test that leaves out most files. */
-static bool output_names_of_find(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_of_find(struct expander *e, const struct call *c)
 {
 	size_t first = 1, i;
 	char end = '\n';
 
-	while (first < count && (output_word_is(&words[first], "-L") ||
-				 output_word_is(&words[first], "-H") ||
-				 output_word_is(&words[first], "-P")))
+	while (first < c->count && (output_word_is(&c->words[first], "-L") ||
+				    output_word_is(&c->words[first], "-H") ||
+				    output_word_is(&c->words[first], "-P")))
 		first++;
-	for (i = first; i < count && words[i].text.s[0] != '-'; i++)
-		if (!output_names_is_place(&words[i]) && !output_names_is_here(&words[i]))
+	for (i = first; i < c->count && c->words[i].text.s[0] != '-'; i++)
+		if (!output_names_is_place(&c->words[i]) && !output_names_is_here(&c->words[i]))
 			return false;
-	for (size_t k = i; k < count; k++) {
-		if (output_word_is(&words[k], "-type") ||
-		    output_word_is(&words[k], "-maxdepth") ||
-		    output_word_is(&words[k], "-mindepth"))
+	for (size_t k = i; k < c->count; k++) {
+		if (output_word_is(&c->words[k], "-type") ||
+		    output_word_is(&c->words[k], "-maxdepth") ||
+		    output_word_is(&c->words[k], "-mindepth"))
 			k++;
-		else if (output_names_is_prune(words + k, count - k))
+		else if (output_names_is_prune(c->words + k, c->count - k))
 			k += 3;
-		else if (output_word_is(&words[k], "-print0"))
+		else if (output_word_is(&c->words[k], "-print0"))
 			end = '\0';
-		else if (!output_word_is(&words[k], "-print") &&
-			 !output_word_is(&words[k], "-xdev") &&
-			 !output_word_is(&words[k], "-mount") &&
-			 !output_word_is(&words[k], "-depth"))
+		else if (!output_word_is(&c->words[k], "-print") &&
+			 !output_word_is(&c->words[k], "-xdev") &&
+			 !output_word_is(&c->words[k], "-mount") &&
+			 !output_word_is(&c->words[k], "-depth"))
 			return false;
 	}
 	if (i == first)
 		output_names_write_below_text(e, ".", end);
 	for (size_t k = first; k < i; k++)
-		output_names_write_below(e, &words[k], "", end);
+		output_names_write_below(e, &c->words[k], "", end);
 	return true;
 }
 
 /* Each word that is no option is a place. */
-static bool output_names_each_place(struct expander *e, const struct shell_word *words,
-				    size_t count, const char *before, bool below)
+static bool output_names_each_place(struct expander *e, const struct call *c, const char *before,
+				    bool below)
 {
 	size_t n = 0;
 
-	for (size_t i = 1; i < count; i++)
-		if (words[i].text.s[0] != '-' && !output_names_is_place(&words[i]))
+	for (size_t i = 1; i < c->count; i++)
+		if (c->words[i].text.s[0] != '-' && !output_names_is_place(&c->words[i]))
 			return false;
-	for (size_t i = 1; i < count; i++) {
-		if (words[i].text.s[0] == '-')
+	for (size_t i = 1; i < c->count; i++) {
+		if (c->words[i].text.s[0] == '-')
 			continue;
 		n++;
 		if (below) {
-			output_names_write_below(e, &words[i], before, '\n');
+			output_names_write_below(e, &c->words[i], before, '\n');
 		} else {
-			output_names_write_place(e, &words[i], before);
-			chars_add(e, e->io.capture, '\n', CHAR_QUOTED, word_last(&words[i]), 0);
+			output_names_write_place(e, &c->words[i], before);
+			chars_add(e, e->io.capture, '\n', CHAR_QUOTED, word_last(&c->words[i]), 0);
 		}
 	}
 	return n > 0;
 }
 
-static bool output_names_has_letter(const struct shell_word *words, size_t count, char letter)
+static bool output_names_has_letter(const struct call *c, char letter)
 {
-	for (size_t i = 1; i < count; i++)
-		if (words[i].text.s[0] == '-' && words[i].text.s[1] != '-' &&
-		    strchr(words[i].text.s, letter))
+	for (size_t i = 1; i < c->count; i++)
+		if (c->words[i].text.s[0] == '-' && c->words[i].text.s[1] != '-' &&
+		    strchr(c->words[i].text.s, letter))
 			return true;
 	return false;
 }
 
 /* Are all operands patterns? ls prints the files that match, as ls -d does. */
-static bool output_names_all_globs(const struct shell_word *words, size_t count)
+static bool output_names_all_globs(const struct call *c)
 {
-	for (size_t i = 1; i < count; i++)
-		if (words[i].text.s[0] != '-' &&
-		    !memchr(words[i].kind, SHELL_GLOB, words[i].text.len))
+	for (size_t i = 1; i < c->count; i++)
+		if (c->words[i].text.s[0] != '-' &&
+		    !memchr(c->words[i].kind, SHELL_GLOB, c->words[i].text.len))
 			return false;
 	return true;
 }
 
 /* ls, ls -A, ls ., ls -d *: the names of all files here, as a star. */
-static bool output_names_lists_here(const struct shell_word *words, size_t count)
+static bool output_names_lists_here(const struct call *c)
 {
-	bool itself = output_names_has_letter(words, count, 'd'), globs = false;
+	bool itself = output_names_has_letter(c, 'd'), globs = false;
 
-	for (size_t i = 1; i < count; i++) {
-		if (words[i].text.s[0] == '-')
+	for (size_t i = 1; i < c->count; i++) {
+		if (c->words[i].text.s[0] == '-')
 			continue;
-		if (!output_names_is_here(&words[i]))
+		if (!output_names_is_here(&c->words[i]))
 			return false;
-		globs |= strchr(words[i].text.s, '*') != NULL;
+		globs |= strchr(c->words[i].text.s, '*') != NULL;
 	}
-	return !output_names_has_letter(words, count, 'l') && (!itself || globs);
+	return !output_names_has_letter(c, 'l') && (!itself || globs);
 }
 
-static bool output_names_of_ls(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_of_ls(struct expander *e, const struct call *c)
 {
-	if (output_names_lists_here(words, count)) {
-		uint32_t at = word_last(&words[0]);
+	if (output_names_lists_here(c)) {
+		uint32_t at = word_last(&c->words[0]);
 
 		chars_add(e, e->io.capture, '*', CHAR_GLOB, at, expand_name(e, "$(ls)"));
 		chars_add(e, e->io.capture, '\n', CHAR_QUOTED, at, 0);
 		return true;
 	}
-	return (output_names_has_letter(words, count, 'd') ||
-		output_names_all_globs(words, count)) &&
-	       output_names_each_place(e, words, count, "", false);
+	return (output_names_has_letter(c, 'd') || output_names_all_globs(c)) &&
+	       output_names_each_place(e, c, "", false);
 }
 
 /* locate '*', locate /: all files. */
-static bool output_names_of_locate(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_of_locate(struct expander *e, const struct call *c)
 {
-	if (count < 2 || !(output_word_is(&words[count - 1], "*") ||
-			   output_word_is(&words[count - 1], "/")))
+	if (c->count < 2 || !(output_word_is(&c->words[c->count - 1], "*") ||
+			      output_word_is(&c->words[c->count - 1], "/")))
 		return false;
 	output_names_write_below_text(e, "/", '\n');
 	return true;
 }
 
-static bool output_names_known(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_known(struct expander *e, const struct call *c)
 {
-	const char *slash = strrchr(words[0].text.s, '/');
-	const char *name = slash ? slash + 1 : words[0].text.s;
+	const char *slash = strrchr(c->words[0].text.s, '/');
+	const char *name = slash ? slash + 1 : c->words[0].text.s;
 
 	if (strcmp(name, "find") == 0)
-		return output_names_of_find(e, words, count);
+		return output_names_of_find(e, c);
 	if (strcmp(name, "ls") == 0)
-		return output_names_of_ls(e, words, count);
+		return output_names_of_ls(e, c);
 	if (strcmp(name, "du") == 0)
-		return output_names_has_letter(words, count, 'a') &&
-		       output_names_each_place(e, words, count, "4\t", true);
+		return output_names_has_letter(c, 'a') &&
+		       output_names_each_place(e, c, "4\t", true);
 	if (strcmp(name, "tree") == 0)
-		return output_names_has_letter(words, count, 'f') &&
-		       output_names_each_place(e, words, count, "", true);
-	return output_names_of_locate(e, words, count);
+		return output_names_has_letter(c, 'f') && output_names_each_place(e, c, "", true);
+	return output_names_of_locate(e, c);
 }
 
 /* ---- the commands ---- */
@@ -744,7 +735,8 @@ static enum status output_run_printf(struct expander *e, const struct call *c)
 	size_t first = c->count > 1 && strcmp(c->words[1].text.s, "--") == 0 ? 2 : 1;
 
 	if (c->count > first)
-		output_printf(e, c->words + first, c->count - first, e->io.capture);
+		output_printf(e, &(struct call){ c->words + first, c->count - first },
+			      e->io.capture);
 	return STATUS_OK;
 }
 
@@ -990,7 +982,7 @@ static enum status output_filtered(struct expander *e, const struct call *c, fil
 {
 	struct chars out = { 0 };
 
-	if (e->io.input && filter(&(struct filter){ e, c->words, c->count, e->io.input, &out }))
+	if (e->io.input && filter(&(struct filter){ e, c, e->io.input, &out }))
 		chars_copy(e, e->io.capture, out.v, out.len);
 	else
 		output_unknown(e, c);
@@ -1002,7 +994,7 @@ static enum status output_filtered(struct expander *e, const struct call *c, fil
 static enum status output_pass(struct expander *e, const struct call *c)
 {
 	bool grep = strstr(c->words[0].text.s, "grep") != NULL;
-	bool picks = (grep && !output_names_has_letter(c->words, c->count, 'v')) ||
+	bool picks = (grep && !output_names_has_letter(c, 'v')) ||
 		     strstr(c->words[0].text.s, "shuf");
 	size_t files = 0;
 
@@ -1022,7 +1014,7 @@ static enum status output_pass(struct expander *e, const struct call *c)
 
 static enum status output_names(struct expander *e, const struct call *c)
 {
-	if (!output_names_known(e, c->words, c->count))
+	if (!output_names_known(e, c))
 		output_unknown(e, c);
 	return STATUS_UNKNOWN;
 }
@@ -1121,10 +1113,10 @@ static const struct program *output_wrapped(struct expander *e, const char *name
 	return NULL;
 }
 
-enum status output_run(struct expander *e, const struct shell_word *words, size_t count)
+enum status output_run(struct expander *e, const struct call *given)
 {
-	struct call c = { words, count };
-	const char *name = output_base_name(&words[0]);
+	struct call c = *given;
+	const char *name = output_base_name(&c.words[0]);
 	const struct program *p;
 
 	if (!e->io.capture)

@@ -27,7 +27,8 @@ static void parse_set_params(struct expander *e, const struct shell_setup *setup
 {
 	if (setup && setup->outer && !setup->exported_only && setup->arg_count == 0)
 		return; /* those of the outer text */
-	call_set_params(e, setup ? setup->args : NULL, setup ? setup->arg_count : 0);
+	call_set_params(e, setup ? &(struct call){ setup->args, setup->arg_count }
+				 : &(struct call){ NULL, 0 });
 	if (setup && setup->arg_count > 0)
 		vars_get(e, PARAMS)->items[0] = word_value(e, &setup->args[0]);
 }

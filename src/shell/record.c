@@ -123,37 +123,37 @@ static uint32_t record_choice(struct expander *e, const struct ast_node *n)
 /* ---- what it runs ---- */
 
 /* Go behind command and builtin. Returns the name of what runs; NULL: not known. */
-static const char *record_skip_prefix(const struct shell_word **words, size_t *count)
+static const char *record_skip_prefix(struct call *c)
 {
-	const char *name = *count > 0 ? shell_word_constant(*words) : NULL;
+	const char *name = shell_word_constant(c->words);
 
-	while (name && *count > 1 && (name[0] == 'c' || name[0] == 'b') &&
+	while (name && c->count > 1 && (name[0] == 'c' || name[0] == 'b') &&
 	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
-	       (*words)[1].text.s[0] != '-') {
-		name = shell_word_constant(&(*words)[1]);
-		(*words)++;
-		(*count)--;
+	       c->words[1].text.s[0] != '-') {
+		c->words++;
+		c->count--;
+		name = shell_word_constant(c->words);
 	}
 	return name;
 }
 
-static enum status record_run(struct expander *e, const struct shell_word *words, size_t count)
+static enum status record_run(struct expander *e, struct call c)
 {
-	const char *name = record_skip_prefix(&words, &count);
+	const char *name = record_skip_prefix(&c);
 	size_t mark = vars_mark(e);
 	struct function *f;
 	enum status s;
 
 	f = name ? call_find_function(e, name) : NULL;
 	if (f && !f->active && f->gone == SHELL_NONE)
-		return call_function(e, f, words, count);
+		return call_function(e, f, &c);
 	if (f && !f->active) {
-		call_function(e, f, words, count);
+		call_function(e, f, &c);
 		join_maybe(e, mark, NULL);
 	}
-	if (name && builtin_run(e, words, count, &s))
+	if (name && builtin_run(e, &c, &s))
 		return s;
-	return output_run(e, words, count);
+	return output_run(e, &c);
 }
 
 static struct alias *record_alias(struct expander *e, const struct ast_node *n)
@@ -176,22 +176,21 @@ static enum status record_run_recorded(struct expander *e, const struct ast_node
 {
 	/* record_run() may reallocate script->commands: it gets the words, not the command. */
 	const struct shell_command *recorded = &e->script->commands[index];
-	const struct shell_word *words = recorded->words;
-	size_t count = recorded->word_count;
+	const struct call c = { recorded->words, recorded->word_count };
 	enum status s;
 
-	if (count == 0) {
+	if (c.count == 0) {
 		e->last_word = NULL;
 		return assign_of_output(n) ? STATUS_UNKNOWN : STATUS_OK;
 	}
-	e->breaks += strcmp(words[0].text.s, "break") == 0;
+	e->breaks += strcmp(c.words[0].text.s, "break") == 0;
 	if (alias && !alias->active)
-		s = call_alias(e, alias, words, count);
+		s = call_alias(e, alias, &c);
 	else
-		s = record_run(e, words, count);
+		s = record_run(e, c);
 	e->script->commands[index].sourced = e->sourced;
 	e->sourced = false;
-	e->last_word = &words[count - 1];
+	e->last_word = &c.words[c.count - 1];
 	return s;
 }
 
