@@ -165,7 +165,7 @@ static struct assignment *array_start(struct expander *e, const char *name, bool
 		first->attributes = before ? before->attributes : 0;
 		return first;
 	}
-	for (vars_add_others(e, &all, before); all; all = all->other) {
+	for (values_add_others(e, &all, before); all; all = all->other) {
 		*tail = array_copy(e, all, more);
 		tail = &(*tail)->other;
 	}
@@ -226,8 +226,8 @@ static void array_set_one(struct expander *e, const char *name, struct assignmen
 	array_put_key(e, name, b, key, v, append);
 	b->values = array_first(e, b);
 	if (b->is_open && before) {
-		vars_add_values(e, &values, before);
-		vars_add_values(e, &values, append ? value_append(e, before, v) : v);
+		values_add(e, &values, before);
+		values_add(e, &values, append ? value_append(e, before, v) : v);
 		b->values = values;
 	}
 }
@@ -277,13 +277,13 @@ static struct value *array_any(struct expander *e, const char *name, const struc
 	bool others = b && b->is_open;
 
 	for (uint32_t i = 0; b && b->is_array && i < b->item_count && i < OPEN_MAX; i++) {
-		vars_add_values(e, &all, b->items[i]);
+		values_add(e, &all, b->items[i]);
 		others |= !b->items[i];
 	}
 	if (!all)
 		return NULL;
 	if (others)
-		vars_add_values(e, &all, value_unknown(e, name, 0));
+		values_add(e, &all, value_unknown(e, name, 0));
 	sprintf(hidden, "? %s", name);
 	return vars_one_of(e, hidden, all);
 }

@@ -66,7 +66,7 @@ static struct value *assign_values(struct expander *e, const struct ast_assign *
 		struct value *v = assign_value(e, a);
 
 		if (first)
-			vars_add_values(e, &first, v);
+			values_add(e, &first, v);
 		else
 			first = v;
 	}

@@ -120,7 +120,7 @@ static void branch_end_chain(struct expander *e, struct chain *c)
 {
 	if (!c->open)
 		return;
-	join_branch(e, &c->join);
+	join_branch(e, &c->join, false);
 	join_end(e, &c->join, true);
 	c->open = false;
 }
@@ -248,10 +248,7 @@ static enum status branch_walk(struct expander *e, struct branches *b, const str
 	if (b->several)
 		branch_other_output(e, body->start, b->from, middle);
 	b->several = true;
-	if (branch_leaves(e, body))
-		join_leaving(e, &b->join);
-	else
-		join_branch(e, &b->join);
+	join_branch(e, &b->join, branch_leaves(e, body));
 	return s;
 }
 

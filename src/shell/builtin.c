@@ -159,7 +159,7 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 	if (v && append && local && at == n) {
 		struct value *all = vars_append(e, name, v);
 
-		vars_add_values(e, &all, v);
+		values_add(e, &all, v);
 		vars_set(e, name, all);
 	} else if (v && before & ATTRIBUTE_NAMEREF) {
 		vars_set(e, name, v);
@@ -292,7 +292,7 @@ static enum status builtin_shift(struct expander *e, const struct call *c)
 	struct assignment *all = NULL;
 	bool shifts = true;
 
-	vars_add_others(e, &all, vars_get(e, PARAMS));
+	values_add_others(e, &all, vars_get(e, PARAMS));
 	for (struct assignment *b = all; b; b = b->other)
 		shifts &= builtin_shift_one(e, b, s ? strtoul(s, NULL, 10) : SIZE_MAX);
 	if (all)
@@ -521,9 +521,9 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 		at = end + 1;
 		if (e->loops == 0 || at >= in->len)
 			break;
-		join_branch(e, &j);
+		join_branch(e, &j, false);
 	}
-	join_branch(e, &j);
+	join_branch(e, &j, false);
 	join_end(e, &j, false);
 	return STATUS_UNKNOWN;
 }

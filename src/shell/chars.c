@@ -276,6 +276,11 @@ struct value *value_unknown_set(struct expander *e, const char *name, uint32_t a
 	return v;
 }
 
+bool value_is_any(const struct value *v)
+{
+	return v->len == 1 && v->v->kind == CHAR_UNKNOWN && v->v->c == UNKNOWN_ANY;
+}
+
 const char *expand_name_text(const struct expander *e, uint16_t name)
 {
 	return name > 0 ? e->memory->names[name] : NULL;

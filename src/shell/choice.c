@@ -35,7 +35,7 @@ bool choice_next(struct expander *e, struct choice *c)
 		if (c->number >= c->count || expand_failed(e))
 			return false;
 		if (c->joins)
-			join_branch(e, &c->join);
+			join_branch(e, &c->join, false);
 	}
 	e->choice_version++;
 	e->choice_left = c->number++;
@@ -48,7 +48,7 @@ void choice_end(struct expander *e, struct choice *c)
 	e->choosing = c->outer;
 	if (c->join.branches == 0)
 		return;
-	join_branch(e, &c->join);
+	join_branch(e, &c->join, false);
 	join_end(e, &c->join, false);
 }
 

@@ -5,12 +5,12 @@
  * calls the functions of the text. What comes of it are the commands of the script (record.c).
  * Where a shell decides by what is not known here, the walk goes both ways:
  *
- * - A variable has all values that it may have at a place (vars.c). A command is recorded once for
- *   each choice of values of the variables in its words (choice.c).
+ * - A variable has all values that it may have at a place (values.c). A command is recorded once
+ *   for each choice of values of the variables in its words (choice.c).
  * - All branches are walked, whether or not they would run (branch.c), and the body of a loop for a
- *   turn and one that follows it (loops.c). What each has changed is joined behind them. The
- *   variables keep a log of that: vars_undo() takes changes back, as behind a subshell;
- *   join_maybe() says that they may have been made.
+ *   turn and one that follows it (loops.c). A log holds all changes of variables (vars.c): so what
+ *   a branch has changed can be taken back, and what all of them have left be joined (join.c).
+ *   vars_undo() leaves none of it, as behind a subshell; join_maybe() says that it may have been.
  * - Text that is not known is a character of its own, an unknown one. Known text of a command that
  *   may not run may be missing.
  *

@@ -270,6 +270,8 @@ struct shell_char char_unknown(struct expander *e, const char *name, enum char_k
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at);
 /* The same of one that is not empty. */
 struct value *value_unknown_set(struct expander *e, const char *name, uint32_t at);
+/* Is nothing known of @v, as of a variable that a branch has left unset? */
+bool value_is_any(const struct value *v);
 /* The name of a number that is not known. */
 #define NAME_NUMBER "$(())"
 
@@ -334,10 +336,22 @@ void vars_end_locals(struct expander *e, struct local **list, struct local *unti
 size_t vars_mark(struct expander *e);
 void vars_undo(struct expander *e, size_t mark);
 
+/* What @v is now. NULL: the text does not assign it. */
+struct assignment *vars_current(const struct variable *v);
+/* Make it @b, whatever its attributes say. */
+void vars_bind(struct expander *e, struct variable *v, struct assignment *b);
+
+/* ---- values.c ---- */
+
 /* Add copies of the values in @more that are not in @list, up to as many as are followed. */
-void vars_add_values(struct expander *e, struct value **list, const struct value *more);
+void values_add(struct expander *e, struct value **list, const struct value *more);
 /* Add copies of what @b may be to *@list, each with one value; as few. */
-void vars_add_others(struct expander *e, struct assignment **list, const struct assignment *b);
+void values_add_others(struct expander *e, struct assignment **list, const struct assignment *b);
+/* A new assignment: what @a or @b may be. */
+struct assignment *values_union(struct expander *e, const struct assignment *a,
+				const struct assignment *b);
+
+/* ---- join.c ---- */
 
 /*
  * Branches of which one runs: after join_end(), the values of each are possible; with @may_skip,
@@ -351,9 +365,9 @@ struct join {
 	const struct ast_node *test; /* decides, or NULL: a variable in it is not empty otherwise */
 };
 void join_start(struct expander *e, struct join *j);
-void join_branch(struct expander *e, struct join *j);
-/* The same for a branch that leaves, as by exit: what it does not assign is not what it was. */
-void join_leaving(struct expander *e, struct join *j);
+/* End a branch: note what it has assigned, and undo that. What one that @leaves, as by exit, does
+ * not assign is not what it was. */
+void join_branch(struct expander *e, struct join *j, bool leaves);
 void join_end(struct expander *e, struct join *j, bool may_skip);
 /* The changes since @mark may have been made or not; vars_undo() makes them undone. */
 void join_maybe(struct expander *e, size_t mark, const struct ast_node *test);

@@ -81,10 +81,10 @@ static void loops_note_range(struct expander *e, const struct ast_node *n, const
 	for (uint64_t i = 0; i <= turns && i <= TURNS_MAX && (i == 0 || !range); i++) {
 		snprintf(number, sizeof(number), "%lld",
 			 (long long)((uint64_t)first + (down ? 0 - i : i)));
-		vars_add_values(e, &all, value_text(e, number, n->start));
+		values_add(e, &all, value_text(e, number, n->start));
 	}
 	if (turns > TURNS_MAX || !by_one)
-		vars_add_values(e, &all, value_unknown_set(e, range ? SHELL_RANGE : NAME_NUMBER,
+		values_add(e, &all, value_unknown_set(e, range ? SHELL_RANGE : NAME_NUMBER,
 							   n->start));
 	vars_set(e, name, all);
 }
@@ -131,8 +131,8 @@ static void loops_after_header(struct expander *e, const struct ast_node *n, con
 	const struct assignment *b = vars_get(e, name);
 
 	if (b)
-		vars_add_values(e, &all, b->values);
-	vars_add_values(e, &all, value_unknown_set(e, NAME_NUMBER, n->start));
+		values_add(e, &all, b->values);
+	values_add(e, &all, value_unknown_set(e, NAME_NUMBER, n->start));
 	vars_set(e, name, all);
 }
 
@@ -231,7 +231,7 @@ static bool loops_words(struct expander *e, const struct ast_node *n, struct wor
 			if (!loops_has_word(e, out, before, &words.v[i]))
 				word_add(e, out, &words.v[i]);
 		if (words.len > 0)
-			vars_add_values(e, last, word_value(e, &words.v[words.len - 1]));
+			values_add(e, last, word_value(e, &words.v[words.len - 1]));
 		words_release(&words);
 	}
 	choice_end(e, &c);
@@ -249,10 +249,10 @@ static void loops_after_words(struct expander *e, const struct ast_node *n,
 	const struct assignment *b = vars_get(e, n->name);
 
 	for (size_t i = 0; left && i < words->len && i < BROKEN_MAX; i++)
-		vars_add_values(e, &last, word_value(e, &words->v[i]));
+		values_add(e, &last, word_value(e, &words->v[i]));
 	if (!b || !last || !(several || last->other))
 		return;
-	vars_add_values(e, &last, b->values); /* the body may assign it */
+	values_add(e, &last, b->values); /* the body may assign it */
 	vars_set(e, n->name, last);
 }
 

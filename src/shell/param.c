@@ -465,7 +465,7 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 	bool must = p->op == PARAM_ERROR;
 	size_t from = out->len;
 
-	if (v && v->len == 1 && char_is_unknown(v->v) && v->v[0].c == UNKNOWN_ANY && !v->v[0].name)
+	if (v && value_is_any(v) && !v->v->name)
 		v = NULL; /* that of a variable which a branch did not assign */
 	if (p->op == PARAM_ALTERNATE) {
 		if (!empty)

@@ -9,25 +9,14 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
-/* Steps of an assignment; characters that take one to compare values, and to find words. */
+/* Steps of an assignment. */
 #define WORK_VARIABLE 18u
-#define WORK_COMPARE 4u
-#define WORK_SEARCH 2u
-#define WORK_HASH 16u
 
 /* Bytes of options in a variable that are looked at. */
 #define OPTIONS_MAX 256
-/* Possible values of a variable at one place. */
-#define ALTERNATIVES_MAX 8
 
 /* One name may refer to another, and so on. */
 #define NAMEREFS_MAX 8
-
-/* Characters of them together from which on the longest stands for lists that are in it. */
-#define ALTERNATIVES_LONG 512u
-
-/* Characters from which on a value that has grown is not judged as a single word. */
-#define GROWN_LONG 128u
 
 static struct variable **vars_find_slot(const struct variables *t, const char *name)
 {
@@ -71,7 +60,7 @@ static struct variable *vars_make_variable(struct expander *e, const char *name)
 	return *slot;
 }
 
-static struct assignment *vars_current(const struct variable *v)
+struct assignment *vars_current(const struct variable *v)
 {
 	return v->count > 0 ? v->history[v->count - 1].assignment : NULL;
 }
@@ -389,7 +378,7 @@ static bool vars_leads_to_files(const struct variable *v, const struct assignmen
 	return shell_names_files(v->name, strlen(v->name), known ? text : NULL);
 }
 
-static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
+void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
 	static const char *const homes[] = { "HOME", "ZDOTDIR", "XDG_CONFIG_HOME", NULL };
 
@@ -434,12 +423,6 @@ static struct value *vars_converted(struct expander *e, const struct value *v, u
 	return changed ? r : NULL;
 }
 
-/* Is nothing known of @v, as of a variable that a branch has left unset? */
-static bool vars_is_any(const struct value *v)
-{
-	return v->len == 1 && v->v->kind == CHAR_UNKNOWN && v->v->c == UNKNOWN_ANY;
-}
-
 /* What a readonly variable keeps: where a branch has left it unset, it is not readonly. */
 static struct value *vars_readonly(struct expander *e, const struct value *values)
 {
@@ -447,8 +430,8 @@ static struct value *vars_readonly(struct expander *e, const struct value *value
 	bool several = values && values->other;
 
 	for (const struct value *v = values; v; v = v->other)
-		if (!several || !vars_is_any(v))
-			vars_add_values(e, &all, value_make(e, v->v, v->len));
+		if (!several || !value_is_any(v))
+			values_add(e, &all, value_make(e, v->v, v->len));
 	return all;
 }
 
@@ -466,16 +449,13 @@ static void vars_keep_attributes(struct expander *e, const struct assignment *be
 		all = vars_readonly(e, before->values);
 	for (const struct value *v = b->values; v; v = v->other)
 		if ((converted = vars_converted(e, v, b->attributes)))
-			vars_add_values(e, &all, converted);
-	vars_add_values(e, &all, b->values);
+			values_add(e, &all, converted);
+	values_add(e, &all, b->values);
 	b->values = all;
 	for (uint32_t i = 0; i < b->item_count; i++)
 		if (b->items[i] && (converted = vars_converted(e, b->items[i], b->attributes)))
 			b->items[i] = converted;
 }
-
-static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
-					const struct assignment *b);
 
 void vars_set_binding(struct expander *e, const char *name, struct assignment *b)
 {
@@ -493,7 +473,7 @@ void vars_set_binding(struct expander *e, const char *name, struct assignment *b
 	}
 	if (before && before->attributes & ATTRIBUTE_READONLY &&
 	    (b->is_array || before->is_array))
-		b = vars_union_of(e, b, before);
+		b = values_union(e, b, before);
 	vars_bind(e, v, b);
 }
 
@@ -503,7 +483,7 @@ static struct assignment *vars_with_first(struct expander *e, const struct assig
 {
 	struct assignment *all = NULL, *arrays = NULL;
 
-	vars_add_others(e, &arrays, before);
+	values_add_others(e, &arrays, before);
 	for (const struct assignment *b = arrays; b; b = b->other) {
 		for (const struct value *v = values; v; v = v->other) {
 			struct assignment first = *b;
@@ -516,7 +496,7 @@ static struct assignment *vars_with_first(struct expander *e, const struct assig
 			expand_charge(e, first.item_count);
 			first.items[0] = value_make(e, v->v, v->len);
 			first.values = first.items[0];
-			vars_add_others(e, &all, &first);
+			values_add_others(e, &all, &first);
 		}
 	}
 	return all;
@@ -605,491 +585,4 @@ void vars_undo(struct expander *e, size_t mark)
 
 		vars_push_version(e, c->variable, c->before);
 	}
-}
-
-/* ---- branches ---- */
-
-struct join_entry {
-	struct join_entry *older;
-	struct variable *variable;
-	struct assignment *assignment;
-	size_t seen; /* branches that assign it */
-};
-
-void join_start(struct expander *e, struct join *j)
-{
-	*j = (struct join){ .mark = vars_mark(e) };
-}
-
-/* Are they equal, but for parts that may be missing or empty? */
-static bool vars_same_value(struct expander *e, const struct value *a, const struct value *b)
-{
-	if (a->len != b->len)
-		return false;
-	if (a->v == b->v) /* copies */
-		return true;
-	expand_charge(e, 1 + a->len / WORK_COMPARE);
-	for (uint32_t i = 0; i < a->len; i++) {
-		const struct shell_char *x = &a->v[i], *y = &b->v[i];
-
-		if (x->kind != y->kind || (x->c != y->c && !char_is_unknown(x)) ||
-		    (x->name != y->name && !char_is_known(x)))
-			return false;
-	}
-	return true;
-}
-
-/* May more of @a than of @b be missing or empty? They are equal otherwise. */
-static bool vars_is_weaker(const struct value *a, const struct value *b)
-{
-	for (uint32_t i = 0; i < a->len; i++) {
-		const struct shell_char *x = &a->v[i], *y = &b->v[i];
-
-		if (char_is_known(x) ? x->name && !y->name : x->c == UNKNOWN_ANY && x->c != y->c)
-			return true;
-	}
-	return false;
-}
-
-static void vars_add_up_to(struct expander *e, struct value **list, const struct value *more,
-			   size_t max)
-{
-	for (; more; more = more->other) {
-		struct value **tail = list;
-		size_t count = 0;
-
-		for (; *tail && !vars_same_value(e, *tail, more); tail = &(*tail)->other)
-			count++;
-		if (*tail && (*tail)->v != more->v && vars_is_weaker(more, *tail)) {
-			(*tail)->v = more->v;
-			(*tail)->room = more->room;
-		}
-		if (*tail || count >= max)
-			continue;
-		*tail = shell_alloc(e->arena, sizeof(**tail));
-		**tail = *more;
-		(*tail)->other = NULL;
-	}
-}
-
-void vars_add_values(struct expander *e, struct value **list, const struct value *more)
-{
-	vars_add_up_to(e, list, more, ALTERNATIVES_MAX);
-}
-
-/* ---- lists that grow under conditions ---- */
-
-/*
- * x="$x $f" in a branch of a loop makes a value for each choice of words. The longest has the
- * words of all: where each word is judged, nothing is lost without the others. A value that may
- * be one word, as a path, counts by itself, and so does the shortest, for what it lacks.
- */
-
-static bool vars_is_blank(const struct value *v, uint32_t i)
-{
-	const struct shell_char *c = &v->v[i];
-
-	return c->kind == CHAR_QUOTED && !c->name && (c->c == ' ' || c->c == '\t' || c->c == '\n');
-}
-
-/* Is it one in any use: begun by a blank, or with one between words? */
-static bool vars_is_list(struct expander *e, const struct value *v)
-{
-	uint32_t first = 0, next;
-
-	while (first < v->len && !vars_is_blank(v, first))
-		first++;
-	for (next = first; next < v->len && first > 0 && vars_is_blank(v, next);)
-		next++;
-	expand_charge(e, next / WORK_COMPARE);
-	return next < v->len;
-}
-
-/* Go back over blanks from *@end, and return the start of the word before them. */
-static uint32_t vars_word_before(const struct value *v, uint32_t *end)
-{
-	uint32_t from;
-
-	while (*end > 0 && vars_is_blank(v, *end - 1))
-		--*end;
-	for (from = *end; from > 0 && !vars_is_blank(v, from - 1);)
-		from--;
-	return from;
-}
-
-static bool vars_same_text(const struct shell_char *a, const struct shell_char *b, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		if (a[i].kind != b[i].kind || a[i].c != b[i].c || a[i].name != b[i].name)
-			return false;
-	return true;
-}
-
-/* Do the words of @v stand in @all, in their order? From the end: most lists grow there. */
-static bool vars_has_words(struct expander *e, const struct value *all, const struct value *v)
-{
-	uint32_t end = all->len, v_end = v->len, v_from;
-
-	if (v->v == all->v && v->len < all->len && vars_is_blank(all, v->len))
-		return true; /* it has grown there */
-	v_from = vars_word_before(v, &v_end);
-	while (v_end > 0 && end > 0) {
-		uint32_t from = vars_word_before(all, &end);
-
-		if (end - from == v_end - v_from &&
-		    vars_same_text(all->v + from, v->v + v_from, end - from)) {
-			v_end = v_from;
-			v_from = vars_word_before(v, &v_end);
-		}
-		end = from;
-	}
-	expand_charge(e, (all->len - end + v->len - v_end) / WORK_SEARCH);
-	return v_end == 0;
-}
-
-/*
- * Does @all stand for the list @v, also where text is joined to its ends? Not if @v may be a
- * command: "echo rm x" does less than "rm x". A list begins or ends with a blank, or begins with
- * an option.
- */
-static bool vars_stands_for(struct expander *e, const struct value *all, const struct value *v)
-{
-	bool begins, ends;
-
-	if (!vars_is_list(e, v))
-		return false;
-	begins = vars_is_blank(v, 0);
-	ends = vars_is_blank(v, v->len - 1);
-	return begins == vars_is_blank(all, 0) && ends == vars_is_blank(all, all->len - 1) &&
-	       (begins || ends || (v->v[0].c == '-' && all->v[0].c == '-')) &&
-	       vars_has_words(e, all, v);
-}
-
-/* Hashes of what stands in texts between blanks, quotes and operators. */
-struct vars_pieces {
-	uint32_t *slots;
-	size_t mask, count;
-};
-
-/* False: it was there before. */
-static bool vars_note_piece(struct vars_pieces *p, uint32_t hash, bool add)
-{
-	size_t i = hash & p->mask;
-
-	while (p->slots[i] && p->slots[i] != hash)
-		i = (i + 1) & p->mask;
-	if (p->slots[i] == hash)
-		return false;
-	if (add && p->count < p->mask / 2) {
-		p->slots[i] = hash;
-		p->count++;
-	}
-	return true;
-}
-
-/* Has @v a piece that is not in @p? With @add it is put there. */
-static bool vars_has_new_piece(struct expander *e, struct vars_pieces *p, const struct value *v,
-			       bool add)
-{
-	uint32_t hash = 1;
-	bool found = false;
-
-	expand_charge(e, v->len / WORK_HASH);
-	for (uint32_t i = 0; i <= v->len && (add || !found); i++) {
-		if (i < v->len && !strchr(" \t\n;&|,\\\"'", v->v[i].c)) {
-			hash = (hash ^ (uint8_t)v->v[i].c ^ (uint32_t)v->v[i].name << 8) *
-			       0x9e3779b1u;
-			hash ^= hash >> 15;
-		} else {
-			found |= hash != 1 && vars_note_piece(p, hash | 1u, add);
-			hash = 1;
-		}
-	}
-	return found;
-}
-
-static void vars_know_pieces(struct expander *e, struct vars_pieces *p, const struct value *a,
-			     const struct value *b)
-{
-	*p = (struct vars_pieces){ .mask = 1 };
-	while (p->mask < a->len + b->len)
-		p->mask = p->mask << 1 | 1u;
-	p->slots = shell_alloc(e->arena, (p->mask + 1) * sizeof(*p->slots));
-	vars_has_new_piece(e, p, a, true);
-	vars_has_new_piece(e, p, b, true);
-}
-
-/*
- * A long text that grows in each of two branches: more values than can be followed. The longest
- * and the shortest have all its parts, also where these are equally long: the first and the last.
- * One with a part that no other has which is kept, as of a third branch, is kept, too.
- */
-static bool vars_has_grown(struct expander *e, struct vars_pieces *known, const struct value *v)
-{
-	return v->room && v->len > GROWN_LONG && !vars_has_new_piece(e, known, v, true);
-}
-
-/* Leave out what the longest stands for. It goes to the front: a function is called with that. */
-static void vars_drop_lists(struct expander *e, struct value **list)
-{
-	struct value **longest = list, *shortest = *list, *first;
-	struct vars_pieces known;
-	size_t chars = 0;
-
-	for (struct value **v = list; *v; v = &(*v)->other) {
-		longest = (*v)->len > (*longest)->len ? v : longest;
-		shortest = (*v)->len <= shortest->len ? *v : shortest;
-		chars += (*v)->len;
-	}
-	if (chars < ALTERNATIVES_LONG)
-		return;
-	first = *longest;
-	*longest = first->other;
-	vars_know_pieces(e, &known, first, shortest);
-	for (struct value **v = list; *v;)
-		if (*v != shortest &&
-		    (vars_stands_for(e, first, *v) || vars_has_grown(e, &known, *v)))
-			*v = (*v)->other;
-		else
-			v = &(*v)->other;
-	first->other = *list;
-	*list = first;
-}
-
-/* ---- arrays in branches ---- */
-
-/* Of longer arrays the first possible one is followed. */
-#define OTHERS_ITEMS_MAX 64
-
-static bool vars_same_items(struct expander *e, const struct assignment *a,
-			    const struct assignment *b)
-{
-	if (a->is_array != b->is_array || a->is_open != b->is_open || a->is_set != b->is_set ||
-	    a->item_count != b->item_count)
-		return false;
-	expand_charge(e, 1 + a->item_count / WORK_COMPARE);
-	for (uint32_t i = 0; i <= a->item_count; i++) {
-		const struct value *x = i ? a->items[i - 1] : a->values;
-		const struct value *y = i ? b->items[i - 1] : b->values;
-
-		if (x == y)
-			continue;
-		if (!x || !y || x->len != y->len || !vars_same_text(x->v, y->v, x->len))
-			return false;
-		expand_charge(e, 1 + x->len / WORK_COMPARE);
-	}
-	return true;
-}
-
-static void vars_add_other(struct expander *e, struct assignment **list,
-			   const struct assignment *b, const struct value *value)
-{
-	struct assignment *copy = shell_alloc(e->arena, sizeof(*copy));
-	unsigned count = 0;
-
-	*copy = *b;
-	copy->other = NULL;
-	if (value) {
-		copy->values = shell_alloc(e->arena, sizeof(*copy->values));
-		*copy->values = *value;
-		copy->values->other = NULL;
-	}
-	for (; *list && !vars_same_items(e, *list, copy); list = &(*list)->other)
-		count++;
-	if (!*list && count < ALTERNATIVES_MAX)
-		*list = copy;
-}
-
-void vars_add_others(struct expander *e, struct assignment **list, const struct assignment *b)
-{
-	for (; b; b = b->other) {
-		const struct value *value = b->values;
-
-		do {
-			vars_add_other(e, list, b, value);
-			value = value ? value->other : NULL;
-		} while (value);
-	}
-}
-
-static bool vars_are_short(const struct assignment *b)
-{
-	for (; b && b->item_count <= OTHERS_ITEMS_MAX; b = b->other)
-		;
-	return !b;
-}
-
-static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
-					const struct assignment *b)
-{
-	struct assignment *u = shell_alloc(e->arena, sizeof(*u)), *others = NULL;
-	struct value *all = NULL;
-	size_t count = 0;
-
-	if (b && (a->is_array || a->other || b->is_array || b->other) && vars_are_short(a) &&
-	    vars_are_short(b)) {
-		vars_add_others(e, &others, a);
-		vars_add_others(e, &others, b);
-		others->exported |= b->exported;
-		others->attributes |= b->attributes;
-		return others;
-	}
-	*u = *a;
-	vars_add_up_to(e, &all, a->values, 2 * ALTERNATIVES_MAX);
-	if (b)
-		vars_add_up_to(e, &all, b->values, 2 * ALTERNATIVES_MAX);
-	if (b && a->is_set != b->is_set) {
-		vars_add_up_to(e, &all, value_text(e, "", 0), 2 * ALTERNATIVES_MAX);
-		u->is_set = true;
-	}
-	vars_drop_lists(e, &all);
-	for (struct value *v = all; v; v = v->other)
-		if (++count == ALTERNATIVES_MAX)
-			v->other = NULL;
-	u->values = all;
-	u->exported |= b && b->exported;
-	return u;
-}
-
-static void vars_join_add(struct expander *e, struct join *j, struct variable *v, bool leaves)
-{
-	struct join_entry *entry = j->entries;
-
-	while (entry && entry->variable != v) {
-		entry = entry->older;
-		e->fuel -= e->fuel > 0;
-	}
-	if (!entry) {
-		entry = shell_alloc(e->arena, sizeof(*entry));
-		entry->variable = v;
-		entry->older = j->entries;
-		j->entries = entry;
-		entry->assignment = vars_current(v);
-	} else if (vars_current(v)) {
-		entry->assignment = entry->assignment
-					    ? vars_union_of(e, entry->assignment, vars_current(v))
-					    : vars_current(v);
-	}
-	entry->seen += !leaves;
-}
-
-/* End a branch: note its assignments in @j and undo them. */
-static void vars_end_branch(struct expander *e, struct join *j, bool leaves)
-{
-	struct variables *t = &e->memory->variables;
-	uint32_t merge = ++t->version;
-
-	j->branches += !leaves;
-	for (size_t i = j->mark; i < t->log_len; i++) {
-		struct variable *v = t->log[i].variable;
-
-		if (v->merge == merge)
-			continue;
-		v->merge = merge;
-		if (expand_failed(e))
-			break;
-		vars_join_add(e, j, v, leaves);
-	}
-	vars_undo(e, j->mark);
-}
-
-void join_branch(struct expander *e, struct join *j)
-{
-	vars_end_branch(e, j, false);
-}
-
-void join_leaving(struct expander *e, struct join *j)
-{
-	vars_end_branch(e, j, true);
-}
-
-/* Is its value itself, known only not to be empty, by ${x:?}? */
-static bool vars_is_itself(const struct expander *e, const struct variable *v,
-			   const struct assignment *b)
-{
-	const struct shell_char *c = b->values && b->values->len == 1 ? b->values->v : NULL;
-
-	return c && c->kind == CHAR_UNKNOWN && c->name &&
-	       strcmp(expand_name_text(e, c->name), v->name) == 0;
-}
-
-static const struct assignment *vars_joined_instead(const struct join *j, const struct variable *v)
-{
-	const struct join_entry *entry = j->instead ? j->instead->entries : NULL;
-
-	while (entry && entry->variable != v)
-		entry = entry->older;
-	return entry ? entry->assignment : NULL;
-}
-
-/* @before, of which any text may be, where a test has asked for it: that is not empty. */
-static const struct assignment *vars_tested(struct expander *e, const struct assignment *before)
-{
-	struct assignment *b;
-	struct value *all = NULL;
-
-	if (before->is_array || before->other)
-		return before;
-	for (const struct value *v = before->values; v; v = v->other) {
-		struct value *one = value_make(e, v->v, v->len);
-
-		if (vars_is_any(one)) {
-			one->v->name = one->v->name ? one->v->name : expand_name(e, "${}");
-			one->v->c = UNKNOWN_SET;
-		}
-		vars_add_values(e, &all, one);
-	}
-	b = shell_alloc(e->arena, sizeof(*b));
-	*b = *before;
-	b->values = all;
-	return b;
-}
-
-/* What the variable is if no branch assigns it. NULL: that is not told from what one assigns. */
-static const struct assignment *vars_skipped(struct expander *e, const struct join *j,
-					     const struct variable *v,
-					     const struct assignment *after)
-{
-	const struct assignment *before = vars_joined_instead(j, v);
-	bool tested = j->test && ast_mentions(j->test, v->name);
-	struct assignment *b;
-	struct value *value;
-
-	before = before ? before : vars_current(v);
-	if (before && before->is_set)
-		return tested ? vars_tested(e, before) : before;
-	if (!before && vars_is_itself(e, v, after))
-		return NULL;
-	value = before || strchr(v->name, '[') ? value_text(e, "", 0)
-					       : initial_unassigned(e, v->name, tested);
-	b = shell_alloc(e->arena, sizeof(*b));
-	b->values = value;
-	b->is_set = true;
-	return b;
-}
-
-void join_end(struct expander *e, struct join *j, bool may_skip)
-{
-	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
-		const struct assignment *before = NULL;
-		struct assignment *after = entry->assignment;
-
-		if (!after)
-			continue;
-		if (may_skip || entry->seen < j->branches) {
-			before = vars_skipped(e, j, entry->variable, after);
-			if (!before)
-				continue;
-			after = vars_union_of(e, after, before);
-		}
-		vars_bind(e, entry->variable, after);
-	}
-}
-
-void join_maybe(struct expander *e, size_t mark, const struct ast_node *test)
-{
-	struct join j = { .mark = mark, .test = test };
-
-	join_branch(e, &j);
-	join_end(e, &j, true);
 }

@@ -1,0 +1,154 @@
+/*
+ * Variables behind branches: what each of them leaves, and what was before if none may run.
+ */
+#include <string.h>
+
+#include "shell/expand.h"
+
+/* ---- the branches ---- */
+
+struct join_entry {
+	struct join_entry *older;
+	struct variable *variable;
+	struct assignment *assignment;
+	size_t seen; /* branches that assign it */
+};
+
+void join_start(struct expander *e, struct join *j)
+{
+	*j = (struct join){ .mark = vars_mark(e) };
+}
+
+static void join_add(struct expander *e, struct join *j, struct variable *v, bool leaves)
+{
+	struct join_entry *entry = j->entries;
+
+	while (entry && entry->variable != v) {
+		entry = entry->older;
+		e->fuel -= e->fuel > 0;
+	}
+	if (!entry) {
+		entry = shell_alloc(e->arena, sizeof(*entry));
+		entry->variable = v;
+		entry->older = j->entries;
+		j->entries = entry;
+		entry->assignment = vars_current(v);
+	} else if (vars_current(v)) {
+		entry->assignment = entry->assignment
+					    ? values_union(e, entry->assignment, vars_current(v))
+					    : vars_current(v);
+	}
+	entry->seen += !leaves;
+}
+
+void join_branch(struct expander *e, struct join *j, bool leaves)
+{
+	struct variables *t = &e->memory->variables;
+	uint32_t merge = ++t->version;
+
+	j->branches += !leaves;
+	for (size_t i = j->mark; i < t->log_len; i++) {
+		struct variable *v = t->log[i].variable;
+
+		if (v->merge == merge)
+			continue;
+		v->merge = merge;
+		if (expand_failed(e))
+			break;
+		join_add(e, j, v, leaves);
+	}
+	vars_undo(e, j->mark);
+}
+
+/* ---- if none runs ---- */
+
+/* Is its value itself, known only not to be empty, by ${x:?}? */
+static bool join_is_itself(const struct expander *e, const struct variable *v,
+			   const struct assignment *b)
+{
+	const struct shell_char *c = b->values && b->values->len == 1 ? b->values->v : NULL;
+
+	return c && c->kind == CHAR_UNKNOWN && c->name &&
+	       strcmp(expand_name_text(e, c->name), v->name) == 0;
+}
+
+static const struct assignment *join_instead(const struct join *j, const struct variable *v)
+{
+	const struct join_entry *entry = j->instead ? j->instead->entries : NULL;
+
+	while (entry && entry->variable != v)
+		entry = entry->older;
+	return entry ? entry->assignment : NULL;
+}
+
+/* @before, of which any text may be, where a test has asked for it: that is not empty. */
+static const struct assignment *join_tested(struct expander *e, const struct assignment *before)
+{
+	struct assignment *b;
+	struct value *all = NULL;
+
+	if (before->is_array || before->other)
+		return before;
+	for (const struct value *v = before->values; v; v = v->other) {
+		struct value *one = value_make(e, v->v, v->len);
+
+		if (value_is_any(one)) {
+			one->v->name = one->v->name ? one->v->name : expand_name(e, "${}");
+			one->v->c = UNKNOWN_SET;
+		}
+		values_add(e, &all, one);
+	}
+	b = shell_alloc(e->arena, sizeof(*b));
+	*b = *before;
+	b->values = all;
+	return b;
+}
+
+/* What the variable is if no branch assigns it. NULL: that is not told from what one assigns. */
+static const struct assignment *join_skipped(struct expander *e, const struct join *j,
+					     const struct variable *v,
+					     const struct assignment *after)
+{
+	const struct assignment *before = join_instead(j, v);
+	bool tested = j->test && ast_mentions(j->test, v->name);
+	struct assignment *b;
+	struct value *value;
+
+	before = before ? before : vars_current(v);
+	if (before && before->is_set)
+		return tested ? join_tested(e, before) : before;
+	if (!before && join_is_itself(e, v, after))
+		return NULL;
+	value = before || strchr(v->name, '[') ? value_text(e, "", 0)
+					       : initial_unassigned(e, v->name, tested);
+	b = shell_alloc(e->arena, sizeof(*b));
+	b->values = value;
+	b->is_set = true;
+	return b;
+}
+
+void join_end(struct expander *e, struct join *j, bool may_skip)
+{
+	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
+		const struct assignment *before = NULL;
+		struct assignment *after = entry->assignment;
+
+		if (!after)
+			continue;
+		if (may_skip || entry->seen < j->branches) {
+			before = join_skipped(e, j, entry->variable, after);
+			if (!before)
+				continue;
+			after = values_union(e, after, before);
+		}
+		vars_bind(e, entry->variable, after);
+	}
+}
+
+void join_maybe(struct expander *e, size_t mark, const struct ast_node *test)
+{
+	struct join j = { .mark = mark, .test = test };
+
+	join_branch(e, &j, false);
+	join_end(e, &j, true);
+}
