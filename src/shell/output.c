@@ -15,15 +15,6 @@
 
 /* ---- escapes ---- */
 
-static int output_echo_octal(const struct value *v, uint32_t *i, int max)
-{
-	int n = 0;
-
-	for (; max > 0 && *i < v->len && v->v[*i].c >= '0' && v->v[*i].c <= '7'; max--)
-		n = n * 8 + (v->v[(*i)++].c - '0');
-	return n;
-}
-
 static int output_hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' :
@@ -31,13 +22,18 @@ static int output_hex_digit(char c)
 	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static int output_echo_hex(const struct value *v, uint32_t *i, int max)
+/* The character that up to @max digits from *@i on name. */
+static char output_echo_number(const struct value *v, uint32_t *i, int base, int max)
 {
-	int n = 0;
+	int n = 0, digit;
 
-	for (; max > 0 && *i < v->len && output_hex_digit(v->v[*i].c) >= 0; max--)
-		n = n * 16 + output_hex_digit(v->v[(*i)++].c);
-	return n;
+	for (; max > 0 && *i < v->len; max--, ++*i) {
+		digit = output_hex_digit(v->v[*i].c);
+		if (digit < 0 || digit >= base)
+			break;
+		n = n * base + digit;
+	}
+	return (char)n;
 }
 
 /* Append the character of the escape at *@i. False: \c, which ends the output. */
@@ -56,9 +52,9 @@ static bool output_echo_escape(struct expander *e, const struct value *v, uint32
 		return false;
 	} else if (c >= '0' && c <= '7') {
 		k = *i + (zero && c == '0' ? 2 : 1);
-		chars_add(e, out, (char)output_echo_octal(v, &k, 3), CHAR_QUOTED, at, 0);
+		chars_add(e, out, output_echo_number(v, &k, 8, 3), CHAR_QUOTED, at, 0);
 	} else if (c == 'x' && k < v->len && output_hex_digit(v->v[k].c) >= 0) {
-		chars_add(e, out, (char)output_echo_hex(v, &k, 2), CHAR_QUOTED, at, 0);
+		chars_add(e, out, output_echo_number(v, &k, 16, 2), CHAR_QUOTED, at, 0);
 	} else {
 		chars_add(e, out, '\\', CHAR_QUOTED, at, 0);
 		if (c != '\\')
@@ -742,7 +738,7 @@ static enum status output_run_printf(struct expander *e, const struct call *c)
 
 /* ---- programs that pass their input on ---- */
 
-static void output_unknown(struct expander *e, const struct call *c)
+static enum status output_unknown(struct expander *e, const struct call *c)
 {
 	const char *name = c->count > 0 ? shell_word_constant(&c->words[0]) : NULL;
 	const char *slash = name ? strrchr(name, '/') : NULL;
@@ -759,6 +755,7 @@ static void output_unknown(struct expander *e, const struct call *c)
 	ch = char_unknown(e, name ? text : NULL, CHAR_UNKNOWN,
 			    c->count > 0 ? c->words[0].start : 0);
 	chars_copy(e, e->io.capture, &ch, 1);
+	return STATUS_UNKNOWN;
 }
 
 /* Has the command an operand, which names a file? */
@@ -792,10 +789,8 @@ static enum status output_rev(struct expander *e, const struct call *c)
 	const struct value *in = output_has_operand(c) ? NULL : e->io.input;
 	uint32_t from = 0;
 
-	if (!in) {
-		output_unknown(e, c);
-		return STATUS_UNKNOWN;
-	}
+	if (!in)
+		return output_unknown(e, c);
 	for (uint32_t i = 0; i <= in->len; i++) {
 		if (i < in->len && in->v[i].c != '\n')
 			continue;
@@ -816,10 +811,8 @@ static enum status output_which(struct expander *e, const struct call *c)
 	const struct shell_word *w = &c->words[c->count - 1];
 	const char *name = c->count > 1 ? shell_word_constant(w) : NULL;
 
-	if (!name || name[0] == '-') {
-		output_unknown(e, c);
-		return STATUS_UNKNOWN;
-	}
+	if (!name || name[0] == '-')
+		return output_unknown(e, c);
 	if (!strchr(name, '/'))
 		chars_text(e, e->io.capture, "/usr/bin/", CHAR_QUOTED, w->start);
 	chars_text(e, e->io.capture, name, CHAR_QUOTED, w->start);
@@ -831,8 +824,7 @@ static enum status output_command(struct expander *e, const struct call *c)
 {
 	if (c->count == 3 && strcmp(c->words[1].text.s, "-v") == 0)
 		return output_which(e, c);
-	output_unknown(e, c);
-	return STATUS_UNKNOWN;
+	return output_unknown(e, c);
 }
 
 /* The dirname of a known path below a home, or of the home itself, which lies in /home. */
@@ -886,10 +878,8 @@ static enum status output_basename(struct expander *e, const struct call *given)
 		if (!base && output_dirname_of_home(e, w, v))
 			return STATUS_OK;
 	}
-	if (!path || (slash && !slash[1])) {
-		output_unknown(e, given);
-		return STATUS_UNKNOWN;
-	}
+	if (!path || (slash && !slash[1]))
+		return output_unknown(e, given);
 	const char *part = base ? (slash ? slash + 1 : path)
 				: !slash ? "." : slash == path ? "/"
 				: shell_copy(e->arena, path, (size_t)(slash - path));
@@ -919,10 +909,8 @@ static enum status output_realpath(struct expander *e, const struct call *c)
 	bool link = strcmp(c->words[0].text.s, "readlink") == 0;
 
 	if (c->count < (link ? 3u : 2u) || w->text.len == 0 || w->text.s[0] == '-' ||
-	    (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/')) {
-		output_unknown(e, c);
-		return STATUS_UNKNOWN;
-	}
+	    (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/'))
+		return output_unknown(e, c);
 	const struct value *v = word_value(e, w);
 
 	chars_copy(e, e->io.capture, v->v, v->len);
@@ -935,19 +923,15 @@ static enum status output_seq(struct expander *e, const struct call *c)
 	const char *s[2] = { "1", "1" };
 	char text[32];
 
-	if (c->count < 2 || c->count > 3) {
-		output_unknown(e, c);
-		return STATUS_UNKNOWN;
-	}
+	if (c->count < 2 || c->count > 3)
+		return output_unknown(e, c);
 	for (size_t i = 1; i < c->count; i++)
 		s[i == c->count - 1] = shell_word_constant(&c->words[i]);
 	long long from = s[0] ? strtoll(s[0], NULL, 10) : 0;
 	long long to = s[1] ? strtoll(s[1], NULL, 10) : -1;
 
-	if (!s[0] || !s[1] || to < from || to - from > 63) {
-		output_unknown(e, c);
-		return STATUS_UNKNOWN;
-	}
+	if (!s[0] || !s[1] || to < from || to - from > 63)
+		return output_unknown(e, c);
 	for (; from <= to; from++) {
 		snprintf(text, sizeof(text), "%lld\n", from);
 		chars_text(e, e->io.capture, text, CHAR_QUOTED, c->words[0].start);
@@ -1128,6 +1112,5 @@ enum status output_run(struct expander *e, const struct call *given)
 		p = output_wrapped(e, name, &c);
 	if (p)
 		return p->run ? p->run(e, &c) : output_filtered(e, &c, p->filter);
-	output_unknown(e, &c);
-	return STATUS_UNKNOWN;
+	return output_unknown(e, &c);
 }
