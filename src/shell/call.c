@@ -188,11 +188,8 @@ void call_uncalled(struct expander *e)
 static enum status call_text(struct expander *e, const struct shell_word *word)
 {
 	struct shell_text text = mark_text(e->arena, word);
-	struct lex_state lex = { .arena = &e->memory->tree,
-				 .depth = e->depth / EXPAND_LEVELS,
-				 .family = e->memory->family,
-				 .posix = e->posix,
-				 .again = 2 * text.len + 256 };
+	struct lex_state lex = lex_state_of(&e->memory->tree, e->depth / EXPAND_LEVELS,
+					    e->memory->family, text.len);
 	struct shell_arena_mark mark = shell_arena_mark(lex.arena);
 	uint32_t at = text.len > 0 ? text.at[0] : 0;
 	struct ast_node *program;
@@ -204,6 +201,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	if (e->others >= OTHERS_MAX || expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
+	lex.posix = e->posix;
 	given = lex.arena->given;
 	program = grammar_program(&lex, &text);
 	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
@@ -214,7 +212,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	 */
 	if (lex.trouble == SHELL_SYNTAX && (word_is_partial(word) || e->posix))
 		lex.trouble = SHELL_FINE;
-	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
+	if (lex.trouble != SHELL_FINE)
 		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);
 	e->marked = marked;
 	if (!e->keep_tree && !shell_arena_spent(lex.arena))
@@ -256,10 +254,8 @@ enum status call_eval(struct expander *e, const struct call *c)
 static void call_quoted(struct expander *e, const struct shell_word *word, struct chars *out)
 {
 	struct shell_text text = mark_text(e->arena, word);
-	struct lex_state lex = { .arena = &e->memory->tree,
-				 .depth = e->depth / EXPAND_LEVELS,
-				 .family = e->memory->family,
-				 .again = 2 * text.len + 256 };
+	struct lex_state lex = lex_state_of(&e->memory->tree, e->depth / EXPAND_LEVELS,
+					    e->memory->family, text.len);
 	struct lex_reader r;
 	const struct ast_word *quoted = NULL;
 	bool marked = e->marked;

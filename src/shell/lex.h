@@ -26,6 +26,14 @@ struct lex_state {
 	uint32_t trouble_at;
 };
 
+/* What reads a text of @len bytes into @arena. */
+static inline struct lex_state lex_state_of(struct shell_arena *arena, unsigned depth,
+					    enum shell_family family, size_t len)
+{
+	return (struct lex_state){ .arena = arena, .depth = depth, .family = family,
+				   .again = 2 * len + 256 };
+}
+
 struct lex_here {
 	struct lex_here *next;
 	struct ast_redirect *redirect;

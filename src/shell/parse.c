@@ -152,35 +152,32 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	vars_undo(e, mark);
 }
 
-static void parse_take_trouble(struct shell_script *script, const struct lex_state *lex)
+static void parse_take_trouble(struct expander *e, const struct lex_state *lex)
 {
-	if (lex->trouble == SHELL_FINE || script->trouble != SHELL_FINE)
-		return;
-	script->trouble = lex->trouble;
-	script->trouble_text = lex->trouble_text;
-	script->trouble_at = lex->trouble_at;
+	if (lex->trouble != SHELL_FINE)
+		expand_trouble(e, lex->trouble, lex->trouble_text, lex->trouble_at);
 }
 
 static void parse_read_text(struct expander *e, const struct shell_text *text,
 			    const struct shell_setup *setup)
 {
 	bool dash = e->memory->family == SHELL_FAMILY_DASH;
-	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
-				 .family = e->memory->family, .again = 2 * text->len + 256 };
+	struct lex_state lex = lex_state_of(&e->memory->tree, e->depth / EXPAND_LEVELS,
+					    e->memory->family, text->len);
 	struct lex_state posix = lex;
 	bool refused;
 
 	parse_reading(e, &lex, text, setup);
 	refused = lex.trouble == SHELL_SYNTAX;
 	if (!dash || !refused)
-		parse_take_trouble(e->script, &lex);
+		parse_take_trouble(e, &lex);
 	if (!(lex.ambiguous || refused) || e->script->trouble != SHELL_FINE)
 		return;
 	call_forget(e);
 	posix.posix = true;
 	parse_reading(e, &posix, text, setup);
 	if (dash || posix.trouble != SHELL_SYNTAX)
-		parse_take_trouble(e->script, &posix);
+		parse_take_trouble(e, &posix);
 }
 
 static void parse_refuse(struct shell_script *script, enum shell_trouble trouble, const char *what,
@@ -313,8 +310,7 @@ void shell_lines_read(const char *text, size_t len, struct shell_lines *lines)
 	const struct shell_budget budget = SHELL_BUDGET_INIT;
 	const struct shell_text all = { .s = text, .len = len };
 	struct shell_arena tree;
-	struct lex_state state = { .arena = &tree, .depth = budget.depth,
-				   .family = SHELL_FAMILY_BASH, .again = 2 * len + 256 };
+	struct lex_state state = lex_state_of(&tree, budget.depth, SHELL_FAMILY_BASH, len);
 	struct lex_reader r;
 	bool more = true;
 	size_t end = 0;
