@@ -187,12 +187,13 @@ void assign_all(struct expander *e, const struct ast_node *n, uint32_t index)
 	assigns = shell_alloc(e->arena, count * sizeof(*assigns));
 	count = 0;
 	for (const struct ast_assign *a = n->assigns; a && !expand_failed(e); a = a->next) {
-		if (n->words && !a->late)
-			vars_local(e, &e->prefix, a->name);
+		bool prefix = n->words && !a->late;
 		unsigned attributes = a->late ? assign_declared(e, index, a->name) : 0;
 
+		if (prefix)
+			vars_local(e, &e->prefix, a->name);
 		assign_one(e, a, &assigns[count++]);
-		if (n->words && !a->late)
+		if (prefix)
 			vars_export(e, a->name);
 		if (attributes)
 			vars_set_attributes(e, a->name, attributes, 0);

@@ -207,7 +207,7 @@ enum status branch_list(struct expander *e, const struct ast_node *list)
 {
 	struct chain c = { .status = STATUS_OK };
 	const struct ast_node *before = NULL;
-	bool may_end = false;
+	bool may_end = false, leaves;
 
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
 		size_t from = branch_written(e);
@@ -217,10 +217,11 @@ enum status branch_list(struct expander *e, const struct ast_node *list)
 		c.status = branch_link(e, n, before, c.status);
 		if (may_skip || may_end)
 			branch_may_be_missing(e, from);
-		if (n->join == JOIN_OR && c.last == JOIN_AND && !branch_leaves(e, n))
+		leaves = n->join == JOIN_OR && branch_leaves(e, n);
+		if (n->join == JOIN_OR && c.last == JOIN_AND && !leaves)
 			branch_either(e, n->start, c.from, from);
 		c.last = n->join;
-		if (n->join == JOIN_OR && branch_leaves(e, n)) {
+		if (leaves) {
 			branch_end_chain(e, &c);
 			assign_succeeded(e, before);
 			may_end = true;
