@@ -308,8 +308,7 @@ struct value *call_prompt(struct expander *e, const struct value *v)
 		return escapes ? NULL : value_make(e, v->v, v->len);
 	word_make(e, v->v, v->len, &word);
 	call_quoted(e, &word, &out);
-	r = value_make(e, out.v, out.len);
-	chars_release(&out);
+	r = value_take(e, &out);
 	return escapes ? NULL : r;
 }
 

@@ -178,6 +178,14 @@ struct value *value_make(struct expander *e, const struct shell_char *v, size_t 
 	return value;
 }
 
+struct value *value_take(struct expander *e, struct chars *c)
+{
+	struct value *value = value_make(e, c->v, c->len);
+
+	chars_release(c);
+	return value;
+}
+
 struct value_room {
 	uint32_t used, size; /* characters */
 };
@@ -224,12 +232,9 @@ struct value *value_append(struct expander *e, const struct value *before,
 struct value *value_text(struct expander *e, const char *text, uint32_t at)
 {
 	struct chars c = { 0 };
-	struct value *v;
 
 	chars_text(e, &c, text, CHAR_QUOTED, at);
-	v = value_make(e, c.v, c.len);
-	chars_release(&c);
-	return v;
+	return value_take(e, &c);
 }
 
 /*

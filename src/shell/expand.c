@@ -298,15 +298,12 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 struct value *expand_value(struct expander *e, const struct ast_word *w)
 {
 	struct chars c = { 0 };
-	struct value *v;
 
 	if (w) {
 		expand_parts(e, w->parts, &c, EXPAND_ONE);
 		expand_tilde(e, &c, EXPAND_ONE);
 	}
-	v = value_make(e, c.v, c.len);
-	chars_release(&c);
-	return v;
+	return value_take(e, &c);
 }
 
 void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out)

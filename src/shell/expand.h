@@ -47,6 +47,12 @@ static inline bool char_is_known(const struct shell_char *c)
 	return c->kind <= CHAR_FIELD;
 }
 
+/* Is it the character of a pattern, if it is one of these? */
+static inline bool char_is_globbing(const struct shell_char *c)
+{
+	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
+}
+
 static inline bool char_is_unknown(const struct shell_char *c)
 {
 	return c->kind == CHAR_UNKNOWN || c->kind == CHAR_UNKNOWN_FIELDS;
@@ -255,6 +261,8 @@ bool chars_any_known(const struct chars *c);
 /* The text of @v, in the arena; NULL if a character is unknown. */
 char *chars_string(struct expander *e, const struct shell_char *v, size_t len);
 struct value *value_make(struct expander *e, const struct shell_char *v, size_t len);
+/* The value that @c is, which this releases. */
+struct value *value_take(struct expander *e, struct chars *c);
 /*
  * @before with @more behind it. Both share memory if nothing else has grown there, so that
  * x="$x $f" takes no time for what x was.
@@ -441,6 +449,15 @@ void expand_one(struct expander *e, const struct ast_word *w, struct shell_word 
 
 /* The same for NAME=VALUE behind export and the like: a ~ that begins VALUE is a home. */
 void expand_declared(struct expander *e, const struct ast_word *w, struct shell_word *out);
+
+/* ---- glob.c: patterns ---- */
+
+/* @v without what @pattern, of ${x#p}, ${x%p} and the like, matches at its start or end. */
+struct value *glob_trim(struct expander *e, const struct value *v, const struct ast_param *p,
+			const struct chars *pattern);
+/* ${x/p/w}: @v with @by for what @pattern matches. */
+struct value *glob_replace(struct expander *e, const struct value *v, const struct ast_param *p,
+			   const struct chars *pattern, const struct chars *by);
 
 /* ---- param.c ---- */
 

@@ -40,15 +40,10 @@ void word_add(struct expander *e, struct words *out, const struct shell_word *wo
 	out->v[out->len++] = *word;
 }
 
-static bool fields_is_globbing(const struct shell_char *c)
-{
-	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
-}
-
 /* Index of the last ']' that may close a bracket expression. */
 static size_t fields_last_bracket(const struct shell_char *v, size_t len)
 {
-	while (len > 0 && !(v[len - 1].c == ']' && fields_is_globbing(&v[len - 1])))
+	while (len > 0 && !(v[len - 1].c == ']' && char_is_globbing(&v[len - 1])))
 		len--;
 	return len > 0 ? len - 1 : 0;
 }
@@ -160,7 +155,7 @@ void word_make(struct expander *e, const struct shell_char *v, size_t len, struc
 		if (v[i].kind == CHAR_QUOTED) {
 			kind[n] = SHELL_LITERAL;
 			quoted = true;
-		} else if (fields_is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
+		} else if (char_is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
 			kind[n] = SHELL_LITERAL;
 		} else if (v[i].kind == CHAR_EMPTY) {
 			quoted = true;

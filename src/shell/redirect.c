@@ -30,13 +30,10 @@ static struct value *redirect_here_string(struct expander *e, const struct shell
 {
 	const struct value *v = word_value(e, word);
 	struct chars c = { 0 };
-	struct value *line;
 
 	chars_copy(e, &c, v->v, v->len);
 	chars_add(e, &c, '\n', CHAR_QUOTED, word_last(word), 0);
-	line = value_make(e, c.v, c.len);
-	chars_release(&c);
-	return line;
+	return value_take(e, &c);
 }
 
 /* What can be read behind the redirection; NULL: not known. */
