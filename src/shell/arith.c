@@ -74,7 +74,7 @@ static int64_t arith_variable(struct arith *a)
 	bool unset;
 
 	a->p += arith_read_name(a, name);
-	v = vars_value(a->e, name, &unset);
+	v = vars_value_or_unset(a->e, name, &unset);
 	text = v ? chars_string(a->e, v->v, v->len) : NULL;
 	if (!text)
 		return unset ? 0 : arith_fail(a);

@@ -299,7 +299,7 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 
 	if (!array_index(e, b, key, &n)) {
 		element = array_key(e, name, key);
-		v = element ? vars_value(e, element, &unset) : NULL;
+		v = element ? vars_value_or_unset(e, element, &unset) : NULL;
 		if (v || (element && (unset || (b && b->attributes & ATTRIBUTE_ASSOCIATIVE))))
 			return v;
 		return array_any(e, name, b);
@@ -307,7 +307,7 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 	if (!b)
 		return NULL;
 	if (n == 0)
-		v = vars_value(e, name, &unset);
+		v = vars_value(e, name);
 	else if (b->is_array && !b->is_open && n < b->item_count)
 		v = b->items[n];
 	return v || b->is_open ? v : value_text(e, "", at);

@@ -33,13 +33,12 @@ static bool assign_extends_itself(const struct expander *e, const struct ast_ass
 static struct value *assign_value(struct expander *e, const struct ast_assign *a)
 {
 	struct ast_word rest;
-	bool unset;
 	const struct value *before = NULL;
 
 	if (a->append)
 		return vars_append(e, vars_nameref(e, a->name), expand_value(e, a->value));
 	if (assign_extends_itself(e, a, &rest))
-		before = vars_value(e, a->name, &unset);
+		before = vars_value(e, a->name);
 	if (!before)
 		return expand_value(e, a->value);
 	return value_append(e, before, expand_value(e, &rest));
@@ -152,7 +151,6 @@ void assign_succeeded(struct expander *e, const struct ast_node *n)
 
 static void assign_one(struct expander *e, const struct ast_assign *a, struct shell_assign *out)
 {
-	bool unset;
 	struct value *v;
 
 	expand_charge(e, WORK_ASSIGN);
@@ -161,7 +159,7 @@ static void assign_one(struct expander *e, const struct ast_assign *a, struct sh
 		assign_items(e, a);
 	else
 		vars_set(e, vars_nameref(e, a->name), assign_values(e, a));
-	v = vars_value(e, vars_nameref(e, a->name), &unset);
+	v = vars_value(e, vars_nameref(e, a->name));
 	out->name = shell_copy(e->arena, a->name, strlen(a->name));
 	out->value.start = a->value ? a->value->start : 0;
 	out->value.end = a->value ? a->value->end : 0;

@@ -310,8 +310,7 @@ static bool builtin_is_separator(const char *ifs, const struct shell_char *c)
 
 static const char *builtin_read_ifs(struct expander *e)
 {
-	bool unset;
-	const struct value *v = vars_value(e, "IFS", &unset);
+	const struct value *v = vars_value(e, "IFS");
 	const char *ifs = v ? chars_string(e, v->v, v->len) : NULL;
 
 	return ifs ? ifs : " \t\n";
@@ -582,8 +581,7 @@ static void builtin_add_path(struct expander *e, struct chars *c, const struct v
 
 static struct value *builtin_value_before(struct expander *e, const char *name)
 {
-	bool unset;
-	struct value *v = vars_value(e, name, &unset);
+	struct value *v = vars_value(e, name);
 
 	return v && v->len && v->v[0].c == '/' && chars_known(v->v, v->len) ? v : NULL;
 }
@@ -625,8 +623,7 @@ static struct value *builtin_only_value(struct expander *e, const struct value *
 /* PWD becomes @v, or unknown; OLDPWD what PWD was. */
 static enum status builtin_set_directory(struct expander *e, struct value *v, uint32_t at)
 {
-	bool unset;
-	const struct value *before = vars_value(e, "PWD", &unset);
+	const struct value *before = vars_value(e, "PWD");
 
 	vars_set(e, "PWD", v ? builtin_only_value(e, v) : value_unknown(e, "PWD", at));
 	if (before)

@@ -177,7 +177,6 @@ static bool expand_is_user_name(const struct shell_char *c)
 static void expand_tilde_at(struct expander *e, struct chars *c, size_t at, bool colon)
 {
 	size_t end = at + 1;
-	bool unset;
 
 	if (c->v[at].kind != CHAR_PLAIN || c->v[at].c != '~')
 		return;
@@ -190,7 +189,7 @@ static void expand_tilde_at(struct expander *e, struct chars *c, size_t at, bool
 	c->v[at].name = expand_name(e, end == at + 1 ? "HOME" : NULL);
 	if (end != at + 1)
 		return;
-	const struct value *home = vars_value(e, "HOME", &unset);
+	const struct value *home = vars_value(e, "HOME");
 
 	if (!home)
 		return;

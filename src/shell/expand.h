@@ -323,8 +323,9 @@ struct value *initial_unassigned(struct expander *e, const char *name, bool set)
 struct assignment *vars_get(struct expander *e, const char *name);
 /* What vars_get() has or, of several, that of the present choice. */
 struct assignment *vars_chosen(struct expander *e, const char *name);
-/* The value in the present choice; NULL: the text does not assign it. */
-struct value *vars_value(struct expander *e, const char *name, bool *is_unset);
+/* The value in the present choice; NULL: the text does not assign it, or has unset it. */
+struct value *vars_value(struct expander *e, const char *name);
+struct value *vars_value_or_unset(struct expander *e, const char *name, bool *is_unset);
 void vars_set(struct expander *e, const char *name, struct value *value);
 /* One of @values, which have no variable: @hidden is a name that no text can assign. */
 struct value *vars_one_of(struct expander *e, const char *hidden, struct value *values);

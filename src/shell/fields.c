@@ -256,8 +256,7 @@ static void fields_split_char(struct splitter *s, const struct shell_char *c)
 
 static void fields_set_ifs(struct splitter *s)
 {
-	bool unset;
-	const struct value *v = vars_value(s->e, "IFS", &unset);
+	const struct value *v = vars_value(s->e, "IFS");
 	size_t len = 0;
 
 	if (!v) {

@@ -103,7 +103,6 @@ static void loops_header(struct expander *e, const struct ast_node *n, char name
 	size_t first_end, test_end;
 	const char *start = NULL, *step = NULL;
 	int64_t first;
-	bool unset;
 
 	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
 	first_end = loops_semicolon(&text, 0);
@@ -114,7 +113,7 @@ static void loops_header(struct expander *e, const struct ast_node *n, char name
 	}
 	if (start && sscanf(start, " %63[A-Za-z0-9_]", name) == 1 &&
 	    expand_arith(e, &(struct chars){ .v = text.v, .len = first_end }, &first) &&
-	    vars_value(e, name, &unset))
+	    vars_value(e, name))
 		loops_note_range(e, n, name,
 				 &(struct chars){ .v = text.v + first_end + 1,
 						  .len = test_end - first_end - 1 },

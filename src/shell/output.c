@@ -892,8 +892,7 @@ static enum status output_basename(struct expander *e, const struct call *given)
 /* pwd: the value that cd gave to PWD. */
 static enum status output_pwd(struct expander *e, const struct call *c)
 {
-	bool unset;
-	const struct value *v = vars_value(e, "PWD", &unset);
+	const struct value *v = vars_value(e, "PWD");
 
 	if (v)
 		chars_copy(e, e->io.capture, v->v, v->len);

@@ -324,8 +324,7 @@ static bool param_is_number(const char *name)
 static void param_append_all(struct expander *e, char joined, struct value **v, size_t count,
 			     bool quoted, struct chars *out)
 {
-	bool unset;
-	const struct value *ifs = quoted && joined == '*' ? vars_value(e, "IFS", &unset) : NULL;
+	const struct value *ifs = quoted && joined == '*' ? vars_value(e, "IFS") : NULL;
 
 	for (size_t i = 0, first = 0; i < count; i++) {
 		if (!v[i]) { /* an element that is not set */
@@ -352,8 +351,7 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 	*handled = true;
 	if (param_is_number(name)) {
 		size_t n = strtoul(name, NULL, 10);
-		bool unset;
-		struct value *v = n || e->posix ? NULL : vars_value(e, "BASH_ARGV0", &unset);
+		struct value *v = n || e->posix ? NULL : vars_value(e, "BASH_ARGV0");
 
 		if (v)
 			return v;
@@ -388,7 +386,7 @@ static struct value *param_lookup(struct expander *e, const char *name, uint32_t
 		*unset = v && v->len == 0 && param_is_number(name);
 		return v;
 	}
-	v = vars_value(e, name, unset);
+	v = vars_value_or_unset(e, name, unset);
 	if (v || *unset)
 		return v ? v : value_text(e, "", at);
 	return initial_value(e, name, at);
@@ -596,13 +594,12 @@ static void param_array(struct expander *e, const struct ast_param *p, bool quot
 	struct assignment *b = vars_chosen(e, p->name);
 	struct list l = { .joined = p->index->parts->text.s[0] };
 	struct value *one;
-	bool unset;
 
 	if (b && b->is_array) {
 		l.v = b->items;
 		l.count = b->item_count;
 		l.known = !b->is_open;
-	} else if (b && (one = vars_value(e, p->name, &unset))) {
+	} else if (b && (one = vars_value(e, p->name))) {
 		l.v = &one;
 		l.count = 1;
 		l.known = true;

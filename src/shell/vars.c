@@ -221,7 +221,7 @@ struct assignment *vars_chosen(struct expander *e, const char *name)
 	return b && b->other ? vars_nth(b, vars_choice_of(e, v, vars_count_others(b))) : b;
 }
 
-struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
+struct value *vars_value_or_unset(struct expander *e, const char *name, bool *is_unset)
 {
 	struct variable *v = vars_lookup(e, name);
 	struct assignment *b = v ? vars_current(v) : NULL;
@@ -236,10 +236,17 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 	return vars_pick(b->values, vars_choice_of(e, v, vars_count_values(b->values)));
 }
 
+struct value *vars_value(struct expander *e, const char *name)
+{
+	bool unset;
+
+	return vars_value_or_unset(e, name, &unset);
+}
+
 struct value *vars_append(struct expander *e, const char *name, const struct value *more)
 {
 	bool unset;
-	const struct value *before = vars_value(e, name, &unset);
+	const struct value *before = vars_value_or_unset(e, name, &unset);
 
 	const struct assignment *b = vars_get(e, name);
 
@@ -252,20 +259,16 @@ struct value *vars_append(struct expander *e, const char *name, const struct val
 
 struct value *vars_one_of(struct expander *e, const char *hidden, struct value *values)
 {
-	bool unset;
-
 	vars_set(e, hidden, values);
-	return vars_value(e, hidden, &unset);
+	return vars_value(e, hidden);
 }
 
 const char *vars_nameref(struct expander *e, const char *name)
 {
-	bool unset;
-
 	for (unsigned i = 0; e->has_namerefs && i < NAMEREFS_MAX; i++) {
 		const struct assignment *b = vars_get(e, name);
 		const struct value *v = b && b->attributes & ATTRIBUTE_NAMEREF
-						? vars_value(e, name, &unset) : NULL;
+						? vars_value(e, name) : NULL;
 		const char *target = v && v->len > 0 ? chars_string(e, v->v, v->len) : NULL;
 
 		if (!target || !(target[0] == '_' || ((target[0] | 32) >= 'a' &&
