@@ -16,12 +16,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "blocklist/altered.h"
-#include "blocklist/command/args.h"
-#include "blocklist/command/names.h"
-#include "blocklist/command/word.h"
+#include "blocklist/command/list.h"
 #include "blocklist/path.h"
 #include "policy/dir.h"
-#include "policy/run_script.h"
+#include "policy/run_command.h"
 #include "shell/words.h"
 
 #define FILES_MAX 32
@@ -32,7 +30,6 @@
 #define BYTES_MAX (256u * 1024) /* read of all files: some milliseconds of the one thread */
 #define NAME_MAX_SHOWN 512   /* bytes of a path, which people are shown */
 #define TOLD_SIZE 160
-#define INNER_MAX 64 /* words that may be a program which another starts */
 #define FED "a script comes from a pipe or a redirection"
 #define HEAD_SIZE 256 /* of a file, with a NUL; the kernel reads as much for a #! line */
 
@@ -349,207 +346,7 @@ static void run_files_take_interpreter(struct run_files *f, char *line)
 		run_files_take_line_word(f, word);
 }
 
-/* ---- options ---- */
-
-/* May the next word be the value of the option @word, which ends in a letter of @values, or is a
- * long one? */
-static bool run_files_is_open(const char *word, const char *values)
-{
-	size_t letters = word[0] == '-' ? 1 + strcspn(word + 1, values) : 0;
-
-	return letters && (word[1] == '-' ? !strchr(word, '=')
-					  : word[letters] && !word[letters + 1]);
-}
-
-/* Is @word, but for a value, a long option of @list, or short for one? */
-static bool run_files_is_long(const char *list, const char *word)
-{
-	size_t len = strcspn(word, "=");
-
-	for (const char *one = strstr(list, " --"); one && len > 2; one = strstr(one + 1, " --"))
-		if (!strncmp(one + 1, word, len))
-			return true;
-	return list_has(list, word, len);
-}
-
-/* Does a word of @run have an option of @list, such as -c? It may stand in a cluster, up to the
- * first letter of @values, behind which stands its value; that may be the next word. */
-static bool run_files_has_option(const struct blocklist_run *run, const char *list,
-				 const char *values)
-{
-	for (size_t i = 1; i < run->count; i++) {
-		const char *word = run->words[i].text.s;
-		size_t letters = word[0] == '-' ? 1 + strcspn(word + 1, values) : 0;
-
-		if (*values && i > 1 && run_files_is_open(run->words[i - 1].text.s, values))
-			continue;
-		for (const char *one = strchr(list, '-'); one; one = strchr(one + 2, '-'))
-			if (one[-1] == ' ' && (one[2] == ' ' || !one[2]) && letters &&
-			    word[1] != '-' && memchr(word, one[1], letters + 1))
-				return true;
-		if (run_files_is_long(list, word))
-			return true;
-	}
-	return false;
-}
-
-/* ---- programs ---- */
-
-/* What a program runs besides the executable files among its words, and whether it writes files.
- * Of interpreters run_script knows the rest. */
-struct run_files_program {
-	const char *names;       /* NULL: all others */
-	const char *scripts;     /* options that name a file of commands: sed -f FILE */
-	const char *instead;     /* without one of these options it takes its standard input for
-				  * commands; NULL: it does not */
-	const char *values;      /* letters of options that take a value, for @instead */
-	bool files;              /* a file among its words is a program, without an option ... */
-	const char *builds;      /* ... but for these subcommands */
-	bool texts;              /* a text among its words may start programs */
-	char load;               /* an option that names a file which it may find by less than the
-				  * whole name; 0: none */
-	const char *load_names;  /* its long forms */
-	const char *load_values; /* letters that take the rest of a cluster, for @load */
-	bool has_modules;        /* which @load may name by what begins with neither . nor / */
-	const char *elsewhere;   /* options by which it finds files in another directory */
-	bool reads;              /* it writes into no file by any of its words */
-	bool alone;              /* it starts no program among its words */
-	const char *starts;      /* without one of these options it only starts another command,
-				  * which is looked at too; NULL: it may write a log or an output
-				  * file, or fetch what it starts */
-};
-
-static const struct run_files_program run_files_programs[] = {
-	{ .names = " sed gsed ", .scripts = " -f --file ", .texts = true },
-	{ .names = " psql ", .scripts = " -f --file ",
-	  .instead = " -c -f --command --file ", .values = "dFhLopPRTUv", .texts = true },
-	{ .names = " mariadb mysql ",
-	  .instead = " -e --execute ", .values = "DhpPSu", .texts = true },
-	{ .names = " sqlite3 duckdb ", .scripts = " -init --init ", .instead = " ", .texts = true },
-	{ .names = " vi vim nvim ex view ", .scripts = " -S -U -l -s -u ", .instead = " ",
-	  .texts = true },
-	{ .names = " ed ", .instead = " ", .texts = true },
-	{ .names = " gdb lldb ", .instead = " ", .files = true, .texts = true },
-	{ .names = " dc ", .instead = " ", .files = true },
-	{ .names = " at batch ", .scripts = " -f --file ", .instead = " -f ", .values = "qt" },
-	{ .names = " ninja ant scons ", .scripts = " -f --file " },
-	{ .names = " make gmake bmake ", .scripts = " -f --file --makefile " },
-	{ .names = " rake just ", .scripts = " -f --rakefile --justfile " },
-	{ .names = " java ", .scripts = " -jar ", .files = true },
-	{ .names = " cmake ", .scripts = " -P " },
-	{ .names = " awk gawk mawk nawk original-awk ", .scripts = " -f --file -E --exec ",
-	  .load = 'f', .load_names = " --file ", .load_values = "Ffv" },
-	{ .names = " node nodejs ts-node tsx ",
-	  .load = 'r', .load_names = " --require --import --loader --experimental-loader ",
-	  .load_values = "Cepr", .has_modules = true },
-	{ .names = " ruby jruby ", .load = 'r', .load_names = " ", .load_values = "CEFIKTWXeirx",
-	  .has_modules = true, .elsewhere = " -C -X " },
-	{ .names = " crontab jbang k6 mongo mongosh run-parts uv ", .files = true },
-	{ .names = " go ", .files = true,
-	  .builds = " build clean doc env fmt get install list mod test version vet work " },
-	{ .names = " builtin command doas exec ionice nice nohup setsid stdbuf taskset timeout "
-		   "xargs ", .starts = " " },
-	{ .names = " env ", .starts = " -S --split-string " }, /* whose redirections are its own */
-	{ .names = " sudo ", .starts = " -e --edit " },
-	{ .names = " time ", .starts = " -o --output " },
-	{ .names = " [ basename cat chmod cmp cut date df diff dirname du echo egrep expr false "
-		   "fgrep grep head hostname id jq ls md5sum nproc printenv printf ps pwd "
-		   "readlink realpath seq sha256sum sleep stat tac tail test tr true uname wc "
-		   "which whoami ", .reads = true, .alone = true },
-	{ .names = " apk apt apt-get dnf dpkg pacman pip pip3 tee yum zypper ", .alone = true },
-	{ .names = NULL },
-};
-
-static const struct run_files_program *run_files_program(const struct shell_text *name)
-{
-	const struct run_files_program *row = run_files_programs;
-
-	while (row->names && !list_has(row->names, name->s, name->len))
-		row++;
-	return row;
-}
-
-/* A command that is looked at. */
-struct run_files_command {
-	const struct blocklist_run *run;
-	const struct run_files_program *program;
-	const struct blocklist_wrapper *as; /* how it runs other programs or texts; NULL: it does
-					     * not */
-	bool interprets;          /* it is a shell, or an interpreter of another language */
-	bool has_script;          /* one of program->scripts is there */
-	struct run_script script; /* where it has its program from */
-};
-
-static struct run_files_command run_files_read(const struct blocklist_run *run)
-{
-	const struct blocklist_name *name = name_lookup(run->program.s, run->program.len);
-	struct run_files_command c = { .run = run, .program = run_files_program(&run->program),
-				       .as = name ? name_wrapper(name) : NULL };
-
-	c.interprets = c.as && (c.as->kind == WRAPPER_SHELL || c.as->kind == WRAPPER_CODE);
-	c.has_script = c.program->scripts && run_files_has_option(run, c.program->scripts, "");
-	if (c.interprets)
-		run_script_find(run, c.as, &c.script);
-	else
-		c.script.from = c.has_script ? RUN_SCRIPT_FILE : RUN_SCRIPT_TEXT;
-	return c;
-}
-
-/* Does @c, of a program that is no interpreter, take its standard input for commands? */
-static bool run_files_reads_commands(const struct run_files_command *c)
-{
-	const struct run_files_program *p = c->program;
-
-	return p->instead &&
-	       !run_files_has_option(c->run, p->instead, p->values ? p->values : "");
-}
-
-/* Is a word the standard input: -, -f-, --file=-, /dev/stdin? */
-static bool run_files_names_stdin(const struct blocklist_run *run)
-{
-	for (size_t i = 1; i < run->count; i++) {
-		const struct shell_text *text = &run->words[i].text;
-
-		if (text->len && (text->s[text->len - 1] == '-' || !strncmp(text->s, "/dev/", 5)))
-			return true;
-	}
-	return false;
-}
-
-/* Does @c, which would start a shell without a command to start, have none? */
-static bool run_files_starts_shell(const struct run_files_command *c)
-{
-	const struct blocklist_wrapper *as = c->as;
-	struct args args = { 0 };
-	bool starts;
-
-	if (!as || (!as->login && !as->remote))
-		return false;
-	args_read(&args, c->run->words, c->run->count, strtab_get(as->values),
-		  as->kind != WRAPPER_OPTION);
-	starts = as->kind == WRAPPER_OPTION ? !args_has(&args, strtab_get(as->text))
-					    : args.first_operand + as->skip >= c->run->count;
-	args_release(&args);
-	return starts;
-}
-
-static bool run_files_has_operand(const struct blocklist_run *run)
-{
-	for (size_t i = 1; i < run->count; i++)
-		if (run->words[i].text.s[0] != '-')
-			return true;
-	return false;
-}
-
 /* ---- one command ---- */
-
-/* Is word @i of the interpreter @run an operand, and surely no value of an option? The first of
- * these is the script; its arguments follow. */
-static bool run_files_is_operand(const struct blocklist_run *run, size_t i)
-{
-	return !strchr("-+", run->words[i].text.s[0]) &&
-	       (i < 2 || !strchr("-+", run->words[i - 1].text.s[0]));
-}
 
 /* Take the file of @module if it lies where python looks first, in the working directory. */
 static bool run_files_take_module(struct run_files *f, const char *module)
@@ -570,8 +367,8 @@ static bool run_files_take_module(struct run_files *f, const char *module)
 static bool run_files_reads_home(const struct run_files *f, const struct blocklist_run *run)
 {
 	return list_has(" csh fish tcsh zsh ", run->program.s, run->program.len) ||
-	       run_files_has_option(run, " -i -l --login ", "") ||
-	       (f->has_tty && !run_files_has_operand(run));
+	       run_command_has_option(run, " -i -l --login ", "") ||
+	       (f->has_tty && !run_command_has_operand(run));
 }
 
 /* S_IFREG, S_IFDIR ...; 0: nothing is there. */
@@ -586,7 +383,7 @@ static mode_t run_files_type(struct run_files *f, const char *name)
 
 /* Does the interpreter @c run a file of a directory, as python and node do? Where the script is
  * not known, an operand may be it; behind an option a directory may be one to search. */
-static bool run_files_runs_directory(struct run_files *f, const struct run_files_command *c)
+static bool run_files_runs_directory(struct run_files *f, const struct run_command *c)
 {
 	const struct run_script *script = &c->script;
 	const struct blocklist_run *run = c->run;
@@ -599,31 +396,16 @@ static bool run_files_runs_directory(struct run_files *f, const struct run_files
 
 		if (type && type != S_IFDIR)
 			return false;
-		if (type && run_files_is_operand(run, i))
+		if (type && run_command_is_operand(run, i))
 			return true;
 		named |= type != 0;
 	}
 	return named;
 }
 
-/* The value of the option @load of @c in word @i, or NULL. */
-static const char *run_files_loaded(const struct run_files_command *c, size_t i)
-{
-	const struct blocklist_run *run = c->run;
-	const char *word = run->words[i].text.s, *value = word + strcspn(word, "=");
-	const char *next = i + 1 < run->count ? run->words[i + 1].text.s : NULL;
-
-	if (run_files_is_long(c->program->load_names, word))
-		return *value ? value + 1 : next;
-	value = word[0] == '-' ? word + 1 + strcspn(word + 1, c->program->load_values) : "";
-	if (*value != c->program->load || word[1] == '-')
-		return NULL;
-	return value[1] ? value + 1 : next;
-}
-
 /* Does the interpreter @c find a file by less than its name, as `node -r ./a` finds a.js, or in
  * another directory? */
-static bool run_files_finds_other(struct run_files *f, const struct run_files_command *c)
+static bool run_files_finds_other(struct run_files *f, const struct run_command *c)
 {
 	const struct run_script *script = &c->script;
 	const struct blocklist_run *run = c->run;
@@ -632,21 +414,21 @@ static bool run_files_finds_other(struct run_files *f, const struct run_files_co
 	if (!c->program->load)
 		return false;
 	for (size_t i = 1; i < end; i++) {
-		const char *name = run_files_loaded(c, i);
+		const char *name = run_command_loaded(c, i);
 
 		if (name && (strchr("./", *name) || !c->program->has_modules) &&
 		    run_files_type(f, name) != S_IFREG)
 			return true;
 	}
 	if (c->program->elsewhere)
-		return run_files_has_option(run, c->program->elsewhere, "EFIKTWeirx");
+		return run_command_has_option(run, c->program->elsewhere, "EFIKTWeirx");
 	return script->from == RUN_SCRIPT_FILE &&
 	       run_files_type(f, run->words[script->at].text.s) != S_IFREG;
 }
 
 /* Take the module that the interpreter @c would run, and refuse what else it would run besides the
  * files that it names. Returns whether one was taken. */
-static bool run_files_take_unnamed(struct run_files *f, const struct run_files_command *c)
+static bool run_files_take_unnamed(struct run_files *f, const struct run_command *c)
 {
 	const struct run_script *script = &c->script;
 
@@ -700,7 +482,7 @@ static bool run_files_reads_file(const struct blocklist_run *run)
 
 /* Note whether what is not known feeds @c, and what it may pass that on to: the commands of a
  * group, a function or a nested text; behind exec all. */
-static void run_files_note_input(struct run_files *f, const struct run_files_command *c)
+static void run_files_note_input(struct run_files *f, const struct run_command *c)
 {
 	const struct blocklist_run *run = c->run;
 	bool empty = run->input_file && run_files_is_null(run->input_file);
@@ -714,109 +496,27 @@ static void run_files_note_input(struct run_files *f, const struct run_files_com
 		(void)run_files_refuse(f, FED);
 }
 
-/* May @c run what stands in its standard input? */
-static bool run_files_runs_input(const struct run_files_command *c)
-{
-	return c->script.reads_input || run_files_starts_shell(c) || run_files_reads_commands(c) ||
-	       (c->has_script && run_files_names_stdin(c->run));
-}
-
-/* May @c start a program among its words, as in a container: docker exec -i c sh? What a shell
- * and the wrappers start is looked at as a command of its own. */
-static bool run_files_may_start(const struct run_files_command *c)
-{
-	const struct blocklist_run *run = c->run;
-	bool builtin = run->is_direct && shell_words_is_builtin(run->words[0].text.s);
-
-	return !run->is_function && !builtin && !c->as && !c->program->alone;
-}
-
-/* Word @i of @run as a program. */
-static struct blocklist_run run_files_inner(const struct blocklist_run *run, size_t i)
-{
-	struct blocklist_run inner = *run;
-	bool foreign;
-
-	inner.words += i;
-	inner.count -= i;
-	inner.program = name_base(inner.words, &foreign);
-	return inner;
-}
-
-/* May @c start an interpreter among its words? */
-static bool run_files_starts_script(const struct run_files_command *c)
-{
-	bool may_start = run_files_may_start(c);
-
-	for (size_t i = 1; may_start && i < c->run->count && i < INNER_MAX; i++) {
-		struct blocklist_run inner = run_files_inner(c->run, i);
-
-		if (run_files_read(&inner).interprets)
-			return true;
-	}
-	return false;
-}
-
-/* May @c pass its standard input on to a program among its words that runs that? */
-static bool run_files_passes_input(const struct run_files_command *c)
-{
-	bool may_start = run_files_may_start(c);
-
-	for (size_t i = 1; may_start && i < c->run->count; i++) {
-		struct blocklist_run inner = run_files_inner(c->run, i);
-		struct run_files_command command = run_files_read(&inner);
-
-		if (i == INNER_MAX || run_files_runs_input(&command))
-			return true;
-	}
-	return false;
-}
-
-/* Does @c take a file among its words for a program, without an option? */
-static bool run_files_runs_words(const struct run_files_command *c)
-{
-	const char *first = c->run->count > 1 ? shell_word_constant(&c->run->words[1]) : NULL;
-	bool builds = first && list_has(c->program->builds, first, strlen(first));
-
-	return (c->program->files && !builds) || run_files_starts_script(c);
-}
-
-/* Is word @i of sed, which names files by a pattern, surely behind the script, and no option?
- * Without -l only scripts are values of options in words of their own. */
-static bool run_files_is_later_file(const struct blocklist_run *run, size_t i)
-{
-	const struct shell_word *word = &run->words[i];
-
-	if (i < 2 || !word->text.len || word->kind[0] != SHELL_LITERAL ||
-	    !run_files_is_operand(run, i))
-		return false;
-	for (size_t k = 0; k < word->text.len; k++)
-		if (word->kind[k] != SHELL_LITERAL && word->kind[k] != SHELL_GLOB)
-			return false;
-	return true;
-}
-
 /* Refuse @c if it may run a standard input that is not known. */
-static void run_files_check_input(struct run_files *f, const struct run_files_command *c)
+static void run_files_check_input(struct run_files *f, const struct run_command *c)
 {
 	if (run_files_knows_input(f, c->run) ||
-	    !(run_files_runs_input(c) || (f->is_fed && run_files_passes_input(c))))
+	    !(run_command_runs_input(c) || (f->is_fed && run_command_passes_input(c))))
 		return;
 	f->runs_input = true;
 	if (f->is_fed)
 		(void)run_files_refuse(f, FED);
 }
 
-static void run_files_take_words(struct run_files *f, const struct run_files_command *c)
+static void run_files_take_words(struct run_files *f, const struct run_command *c)
 {
 	const struct blocklist_run *run = c->run;
 	bool taken = c->interprets && run_files_take_unnamed(f, c);
-	bool scripted = c->interprets || c->has_script || f->sourced || run_files_runs_words(c);
+	bool scripted = c->interprets || c->has_script || f->sourced || run_command_runs_words(c);
 	enum run_files_role role = scripted ? RUN_FILES_SCRIPT : RUN_FILES_WORD;
 	bool searches = f->sourced || (c->as && c->as->kind == WRAPPER_SHELL) ||
-			(c->interprets && run_files_has_option(run, " -S ", "")); /* perl, ruby */
+			(c->interprets && run_command_has_option(run, " -S ", "")); /* perl, ruby */
 	bool is_sed = list_has(" gsed sed ", run->program.s, run->program.len) &&
-		      !run_files_has_option(run, " -l --line-length ", "");
+		      !run_command_has_option(run, " -l --line-length ", "");
 
 	for (size_t i = run->program_kind ? 1 : 0; i < run->count && !f->lacks; i++) {
 		const char *text = shell_word_constant(&run->words[i]);
@@ -824,14 +524,14 @@ static void run_files_take_words(struct run_files *f, const struct run_files_com
 		if (text)
 			taken |= run_files_take_word(f, text, role);
 		else if (c->as || scripted ||
-			 (c->program->texts && !(is_sed && run_files_is_later_file(run, i))))
+			 (c->program->texts && !(is_sed && run_command_is_later_file(run, i))))
 			(void)run_files_refuse(f, "a script's name is not known before it runs");
 		if (text && searches && !strchr(text, '/'))
 			taken |= run_files_search(f, text, role);
-		searches &= f->sourced || !taken || !run_files_is_operand(run, i);
+		searches &= f->sourced || !taken || !run_command_is_operand(run, i);
 	}
 	run_files_check_input(f, c);
-	if (!taken && run_files_has_operand(run) &&
+	if (!taken && run_command_has_operand(run) &&
 	    (c->has_script || f->sourced || (c->interprets && c->script.from != RUN_SCRIPT_TEXT)))
 		f->own |= OWN_MISSING;
 }
@@ -839,27 +539,11 @@ static void run_files_take_words(struct run_files *f, const struct run_files_com
 /* ---- what changes on the way ---- */
 
 /* Does @c only start another command? */
-static bool run_files_starts(const struct run_files *f, const struct run_files_command *c)
+static bool run_files_starts(const struct run_files *f, const struct run_command *c)
 {
 	return c->as && c->program->starts && c->run->count > 1 &&
 	       !(f->has_tty && !strcmp(c->run->program.s, "nohup")) &&
-	       !run_files_has_option(c->run, c->program->starts, "");
-}
-
-/* Can @c, of which no own file was taken, write none? */
-static bool run_files_is_harmless(const struct run_files_command *c)
-{
-	/* Builtins that run something later, or write files by their words. */
-	static const char late[] = " bind complete fc hash history jobs time trap ";
-	const struct blocklist_run *run = c->run;
-
-	if (run->writes)
-		return false;
-	if (!run->count || run->is_test || run->is_function || c->program->reads)
-		return true;
-	if (run->is_direct && shell_words_is_builtin(run->words[0].text.s))
-		return !list_has(late, run->program.s, run->program.len);
-	return c->as && c->as->kind == WRAPPER_SHELL && c->script.from == RUN_SCRIPT_TEXT;
+	       !run_command_has_option(c->run, c->program->starts, "");
 }
 
 /* Is @file one of the list, by whatever name? */
@@ -911,11 +595,10 @@ static void run_files_note_chmod(struct run_files *f, const struct blocklist_run
 
 /* Note what @c may change, and refuse if it runs a file that may have changed by then.
  * @is_own: it is such a file that decides what it does. */
-static void run_files_follow_changes(struct run_files *f, const struct run_files_command *c,
-				     bool is_own)
+static void run_files_follow_changes(struct run_files *f, const struct run_command *c, bool is_own)
 {
 	const struct blocklist_run *run = c->run;
-	bool harmless = !is_own && (run_files_starts(f, c) || run_files_is_harmless(c));
+	bool harmless = !is_own && (run_files_starts(f, c) || run_command_is_harmless(c));
 	bool changes = !is_own && !harmless;
 
 	f->is_apart |= run->is_apart || run->is_loop || run->is_inner;
@@ -1042,7 +725,7 @@ static bool run_files_follow(struct run_files *f, const struct blocklist_run *ru
 
 /* Take the files of @c, a command of a known @program. Returns whether one that commands may write
  * decides what it does. */
-static bool run_files_take_all(struct run_files *f, const struct run_files_command *c,
+static bool run_files_take_all(struct run_files *f, const struct run_command *c,
 			       const char *program)
 {
 	bool is_own;
@@ -1091,7 +774,7 @@ static bool run_files_hides_command(const struct blocklist_run *run, const char 
 void run_files_look(struct run_files *f, const struct blocklist_run *run)
 {
 	const char *program = run->count ? shell_word_constant(&run->words[0]) : "";
-	struct run_files_command c;
+	struct run_command c;
 	bool is_own = false;
 
 	if (f->lacks)
@@ -1109,7 +792,7 @@ void run_files_look(struct run_files *f, const struct blocklist_run *run)
 	if (f->lacks || !run_files_follow(f, run, program))
 		return;
 	f->own = 0;
-	c = run_files_read(run);
+	c = run_command_read(run);
 	run_files_note_input(f, &c);
 	if (*program && !run->is_test)
 		is_own = run_files_take_all(f, &c, program);
