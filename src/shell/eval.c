@@ -27,7 +27,7 @@
 #define WORK_BACKGROUND 14u
 #define WORK_SUBSTITUTION 48u
 
-/* ---- places ---- */
+/* ---- places and subshells ---- */
 
 struct place eval_save_place(const struct expander *e)
 {
@@ -43,14 +43,27 @@ void eval_restore_place(struct expander *e, const struct place *p)
 	e->errexit = p->errexit;
 }
 
-/* Enter a subshell; eval_restore_place() leaves it. */
-static void eval_enter_subshell(struct expander *e)
+/* What is as before behind a subshell. */
+struct subshell {
+	struct place place;
+	size_t mark;
+};
+
+static struct subshell eval_enter_subshell(struct expander *e)
 {
+	struct subshell s = { eval_save_place(e), vars_mark(e) };
 	unsigned depth = shell_subshell_depth(e->context);
 
 	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
 	e->context = (e->context & SHELL_CONTEXT_MASK) | SHELL_IN_SUBSHELL |
 		     depth << SHELL_DEPTH_SHIFT | ++e->subshells << SHELL_SUBSHELL_SHIFT;
+	return s;
+}
+
+static void eval_leave_subshell(struct expander *e, const struct subshell *s)
+{
+	vars_undo(e, s->mark);
+	eval_restore_place(e, &s->place);
 }
 
 /* ---- pipelines ---- */
@@ -67,44 +80,48 @@ static void eval_pipe_input(struct expander *e, const struct chars *output)
 	e->io.input_word = NULL;
 }
 
-/* With lastpipe the last stage may change the variables of the shell. */
+/* Walk a stage in a subshell. With lastpipe the last one may change the variables of the shell. */
 static enum status eval_stage(struct expander *e, const struct ast_node *n, struct chars *output)
 {
-	size_t mark = vars_mark(e);
+	struct subshell sub = eval_enter_subshell(e);
 	enum status s;
 
-	e->io.capture = output;
+	if (n->next)
+		e->io.capture = output;
 	s = eval_walk(e, n);
-	if (e->lastpipe && !n->next)
-		join_maybe(e, mark, NULL);
-	else
-		vars_undo(e, mark);
+	if (e->lastpipe && !n->next) {
+		join_maybe(e, sub.mark, NULL);
+		sub.mark = vars_mark(e);
+	}
+	eval_leave_subshell(e, &sub);
 	return s;
 }
 
-static enum status eval_pipe(struct expander *e, const struct ast_node *pipe)
+static enum status eval_stages(struct expander *e, const struct ast_node *n)
 {
-	struct place place = eval_save_place(e);
+	uint32_t piped_from = e->io.piped_from;
 	enum status s = STATUS_OK;
 
-	if (!pipe->body || !pipe->body->next) {
-		s = pipe->body ? eval_walk(e, pipe->body) : STATUS_OK;
-		return pipe->negated ? eval_negate(s) : s;
-	}
-	for (const struct ast_node *n = pipe->body; n && !expand_failed(e); n = n->next) {
+	for (; n && !expand_failed(e); n = n->next) {
 		struct chars output = { 0 };
 		uint32_t first = (uint32_t)e->script->command_count;
 
 		expand_charge(e, WORK_STAGE);
-		eval_enter_subshell(e);
-		s = eval_stage(e, n, n->next ? &output : place.io.capture);
-		eval_restore_place(e, &place);
-		if (e->script->command_count > first)
-			e->io.piped_from = first;
+		s = eval_stage(e, n, &output);
+		e->io.piped_from = e->script->command_count > first ? first : piped_from;
 		eval_pipe_input(e, &output);
 		chars_release(&output);
 	}
-	return pipe->negated ? eval_negate(s) : s;
+	return s;
+}
+
+static enum status eval_pipe(struct expander *e, const struct ast_node *n)
+{
+	enum status s = STATUS_OK;
+
+	if (n->body)
+		s = n->body->next ? eval_stages(e, n->body) : eval_walk(e, n->body);
+	return n->negated ? eval_negate(s) : s;
 }
 
 /* ---- compound commands ---- */
@@ -167,6 +184,39 @@ static enum status eval_node(struct expander *e, const struct ast_node *n)
 	return n->redirects ? record_redirected(e, n) : eval_compound(e, n);
 }
 
+static enum status eval_apart(struct expander *e, const struct ast_node *n)
+{
+	struct subshell sub = eval_enter_subshell(e);
+	enum status s;
+
+	e->context |= n->background ? SHELL_BACKGROUND : 0;
+	s = eval_node(e, n);
+	eval_leave_subshell(e, &sub);
+	if (n->type == AST_SUBSHELL && n->name) { /* coproc NAME: the numbers of its pipes */
+		e->script->sets_variables = true;
+		vars_set(e, n->name, value_unknown(e, n->name, n->start));
+	}
+	return n->background ? STATUS_OK : s;
+}
+
+/* In the shell itself: some of the place may be another one afterwards. */
+static enum status eval_here(struct expander *e, const struct ast_node *n)
+{
+	struct place place = eval_save_place(e);
+	enum status s = eval_node(e, n);
+
+	place.last_word = e->last_word;
+	place.errexit = e->errexit;
+	if (!n->redirects && n->body && /* exec < FILE */
+	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
+		place.io.input = e->io.input;
+		place.io.input_word = e->io.input_word;
+		place.io.descriptors = e->io.descriptors;
+	}
+	eval_restore_place(e, &place);
+	return s;
+}
+
 enum status eval_walk(struct expander *e, const struct ast_node *n)
 {
 	enum status s;
@@ -180,34 +230,9 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 	if (!expand_enter(e, n->start))
 		return STATUS_UNKNOWN;
 	expand_charge(e, n->background ? WORK_BACKGROUND : WORK_COMPOUND);
-	struct place place = eval_save_place(e);
-	size_t mark = vars_mark(e);
-	bool apart = n->type == AST_SUBSHELL || n->background;
-
-	if (n->background)
-		e->context |= SHELL_BACKGROUND;
-	if (apart)
-		eval_enter_subshell(e);
-	s = eval_node(e, n);
-	if (apart) {
-		vars_undo(e, mark);
-	} else {
-		place.last_word = e->last_word;
-		place.errexit = e->errexit;
-	}
-	if (!apart && !n->redirects && n->body && /* exec < FILE */
-	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
-		place.io.input = e->io.input;
-		place.io.input_word = e->io.input_word;
-		place.io.descriptors = e->io.descriptors;
-	}
-	eval_restore_place(e, &place);
-	if (n->type == AST_SUBSHELL && n->name) { /* coproc NAME: the numbers of its pipes */
-		e->script->sets_variables = true;
-		vars_set(e, n->name, value_unknown(e, n->name, n->start));
-	}
+	s = n->type == AST_SUBSHELL || n->background ? eval_apart(e, n) : eval_here(e, n);
 	expand_leave(e);
-	return n->background ? STATUS_OK : s;
+	return s;
 }
 
 /* ---- substitutions ---- */
@@ -236,17 +261,15 @@ static bool eval_inside(struct expander *e, const struct ast_node *list, uint32_
 			enum shell_context inside, struct chars *out)
 {
 	const unsigned either = SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS;
-	struct place place = eval_save_place(e);
-	size_t mark = vars_mark(e);
+	struct subshell sub;
 
 	if (!expand_enter(e, at))
 		return false;
+	sub = eval_enter_subshell(e);
 	e->context = (e->context & ~either) | inside;
-	eval_enter_subshell(e);
 	e->io.capture = out;
 	eval_walk(e, list);
-	vars_undo(e, mark);
-	eval_restore_place(e, &place);
+	eval_leave_subshell(e, &sub);
 	expand_leave(e);
 	return true;
 }
