@@ -117,7 +117,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	bool listed = f->index == SHELL_NONE;
 	enum status s;
 
-	if (e->others >= OTHERS_MAX || !expand_enter(e, f->node->start))
+	if (!choice_is_followed(e) || !expand_enter(e, f->node->start))
 		return STATUS_UNKNOWN;
 	expand_charge(e, WORK_CALL);
 	if (listed)
@@ -198,7 +198,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	size_t given;
 
 	expand_charge(e, WORK_TEXT + 4 * text.len);
-	if (e->others >= OTHERS_MAX || expand_failed(e) || !expand_enter(e, at))
+	if (!choice_is_followed(e) || expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
 	lex.posix = e->posix;

@@ -9,8 +9,9 @@
  */
 #include "shell/expand.h"
 
-/* Choices of one thing. */
+/* Choices of one thing, and those for which what a command runs is walked. */
 #define CHOICES_MAX 16
+#define FOLLOWED_MAX 3u
 
 void choice_start(struct expander *e, struct choice *c)
 {
@@ -66,4 +67,9 @@ void choice_leave(struct expander *e, const struct choice *c)
 	e->choosing = c->choosing;
 	if (!c->outer)
 		e->choice_count = c->found;
+}
+
+bool choice_is_followed(const struct expander *e)
+{
+	return e->others < FOLLOWED_MAX;
 }

@@ -401,6 +401,8 @@ void choice_end(struct expander *e, struct choice *c);
 /* What the command of a choice runs, up to choice_leave(), has choices of its own. */
 void choice_enter(struct expander *e, struct choice *c);
 void choice_leave(struct expander *e, const struct choice *c);
+/* Is a function, a text or a loop over a known input walked for the present choice, too? */
+bool choice_is_followed(const struct expander *e);
 
 /* ---- arith.c ---- */
 
@@ -490,9 +492,6 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 			    uint32_t at);
 
 /* ---- eval.c: the walk ---- */
-
-/* A function, a text or a loop over a known input is walked for so many choices of its words. */
-#define OTHERS_MAX 3u
 
 /* What a command finds besides variables. */
 struct place {

@@ -313,7 +313,7 @@ static enum status record_redirected_once(struct expander *e, const struct ast_n
 	input = redirect_input_word(e);
 	e->script->commands[index].input = input;
 	choice_enter(e, c);
-	if (c->number == 1 || (input && e->others < OTHERS_MAX))
+	if (c->number == 1 || (input && choice_is_followed(e)))
 		s = eval_compound(e, n);
 	choice_leave(e, c);
 	return s;
