@@ -667,7 +667,7 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 	name.text.s += option;
 	name.text.len -= option;
 	name.kind += option;
-	output_printf(e, &(struct call){ c->words + format, c->count - format }, &out);
+	printf_format(e, &(struct call){ c->words + format, c->count - format }, &out);
 	if (builtin_name_length(&name) > 0)
 		builtin_assign(e, &name, value_make(e, out.v, out.len), false);
 	chars_release(&out);

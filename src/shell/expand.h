@@ -53,6 +53,14 @@ static inline bool char_is_globbing(const struct shell_char *c)
 	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int char_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' :
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 static inline bool char_is_unknown(const struct shell_char *c)
 {
 	return c->kind == CHAR_UNKNOWN || c->kind == CHAR_UNKNOWN_FIELDS;
@@ -305,6 +313,10 @@ void words_split(struct expander *e, const struct ast_word *w, const struct char
 void word_make(struct expander *e, const struct shell_char *v, size_t len, struct shell_word *out);
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
 struct value *word_value(struct expander *e, const struct shell_word *word);
+static inline bool word_is_text(const struct shell_word *word, const char *text)
+{
+	return strcmp(word->text.s, text) == 0;
+}
 /* The place of its last character, for what a command adds to it. */
 static inline uint32_t word_last(const struct shell_word *word)
 {
@@ -427,12 +439,39 @@ void char_words_release(struct char_words *w);
 
 /* ---- output.c: what single commands write ---- */
 
-/* Append the command's output, if known, to e->capture. */
+/* Append the command's output, if known, to e->io.capture. */
 enum status output_run(struct expander *e, const struct call *c);
+
+/* ---- printf.c ---- */
+
 /* Append @v with its escapes replaced. False: \c ended the output. */
-bool output_escaped(struct expander *e, const struct value *v, struct chars *out);
+bool printf_escaped(struct expander *e, const struct value *v, struct chars *out);
 /* The output of printf; the words of @c begin with the format. */
-void output_printf(struct expander *e, const struct call *c, struct chars *out);
+void printf_format(struct expander *e, const struct call *c, struct chars *out);
+
+/* ---- filter.c ---- */
+
+struct filter {
+	struct expander *e;
+	const struct call *c;
+	const struct value *in;
+	struct chars *out;
+};
+/* Append the output of the filter. False: it is unknown. */
+typedef bool filter_fn(const struct filter *f);
+filter_fn filter_tr, filter_base64, filter_xxd, filter_cut, filter_one_line;
+/*
+ * Are they names of files in the current directory, with a star? What picks some of them picks
+ * names that are not known.
+ */
+bool filter_names_here(const struct value *in);
+
+/* ---- filenames.c ---- */
+
+/* Append the names that find, ls, du, tree or locate prints. False: they are not known. */
+bool filenames_write(struct expander *e, const struct call *c);
+/* Has it a cluster of options with @letter? */
+bool filenames_has_letter(const struct call *c, char letter);
 
 /* ---- expand.c: words ---- */
 

@@ -453,7 +453,7 @@ static struct value *param_unescaped(struct expander *e, const struct value *v)
 {
 	struct chars out = { 0 };
 
-	output_escaped(e, v, &out);
+	printf_escaped(e, v, &out);
 	return value_take(e, &out);
 }
 
