@@ -201,3 +201,37 @@ void assign_all(struct expander *e, const struct ast_node *n, uint32_t index)
 	c->assigns = assigns;
 	c->assign_count = count;
 }
+
+/* ---- by a builtin ---- */
+
+size_t assign_name_length(const struct shell_word *w)
+{
+	const char *s = w->text.s;
+	size_t n = 0;
+
+	while (n < w->text.len && w->kind[n] == SHELL_LITERAL &&
+	       ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
+		(n > 0 && s[n] >= '0' && s[n] <= '9')))
+		n++;
+	return n;
+}
+
+void assign_word(struct expander *e, const struct shell_word *w, struct value *v, bool append)
+{
+	size_t n = assign_name_length(w), end = n;
+	const char *name = vars_nameref(e, shell_copy(e->arena, w->text.s, n));
+
+	if (n == 0)
+		return;
+	while (end < w->text.len && w->text.s[n] == '[' && w->text.s[end] != ']')
+		end++;
+	if (end > n) {
+		const struct value *all = word_value(e, w);
+		const struct chars key = { .v = all->v + n + 1, .len = end - n - 1 };
+
+		call_key(e, all, n);
+		array_set_element(e, name, &key, v, append);
+	} else {
+		vars_set(e, name, append ? vars_append(e, name, v) : v);
+	}
+}

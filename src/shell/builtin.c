@@ -8,19 +8,6 @@
 
 /* ---- NAME=VALUE ---- */
 
-/* Length of the name before '=' in @w, 0: none. */
-static size_t builtin_name_length(const struct shell_word *w)
-{
-	const char *s = w->text.s;
-	size_t n = 0;
-
-	while (n < w->text.len && w->kind[n] == SHELL_LITERAL &&
-	       ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
-		(n > 0 && s[n] >= '0' && s[n] <= '9')))
-		n++;
-	return n;
-}
-
 /* The part of @w from @from on. */
 static struct value *builtin_rest_value(struct expander *e, const struct shell_word *w, size_t from)
 {
@@ -34,28 +21,6 @@ static struct value *builtin_value_home(struct expander *e, uint32_t at)
 	struct shell_char c = { at, expand_name(e, "HOME"), CHAR_TILDE, '~' };
 
 	return value_make(e, &c, 1);
-}
-
-/* Assign @v to the variable, or the element of an array, that @w names. */
-static void builtin_assign(struct expander *e, const struct shell_word *w, struct value *v,
-			   bool append)
-{
-	size_t n = builtin_name_length(w), end = n;
-	const char *name = vars_nameref(e, shell_copy(e->arena, w->text.s, n));
-
-	if (n == 0)
-		return;
-	while (end < w->text.len && w->text.s[n] == '[' && w->text.s[end] != ']')
-		end++;
-	if (end > n) {
-		const struct value *all = word_value(e, w);
-		const struct chars key = { .v = all->v + n + 1, .len = end - n - 1 };
-
-		call_key(e, all, n);
-		array_set_element(e, name, &key, v, append);
-	} else {
-		vars_set(e, name, append ? vars_append(e, name, v) : v);
-	}
 }
 
 /* What the options of declare and the like say. */
@@ -136,7 +101,7 @@ static void builtin_local(struct expander *e, const char *name)
 static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 				const struct declaration *d)
 {
-	size_t n = builtin_name_length(w), at = n;
+	size_t n = assign_name_length(w), at = n;
 	const char *name = shell_copy(e->arena, w->text.s, n), *s = w->text.s;
 	bool local = d->local && builtin_in_function(e), append;
 	unsigned before = d->add & ~(unsigned)ATTRIBUTE_READONLY;
@@ -164,7 +129,7 @@ static void builtin_declare_one(struct expander *e, const struct shell_word *w,
 	} else if (v && before & ATTRIBUTE_NAMEREF) {
 		vars_set(e, name, v);
 	} else if (v) {
-		builtin_assign(e, w, v, append);
+		assign_word(e, w, v, append);
 	} else if (local) {
 		vars_unset(e, name);
 	}
@@ -205,7 +170,7 @@ static void builtin_unset_variable(struct expander *e, const struct shell_word *
 {
 	const char *name = w->text.s;
 	const struct assignment *b = vars_get(e, name);
-	size_t n = builtin_name_length(w), end = w->text.len;
+	size_t n = assign_name_length(w), end = w->text.len;
 	const struct value *all;
 
 	if (n < end && w->text.s[n] == '[' && w->text.s[end - 1] == ']') {
@@ -234,7 +199,7 @@ static enum status builtin_unset(struct expander *e, const struct call *c)
 		call_key(e, word_value(e, &c->words[i]), 0);
 		if (functions || !vars_get(e, name))
 			call_unset(e, name, c->words[i].start);
-		if (!functions && builtin_name_length(&c->words[i]) > 0)
+		if (!functions && assign_name_length(&c->words[i]) > 0)
 			builtin_unset_variable(e, &c->words[i], refs);
 	}
 	return STATUS_OK;
@@ -298,260 +263,6 @@ static enum status builtin_shift(struct expander *e, const struct call *c)
 	if (all)
 		vars_set_binding(e, PARAMS, all);
 	return shifts && all ? STATUS_OK : STATUS_UNKNOWN;
-}
-
-/* ---- read ---- */
-
-/* Does the literal @c separate fields? @ifs: value of IFS. */
-static bool builtin_is_separator(const char *ifs, const struct shell_char *c)
-{
-	return c->kind == CHAR_QUOTED && c->c && strchr(ifs, c->c);
-}
-
-static const char *builtin_read_ifs(struct expander *e)
-{
-	const struct value *v = vars_value(e, "IFS");
-	const char *ifs = v ? chars_string(e, v->v, v->len) : NULL;
-
-	return ifs ? ifs : " \t\n";
-}
-
-/* Where the item that begins at @at ends: before a literal @delimiter, or with the text. */
-static size_t builtin_item_end(const struct value *in, size_t at, char delimiter)
-{
-	while (at < in->len &&
-	       !(in->v[at].kind == CHAR_QUOTED && in->v[at].c == delimiter))
-		at++;
-	return at;
-}
-
-/* The next field from *@at; the last field is the rest. */
-static struct value *builtin_read_field(struct expander *e, const char *ifs,
-					const struct shell_char *line, size_t len, size_t *at,
-					bool last)
-{
-	while (*at < len && builtin_is_separator(ifs, &line[*at]))
-		++*at;
-	size_t from = *at;
-
-	while (*at < len && (last || !builtin_is_separator(ifs, &line[*at])))
-		++*at;
-	size_t to = *at;
-
-	while (to > from && builtin_is_separator(ifs, &line[to - 1]))
-		to--;
-	return value_make(e, line + from, to - from);
-}
-
-/* read -a: the fields of a line become an array. */
-static void builtin_read_array(struct expander *e, const struct call *c, size_t first,
-			       const struct shell_char *line, size_t len)
-{
-	struct value **items = shell_alloc(e->arena, (len / 2 + 2) * sizeof(struct value *));
-	const char *ifs = builtin_read_ifs(e);
-	uint32_t count = 0;
-	size_t at = 0;
-
-	while (at < len) {
-		struct value *v = builtin_read_field(e, ifs, line, len, &at, false);
-
-		if (v->len > 0)
-			items[count++] = v;
-	}
-	if (first < c->count && builtin_name_length(&c->words[first]) > 0)
-		array_fill(e, vars_nameref(e, c->words[first].text.s), items, count, false, 0);
-}
-
-/* Assign the fields of a line to the names. */
-static void builtin_read_fields(struct expander *e, const struct call *c, size_t first,
-				const char *ifs, const struct shell_char *line, size_t len)
-{
-	size_t at = 0;
-
-	for (size_t i = first; i < c->count; i++) {
-		struct value *v = builtin_read_field(e, ifs, line, len, &at, i + 1 == c->count);
-
-		if (builtin_name_length(&c->words[i]) > 0)
-			builtin_assign(e, &c->words[i], v, false);
-	}
-	if (first == c->count)
-		vars_set(e, "REPLY", value_make(e, line, len));
-}
-
-/* What the options of read and mapfile say. */
-struct read_options {
-	size_t first;   /* the word behind them */
-	bool array;     /* -a */
-	bool raw;       /* -r */
-	char delimiter; /* -d: its first byte, NUL if it is empty */
-	long fd;        /* -u */
-	long count;     /* -n and -N: characters of read, lines of mapfile; -1: all */
-	bool exact;     /* -N: neither lines nor fields count */
-	long skip;      /* -s of mapfile */
-	long origin;    /* -O; 0 without it */
-	bool keeps;     /* -O: what the array has before that stays */
-	bool trims;     /* -t: the delimiters are no part of the lines */
-};
-
-static void builtin_read_value(struct read_options *o, char option, const char *value, bool literal)
-{
-	if (option == 'd' && literal)
-		o->delimiter = value[0];
-	else if (option == 'u')
-		o->fd = strtol(value, NULL, 10);
-	else if (option == 'n' || option == 'N')
-		o->count = strtol(value, NULL, 10);
-	else if (option == 's')
-		o->skip = strtol(value, NULL, 10);
-	else if (option == 'O')
-		o->origin = strtol(value, NULL, 10);
-	o->keeps |= option == 'O';
-	o->exact |= option == 'N';
-}
-
-static void builtin_read_flag(struct read_options *o, char option)
-{
-	o->array |= option == 'a';
-	o->raw |= option == 'r';
-	o->trims |= option == 't';
-}
-
-/* @values: the options that have a value, in the same word or the next. */
-static struct read_options builtin_read_options(const struct shell_word *words, size_t count,
-						const char *values)
-{
-	struct read_options o = { .first = 1, .delimiter = '\n', .count = -1 };
-
-	while (o.first < count && words[o.first].text.s[0] == '-') {
-		const struct shell_word *w = &words[o.first++];
-		size_t k = 1;
-
-		for (; w->text.s[k] && !strchr(values, w->text.s[k]); k++)
-			builtin_read_flag(&o, w->text.s[k]);
-		if (!w->text.s[k])
-			continue;
-		char option = w->text.s[k++];
-
-		if (k == w->text.len) {
-			if (o.first == count)
-				break;
-			w = &words[o.first++];
-			k = 0;
-		}
-		builtin_read_value(&o, option, w->text.s + k, w->kind[k] == SHELL_LITERAL);
-	}
-	return o;
-}
-
-static const struct value *builtin_read_from(const struct expander *e, long fd)
-{
-	const struct descriptor *d = fd ? redirect_descriptor(e, fd) : NULL;
-
-	return !fd ? e->io.input : d ? d->input : NULL;
-}
-
-static const char read_values[] = "dinNptu";
-
-size_t shell_read_names(const struct shell_word *words, size_t count)
-{
-	return builtin_read_options(words, count, read_values).first;
-}
-
-/* Without -r a backslash takes the meaning of the next character, and joins two lines. */
-static const struct value *builtin_read_unescaped(struct expander *e, const struct value *in)
-{
-	struct chars out = { 0 };
-	const struct value *r;
-
-	for (uint32_t i = 0; i < in->len; i++) {
-		bool escapes = in->v[i].kind == CHAR_QUOTED && in->v[i].c == '\\';
-
-		i += escapes;
-		if (i < in->len && !(escapes && in->v[i].c == '\n'))
-			chars_copy(e, &out, &in->v[i], 1);
-	}
-	r = out.len < in->len ? value_make(e, out.v, out.len) : in;
-	chars_release(&out);
-	return r;
-}
-
-static void builtin_read_unknown(struct expander *e, const struct call *c,
-				 const struct read_options *o)
-{
-	if (o->first == c->count)
-		vars_set(e, "REPLY", value_unknown(e, "REPLY", c->words[0].start));
-	for (size_t i = o->first; i < c->count; i++) {
-		const char *name = c->words[i].text.s;
-
-		if (builtin_name_length(&c->words[i]) == 0)
-			continue;
-		if (o->array)
-			array_fill(e, vars_nameref(e, name), NULL, 0, false, ARRAY_UNKNOWN);
-		else
-			builtin_assign(e, &c->words[i], value_unknown(e, name, c->words[i].start),
-				       false);
-	}
-}
-
-/* In a loop, each line is a possible value of the names. */
-static enum status builtin_read(struct expander *e, const struct call *c)
-{
-	const struct read_options o = builtin_read_options(c->words, c->count, read_values);
-	const struct value *in = builtin_read_from(e, o.fd);
-	const char *ifs = o.exact ? "" : builtin_read_ifs(e);
-	size_t at = 0;
-	struct join j;
-
-	if (!in) {
-		builtin_read_unknown(e, c, &o);
-		return STATUS_UNKNOWN;
-	}
-	in = o.raw ? in : builtin_read_unescaped(e, in);
-	join_start(e, &j);
-	for (size_t line = 0; line < 8; line++) {
-		size_t end = o.exact ? in->len : builtin_item_end(in, at, o.delimiter);
-
-		if (o.count >= 0 && end - at > (size_t)o.count)
-			end = at + (size_t)o.count;
-		if (o.array)
-			builtin_read_array(e, c, o.first, in->v + at, end - at);
-		else
-			builtin_read_fields(e, c, o.first, ifs, in->v + at, end - at);
-		at = end + 1;
-		if (e->loops == 0 || at >= in->len)
-			break;
-		join_branch(e, &j, false);
-	}
-	join_branch(e, &j, false);
-	join_end(e, &j, false);
-	return STATUS_UNKNOWN;
-}
-
-/* mapfile -t a: an array of lines. */
-static enum status builtin_mapfile(struct expander *e, const struct call *c)
-{
-	const struct read_options o = builtin_read_options(c->words, c->count, "dnOsucC");
-	const struct value *in = builtin_read_from(e, o.fd);
-	const char *name = o.first < c->count ? c->words[o.first].text.s : "MAPFILE";
-	struct value **items;
-	uint32_t count = 0;
-	size_t cap = 1;
-	long line = 0;
-
-	if (o.first < c->count && builtin_name_length(&c->words[o.first]) == 0)
-		return STATUS_UNKNOWN;
-	for (size_t i = 0; in && i < in->len; i++)
-		cap += in->v[i].kind == CHAR_QUOTED && in->v[i].c == o.delimiter;
-	items = shell_alloc(e->arena, cap * sizeof(struct value *));
-	for (size_t at = 0, end; in && at < in->len; at = end + 1) {
-		end = builtin_item_end(in, at, o.delimiter);
-		if (line++ >= o.skip && (o.count <= 0 || line - o.skip <= o.count))
-			items[count++] = value_make(e, in->v + at,
-						    end - at + (end < in->len && !o.trims));
-	}
-	array_fill(e, vars_nameref(e, name), items, count, o.keeps,
-		   in && o.origin >= 0 ? (uint32_t)o.origin : ARRAY_UNKNOWN);
-	return in ? STATUS_OK : STATUS_UNKNOWN;
 }
 
 /* ---- cd ---- */
@@ -668,8 +379,8 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 	name.text.len -= option;
 	name.kind += option;
 	printf_format(e, &(struct call){ c->words + format, c->count - format }, &out);
-	if (builtin_name_length(&name) > 0)
-		builtin_assign(e, &name, value_make(e, out.v, out.len), false);
+	if (assign_name_length(&name) > 0)
+		assign_word(e, &name, value_make(e, out.v, out.len), false);
 	chars_release(&out);
 	return STATUS_OK;
 }
@@ -845,7 +556,7 @@ static enum status builtin_getopts(struct expander *e, const struct call *c)
 	vars_set(e, "OPTARG", value_unknown(e, "OPTARG", c->words[0].start));
 	vars_set(e, "OPTIND", value_unknown(e, "OPTIND", c->words[0].start));
 	if (c->count > 2)
-		builtin_assign(e, &c->words[2],
+		assign_word(e, &c->words[2],
 			       value_unknown(e, c->words[2].text.s, c->words[2].start), false);
 	return STATUS_UNKNOWN;
 }
@@ -863,9 +574,9 @@ static const struct builtin {
 	{ "export", builtin_declare, true }, { "false", builtin_false, false },
 	{ "getopts", builtin_getopts, false },
 	{ "let", builtin_let, false },       { "local", builtin_declare, true },
-	{ "mapfile", builtin_mapfile, false }, { "popd", builtin_pushd, false },
+	{ "mapfile", read_lines, false },    { "popd", builtin_pushd, false },
 	{ "printf", builtin_printf, false }, { "pushd", builtin_pushd, false },
-	{ "read", builtin_read, false },     { "readarray", builtin_mapfile, false },
+	{ "read", read_run, false },         { "readarray", read_lines, false },
 	{ "readonly", builtin_declare, true }, { "set", builtin_set, false },
 	{ "shift", builtin_shift, false },   { "shopt", builtin_shopt, false },
 	{ "source", builtin_source, false },

@@ -578,6 +578,10 @@ void assign_all(struct expander *e, const struct ast_node *n, uint32_t index);
 const struct ast_assign *assign_of_output(const struct ast_node *n);
 /* @n has not failed: what it assigned of an output is not missing. */
 void assign_succeeded(struct expander *e, const struct ast_node *n);
+/* Length of the name that @w begins with; 0: none. */
+size_t assign_name_length(const struct shell_word *w);
+/* Assign @v to the variable, or the element of an array, that @w names. */
+void assign_word(struct expander *e, const struct shell_word *w, struct value *v, bool append);
 
 /* ---- branch.c, loops.c ---- */
 
@@ -623,5 +627,11 @@ bool builtin_run(struct expander *e, const struct call *c, enum status *status);
 unsigned builtin_declare_array(struct expander *e, const struct call *c, const char *name);
 /* Is it declare or the like, whose words NAME=VALUE are not split? */
 bool builtin_declares(const char *name);
+
+/* ---- read.c ---- */
+
+enum status read_run(struct expander *e, const struct call *c);
+/* mapfile */
+enum status read_lines(struct expander *e, const struct call *c);
 
 #endif
