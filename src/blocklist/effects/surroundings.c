@@ -69,12 +69,12 @@ static void surroundings_value(const struct shell_word *word, size_t from, struc
 	action_text_part(out, word, from, word->text.len, ACTION_LENIENT);
 }
 
-/* PAGER='rm -rf ~' man x */
-static void surroundings_assigns(const struct shell_command *c, struct action_list *out)
+void surroundings_assigns(const struct shell_assign *assigns, size_t count,
+			  struct action_list *out)
 {
-	for (size_t i = 0; i < c->assign_count; i++) {
-		const char *name = c->assigns[i].name;
-		const struct shell_word *value = &c->assigns[i].value;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = assigns[i].name;
+		const struct shell_word *value = &assigns[i].value;
 
 		if (value->content && list_has(" BASH_ENV ENV ", name, strlen(name)))
 			action_file(out, value, value, 1, ACTION_LENIENT);
@@ -134,6 +134,6 @@ void surroundings_read(const struct place *at, struct action_list *out)
 	surroundings_answers(at, c, out);
 	surroundings_redirects(c, out);
 	autorun_read(at, out);
-	surroundings_assigns(c, out);
+	surroundings_assigns(c->assigns, c->assign_count, out);
 	surroundings_declares(c, out);
 }

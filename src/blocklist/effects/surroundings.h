@@ -12,4 +12,8 @@
 /* Add these actions of the command at @at. */
 void surroundings_read(const struct place *at, struct action_list *out);
 
+/* Add what the @count variables of @assigns make a program run: PAGER='rm -rf ~' man x. */
+void surroundings_assigns(const struct shell_assign *assigns, size_t count,
+			  struct action_list *out);
+
 #endif

@@ -8,6 +8,7 @@
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/input.h"
+#include "blocklist/effects/surroundings.h"
 
 /* Words of a command among which exec -a is looked for. */
 #define NAME_GIVEN_MAX 16
@@ -802,6 +803,7 @@ void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command 
 	if (wrapper->remote || command_in(cmd, " nsenter "))
 		for (size_t i = 0; i < out->count; i++)
 			out->list[i].flags |= ACTION_HOST;
+	surroundings_assigns(w.assigns, w.assign_count, out);
 	for (size_t i = 0; i < out->count && w.assign_count; i++) {
 		out->list[i].assigns = w.assigns;
 		out->list[i].assign_count = w.assign_count;
