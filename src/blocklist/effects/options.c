@@ -4,7 +4,9 @@
  */
 #include "blocklist/effects/readers.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "blocklist/command/names.h"
@@ -87,13 +89,6 @@ static const struct hiding {
 	{ " zip ", "-TT", true, "" },
 	{ " zip ", "--unzip-command", true, "" },
 	{ " zip ", "--unzip-command=", false, "" },
-	{ " git ", "-c", true, "core.pager=" },
-	{ " git ", "-c", true, "core.editor=" },
-	{ " git ", "-c", true, "core.sshCommand=" },
-	{ " git ", "-c", true, "core.fsmonitor=" },
-	{ " git ", "-c", true, "diff.external=" },
-	{ " git ", "-c", true, "sequence.editor=" },
-	{ " git ", "-c", true, "credential.helper=!" },
 	{ " git ", "--upload-pack=", false, "" },
 	{ " git ", "--receive-pack=", false, "" },
 	{ " git ", "--exec", true, "" },
@@ -309,19 +304,70 @@ static void options_search(const struct command *cmd, const struct hiding *rule,
 	}
 }
 
-/* git -c alias.NAME='!TEXT', git config alias.NAME '!TEXT' */
-static void options_search_alias(const struct command *cmd, struct action_list *out)
-{
-	for (size_t i = 1; i < cmd->count; i++) {
-		const char *s = cmd->words[i].text.s, *bang;
+/* ---- git ---- */
 
-		if (s[0] != 'a' || strncmp(s, "alias.", 6))
+/* Keys whose value git runs, SECTION.NAME or SECTION.*.NAME; with @bang only behind a '!'. Git
+ * takes them in any case. */
+static const struct git_key {
+	char section[16];
+	char names[64];
+	bool bang;
+} git_keys[] = {
+	{ "alias.", "", true },
+	{ "core.", " pager editor sshcommand fsmonitor askpass gitproxy ", false },
+	{ "credential.", " helper ", true },
+	{ "diff.", " external command textconv ", false },
+	{ "difftool.", " cmd ", false },
+	{ "filter.", " smudge clean process ", false },
+	{ "interactive.", " difffilter ", false },
+	{ "merge.", " driver ", false },
+	{ "mergetool.", " cmd ", false },
+	{ "pager.", "", false },
+	{ "sequence.", " editor ", false },
+};
+
+/* The row of the key, the first @len bytes of @word; NULL: git does not run its value. */
+static const struct git_key *options_git_key(const struct shell_word *word, size_t len)
+{
+	const char *s = word->text.s, *dot = memrchr(s, '.', len);
+	char name[24] = "";
+	size_t n = dot ? len - (size_t)(dot + 1 - s) : sizeof(name);
+
+	if (n >= sizeof(name))
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)tolower((unsigned char)dot[1 + i]);
+	for (size_t k = 0; dot && k < COUNT_OF(git_keys); k++) {
+		const struct git_key *key = &git_keys[k];
+
+		if (strncasecmp(s, key->section, strlen(key->section)) == 0 &&
+		    (!*key->names || (n && list_has(key->names, name, n))))
+			return key;
+	}
+	return NULL;
+}
+
+/* git -c core.pager=TEXT, git config core.pager TEXT, git config alias.NAME '!TEXT' */
+static void options_search_git(const struct command *cmd, struct action_list *out)
+{
+	bool config = false;
+
+	for (size_t i = 1; i < cmd->count && action_charge(out, 1); i++) {
+		const struct shell_word *word = &cmd->words[i];
+		size_t len = strcspn(word->text.s, "="), from = len + 1;
+		bool here = word->text.s[len] && word_in(&cmd->words[i - 1], " -c --config ");
+		const struct git_key *key;
+
+		config |= word_is(word, "config");
+		if (!here && !(config && i + 1 < cmd->count))
 			continue;
-		bang = strstr(s, "=!");
-		if (bang)
-			options_add(&cmd->words[i], (size_t)(bang + 2 - s), out);
-		else if (i + 1 < cmd->count && cmd->words[i + 1].text.s[0] == '!')
-			options_add(&cmd->words[i + 1], 1, out);
+		key = options_git_key(word, len);
+		if (key && !here) {
+			word = &cmd->words[i + 1];
+			from = 0;
+		}
+		if (key && (!key->bang || word->text.s[from] == '!'))
+			options_add(word, from + (word->text.s[from] == '!'), out);
 	}
 }
 
@@ -409,7 +455,7 @@ void read_options(const struct command *cmd, struct action_list *out)
 			if (action_charge(out, 1 + cmd->count / 2))
 				options_search(cmd, &hidings[i], out);
 	if (strcmp(cmd->name->name, "git") == 0)
-		options_search_alias(cmd, out);
+		options_search_git(cmd, out);
 	if (command_in(cmd, " tailscale tsh docker-machine podman "))
 		options_run_from(cmd, "ssh", out);
 	if (command_in(cmd, " k3s k0s microk8s minikube "))
