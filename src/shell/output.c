@@ -1,5 +1,5 @@
 /*
- * The output of a command, from its words and known input: echo, cat, programs that pass their
+ * The output of a command, from its words and known input: echo, yes, cat, programs that pass their
  * input on, paths. Never reads a file. The output of a filter with other options is unknown.
  */
 #include <stdio.h>
@@ -256,6 +256,15 @@ static enum status output_seq(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
+/* yes TEXT: the first of its lines, which are all the same. */
+static enum status output_yes(struct expander *e, const struct call *c)
+{
+	if (c->count < 2)
+		return output_unknown(e, c);
+	output_echo(e, c);
+	return STATUS_UNKNOWN;
+}
+
 /* expr 1 + 1: the words are an arithmetic expression. */
 static enum status output_expr(struct expander *e, const struct call *c)
 {
@@ -361,6 +370,7 @@ static const struct program {
 	{ "trap", output_nothing, NULL },          { "tree", output_names, NULL },
 	{ "type", output_which, NULL },            { "uniq", NULL, filter_one_line },
 	{ "which", output_which, NULL },           { "xxd", NULL, filter_xxd },
+	{ "yes", output_yes, NULL },
 };
 
 static const char *output_base_name(const struct shell_word *w)
