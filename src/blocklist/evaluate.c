@@ -6,6 +6,7 @@
 #include "blocklist/altered.h"
 #include "blocklist/budget.h"
 #include "blocklist/command/action.h"
+#include "blocklist/command/list.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
@@ -34,6 +35,8 @@
 #define PATTERNS_MAX 100
 /* In a text with more functions than this, a function hides no program. */
 #define FUNCTIONS_MAX 64
+/* For the folder of a program with a relative path. */
+#define WORK_FOLDER 60u
 /* Actions of one reader that take no memory of the budget. */
 #define ACTIONS_OWN 4
 
@@ -475,6 +478,24 @@ static const struct shell_word *evaluate_opened(struct evaluation *e, const stru
 	return words ? words : a->words;
 }
 
+/* Does @word, a relative path, lead elsewhere than to a program of the system, as ./halt does not
+ * behind cd /sbin? */
+static bool evaluate_leads_elsewhere(struct evaluation *e, const struct shell_word *word)
+{
+	static const char folders[] = " /bin /sbin /usr/bin /usr/sbin /usr/local/bin "
+				      "/usr/local/sbin ";
+	const char *slash = memrchr(word->text.s, '/', word->text.len);
+	struct shell_word folder = word_slice(word, 0, (size_t)(slash + 1 - word->text.s),
+					      &e->arena);
+	struct path_dir dir;
+	char path[32];
+
+	shell_budget_take(&e->budget, WORK_FOLDER + 2 * word->text.len);
+	path_dir_copy(&dir, &e->directories.now);
+	path_chdir(&dir, &folder);
+	return !path_dir_text(&dir, path, sizeof(path)) || !list_has(folders, path, strlen(path));
+}
+
 static bool evaluate_words(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	struct evaluation_frame *f;
@@ -487,6 +508,7 @@ static bool evaluate_words(struct evaluation *e, const struct action *a, const s
 	f->cmd = (struct command){ .words = evaluate_opened(e, a, at), .count = a->count,
 				   .at = &f->at,
 				   .program = name_base(&a->words[0], &f->foreign) };
+	f->foreign = f->foreign && evaluate_leads_elsewhere(e, &a->words[0]);
 	return evaluate_report(e, &f->at, a->words, a->count, NULL) || evaluate_program_of(e, f);
 }
 
