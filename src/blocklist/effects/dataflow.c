@@ -12,7 +12,7 @@
 #include "blocklist/effects/listing.h"
 
 /* Words looked at to find the program behind wrappers like sudo. */
-#define WRAPPERS_MAX 8
+#define WRAPPERS_MAX 16
 /* Stages of a pipeline that flows and file names are followed through. */
 #define STAGES_MAX 16
 /* Bytes searched for a letter; longer text counts as having one. */
@@ -32,26 +32,49 @@ static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 	return 0;
 }
 
+/* Does word @i stand before the program of @wrapper: an option, the value of one, A=b of env, the
+ * 5 of timeout? *@skip: so many operands of the wrapper still stand there. */
+static bool dataflow_is_before_program(const struct shell_command *c, size_t i,
+				       const struct blocklist_wrapper *wrapper, unsigned *skip)
+{
+	const struct shell_word *word = &c->words[i];
+	const char *values = strtab_get(wrapper->values);
+
+	if (word->text.s[0] == '-' || (values && word_in(&c->words[i - 1], values)) ||
+	    (wrapper->assigns && memchr(word->text.s, '=', word->text.len)))
+		return true;
+	return *skip && (*skip)--;
+}
+
 /*
  * enum blocklist_flow_kind of the program behind wrappers like sudo. @words: also the kinds
- * that its words give it.
+ * that its words give it. xargs keeps what it reads, and adds what its program fetches.
  */
 static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 {
+	const struct blocklist_wrapper *wrapper = NULL;
+	unsigned kind = 0, kept = 0, skip = 0;
+
 	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
 		const struct blocklist_name *name;
-		const struct blocklist_wrapper *wrapper;
 
-		if (i && c->words[i].text.s[0] == '-')
+		if (wrapper && dataflow_is_before_program(c, i, wrapper, &skip))
 			continue;
 		name = name_of(&c->words[i]);
-		if (name && (name->flow || name->flow_if))
-			return name->flow | (words ? dataflow_kind_by_words(name, c) : 0);
 		wrapper = name ? name_wrapper(name) : NULL;
+		if (name && (name->flow || name->flow_if)) {
+			kind = name->flow | (words ? dataflow_kind_by_words(name, c) : 0);
+			if (kept)
+				return kept | (kind & FLOW_KIND_FETCH);
+			if (!wrapper || !wrapper->feeds)
+				return kind;
+			kept = kind;
+		}
 		if (!wrapper || (wrapper->kind != WRAPPER_RUN && !wrapper->multicall))
-			return 0;
+			return kept;
+		skip = wrapper->skip;
 	}
-	return 0;
+	return kept;
 }
 
 static bool dataflow_has_word(const struct shell_command *c, const char *list)
