@@ -397,21 +397,44 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 		dataflow_note_lists(f, i);
 }
 
+/* Does the standard output of @c go to a file, by its redirections alone? */
+static bool dataflow_writes_file(const struct shell_command *c)
+{
+	bool file = false;
+
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+
+		if ((r->fd >= 0 && r->fd != 1) ||
+		    (r->op != SHELL_TO && r->op != SHELL_APPEND && r->op != SHELL_DUP))
+			continue;
+		if (r->op == SHELL_DUP || word_has_unknown(&r->target) ||
+		    strstr(r->target.text.s, "dev/") || strstr(r->target.text.s, "proc/"))
+			return false;
+		file = true;
+	}
+	return file;
+}
+
 /*
- * { echo x | sed y; } | sh, also for a function: piped_from names the first command of the
- * group, but its other commands write too.
+ * (cd x; curl y) | sh, also for if, a loop or a function: piped_from names the first command of
+ * the group, but its other commands write too, up to the subshell that reads from the group.
  */
 static unsigned dataflow_group_output(const struct dataflow *f, uint32_t first, uint32_t index)
 {
 	const struct shell_command *c = f->script->commands;
-	unsigned flow = 0;
+	unsigned flow = dataflow_writes_file(&c[first]) ? 0 : f->out[first];
 
-	if (!(f->flows & FLOW_FILTERED))
-		return 0;
-	for (uint32_t i = first + 1; i < index && i < first + STAGES_MAX; i++)
-		if ((f->out[i] & FLOW_FILTERED) && c[i].parent == c[index].parent &&
-		    !dataflow_is_piped(f, i))
-			flow |= FLOW_FILTERED;
+	if (!(f->flows & FLOW_TEXTS))
+		return flow;
+	for (uint32_t i = first + 1; i < index && i < first + STAGES_MAX; i++) {
+		bool reads = c[i].piped_from == first &&
+			     (c[i].context ^ c[index].context) >> SHELL_DEPTH_SHIFT == 0;
+
+		if ((f->out[i] & FLOW_TEXTS) && c[i].parent == c[index].parent && !reads &&
+		    !dataflow_writes_file(&c[i]) && !dataflow_is_piped(f, i))
+			flow |= f->out[i] & FLOW_TEXTS;
+	}
 	return flow;
 }
 
@@ -458,7 +481,7 @@ unsigned dataflow_input(const struct dataflow *f, uint32_t index)
 	unsigned flow = dataflow_opens_socket(c) || dataflow_reads_socket(f, c) ? FLOW_REMOTE : 0;
 
 	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
-		flow |= f->out[c->piped_from] | dataflow_group_output(f, c->piped_from, index);
+		flow |= dataflow_group_output(f, c->piped_from, index);
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 
