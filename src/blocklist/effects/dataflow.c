@@ -198,6 +198,58 @@ static bool dataflow_filters_text(const struct shell_command *c, unsigned in)
 	       dataflow_has_text(c->input);
 }
 
+static unsigned dataflow_children_of(const struct dataflow *f, uint32_t index)
+{
+	return f->children ? f->children[index] : 0;
+}
+
+/* The flow that the name "$(curl)" of an unknown part implies. */
+static unsigned dataflow_of_name(const char *name)
+{
+	size_t len = strlen(name);
+	const struct blocklist_name *program;
+
+	if (len < 4 || name[0] != '$' || name[1] != '(')
+		return 0;
+	program = name_lookup(name + 2, len - 3);
+	if (!program)
+		return 0;
+	if (program->flow & FLOW_KIND_FETCH)
+		return FLOW_REMOTE;
+	return strncmp(name, "$(base", 6) == 0 || (program->flow & FLOW_KIND_DECODE_R)
+		       ? FLOW_DECODED : 0;
+}
+
+static unsigned dataflow_of_word_in(const struct dataflow *f, uint32_t index,
+				    const struct shell_word *word)
+{
+	if (!word_has_unknown(word))
+		return 0;
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		if (dataflow_of_name(word->unknowns[i].name))
+			return dataflow_of_name(word->unknowns[i].name);
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
+			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
+				return f->text_flows[k];
+	return dataflow_children_of(f, index);
+}
+
+/* echo "$x", printf '%s' "$x": the flow in what is printed first. */
+static unsigned dataflow_of_printed(const struct dataflow *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	size_t i = 1;
+
+	if (!f->text_names[0][0] || name_in(&c->words[0], " cat "))
+		return 0;
+	while (i < c->word_count && (c->words[i].text.s[0] == '-' || c->words[i].text.s[0] == '%'))
+		i++;
+	if (i == c->word_count || !word_unknown_at(&c->words[i], 0))
+		return 0;
+	return dataflow_of_word_in(f, index, &c->words[i]) & FLOW_TEXTS;
+}
+
 /* Flows on the output of @index. @first: the first pass, which adds what the command lists. */
 static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool first)
 {
@@ -219,7 +271,7 @@ static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool f
 		flow |= FLOW_FILTERED;
 	/* echo $(...) passes the output of its substitution on. */
 	if (kind & FLOW_KIND_PRINT)
-		flow |= FLOW_PRINTED | f->children[index];
+		flow |= FLOW_PRINTED | f->children[index] | dataflow_of_printed(f, index);
 	return flow | in;
 }
 
@@ -388,11 +440,14 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->sinks[i] = dataflow_has_sink(&script->commands[i]);
-	/* Two passes: a substitution may come before or after the command that it is part of. */
+	/* Two passes: a substitution may come before or after the command that it is part of. One
+	 * more for variables that are printed. */
 	if (dataflow_pass(f, true))
 		dataflow_pass(f, false);
 	for (uint32_t i = 0; i < script->command_count; i++)
 		dataflow_note_names(f, i);
+	if (f->text_names[0][0])
+		dataflow_pass(f, false);
 	for (uint32_t i = 0; (f->flows & FLOW_LISTS) && i < script->command_count; i++)
 		dataflow_note_lists(f, i);
 }
@@ -436,43 +491,6 @@ static unsigned dataflow_group_output(const struct dataflow *f, uint32_t first, 
 			flow |= f->out[i] & FLOW_TEXTS;
 	}
 	return flow;
-}
-
-static unsigned dataflow_children_of(const struct dataflow *f, uint32_t index)
-{
-	return f->children ? f->children[index] : 0;
-}
-
-/* The flow that the name "$(curl)" of an unknown part implies. */
-static unsigned dataflow_of_name(const char *name)
-{
-	size_t len = strlen(name);
-	const struct blocklist_name *program;
-
-	if (len < 4 || name[0] != '$' || name[1] != '(')
-		return 0;
-	program = name_lookup(name + 2, len - 3);
-	if (!program)
-		return 0;
-	if (program->flow & FLOW_KIND_FETCH)
-		return FLOW_REMOTE;
-	return strncmp(name, "$(base", 6) == 0 || (program->flow & FLOW_KIND_DECODE_R)
-		       ? FLOW_DECODED : 0;
-}
-
-static unsigned dataflow_of_word_in(const struct dataflow *f, uint32_t index,
-				    const struct shell_word *word)
-{
-	if (!word_has_unknown(word))
-		return 0;
-	for (uint32_t i = 0; i < word->unknown_count; i++)
-		if (dataflow_of_name(word->unknowns[i].name))
-			return dataflow_of_name(word->unknowns[i].name);
-	for (uint32_t i = 0; i < word->unknown_count; i++)
-		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
-			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
-				return f->text_flows[k];
-	return dataflow_children_of(f, index);
 }
 
 unsigned dataflow_input(const struct dataflow *f, uint32_t index)
