@@ -334,8 +334,9 @@ static void evaluate_own_file(struct evaluation *e, struct evaluation_frame *f)
 	const struct written_file *file = files_find(&e->files, &words[0]);
 	struct shell_word *copy;
 
-	/* A name without a slash is looked for in PATH. */
-	if (!file || (!file->program && !strchr(words[0].text.s, '/')) ||
+	/* A name without a slash is looked for in PATH, but that of mktemp has one. */
+	if (!file || (!file->program && !strchr(words[0].text.s, '/') &&
+		      !word_unknown_at(&words[0], 0)) ||
 	    (file->is_copy && !file->program && !file->is_known))
 		return;
 	if (!file->program) {
@@ -356,20 +357,22 @@ static bool evaluate_program_of(struct evaluation *e, struct evaluation_frame *f
 	const struct shell_word *name = &f->cmd.words[0];
 	const struct shell_text *base = &f->cmd.program;
 	const uint8_t *kind = name->kind + (base->s - name->text.s);
+	bool function;
 
 	if (!base->len) {
 		if (f->cmd.count > 1 && !name->text.len)
 			evaluate_instead(f, name + 1, f->cmd.count - 1);
 		return false;
 	}
+	function = evaluate_is_function(&f->at, name);
+	if (e->files.count && !function)
+		evaluate_own_file(e, f);
 	if (base->len == 1 && word_unknown_at(name, name->text.len - 1))
 		return evaluate_unknown(e, f);
 	if (name_is_pattern(base, kind))
 		return evaluate_pattern(e, f, kind);
-	if (evaluate_is_function(&f->at, name))
+	if (function)
 		return false;
-	if (e->files.count)
-		evaluate_own_file(e, f);
 	f->more = evaluate_more_rules;
 	return false;
 }
