@@ -331,10 +331,10 @@ static void dataflow_note_names(struct dataflow *f, uint32_t index)
 	if (!c->word_count && (f->children[index] & FLOW_TEXTS))
 		for (size_t i = 0; i < c->assign_count; i++)
 			dataflow_add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
-	if ((f->out[index] & FLOW_FILTERED) &&
+	if ((f->out[index] & FLOW_TEXTS) &&
 	    dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS))
 		dataflow_add_name(f, dataflow_substitution_name(c, name, sizeof(name)),
-				  FLOW_FILTERED);
+				  f->out[index] & FLOW_TEXTS);
 	/* curl | while read x */
 	if (c->word_count > 1 && dataflow_reads_names(c->words[0].text.s))
 		flow = dataflow_input(f, index) & (FLOW_REMOTE | FLOW_FILTERED);
