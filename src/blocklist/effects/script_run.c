@@ -50,7 +50,7 @@ static bool script_run_fetches(const struct script_text *t, size_t i, bool comma
 /* os.system(requests.get(url).text), b.exec(urlopen(u).read()), exec(sys.stdin.read()) */
 static void script_run_read_source(struct script_reader *r, size_t i, size_t end)
 {
-	bool command = script_token_in(&r->t, i, " system popen ");
+	bool command = script_token_in(&r->t, i, " system popen passthru shell_exec execSync ");
 
 	for (size_t k = i + 1; k < end && k < i + 12 && !script_string(&r->t, k); k++) {
 		if (script_run_fetches(&r->t, k, command))
@@ -89,13 +89,17 @@ static void script_run_words(struct script_reader *r, const struct script_args *
 
 void script_read_run(struct script_reader *r, size_t i)
 {
+	static const char takes_text[] = " system popen exec Popen check_output check_call "
+					 "getoutput getstatusoutput execSync shell_exec passthru ";
 	const struct shell_word *before = script_string(&r->t, i - 2);
 	struct script_args a;
 	struct shell_word text;
 
 	script_read_args(r, i + 1, &a);
-	if (script_token_in(&r->t, i, " system popen exec ") &&
-	    script_is_char(&r->t, i + 1, '('))
+	if (script_is_char(&r->t, i + 1, '(') &&
+	    (script_token_in(&r->t, i, takes_text) ||
+	     (script_token_in(&r->t, i, " run call ") &&
+	      script_token_in(&r->t, i - 2, " subprocess sp "))))
 		script_run_read_source(r, i, a.end);
 	if (!a.count && before && script_is_char(&r->t, i - 1, '.'))
 		a.words[a.count++] = *before; /* "text".execute() */
