@@ -97,6 +97,16 @@ static void directories_go(struct directories *d, const struct action *a,
 		directories_push(d, &before, arena);
 }
 
+bool directories_path(const struct directories *d, const struct shell_word *word, char *out,
+		      size_t size)
+{
+	struct path_dir dir;
+
+	path_dir_copy(&dir, &d->now);
+	path_chdir(&dir, word);
+	return path_dir_text(&dir, out, size);
+}
+
 void directories_change(struct directories *d, const struct action *a, struct shell_budget *budget,
 			struct shell_arena *arena)
 {

@@ -42,6 +42,10 @@ struct subshells {
 /* The same as *@to = *@from, but only what is in use is copied. */
 void directories_copy(struct directories *to, const struct directories *from);
 
+/* Write the path that @word names in the directory to @out; false: it is not known. */
+bool directories_path(const struct directories *d, const struct shell_word *word, char *out,
+		      size_t size);
+
 /* Do what @a, an ACTION_CHDIR, says. One that fails in a shell too only sets @d->moved. */
 void directories_change(struct directories *d, const struct action *a, struct shell_budget *budget,
 			struct shell_arena *arena);

@@ -490,13 +490,11 @@ static bool evaluate_leads_elsewhere(struct evaluation *e, const struct shell_wo
 	const char *slash = memrchr(word->text.s, '/', word->text.len);
 	struct shell_word folder = word_slice(word, 0, (size_t)(slash + 1 - word->text.s),
 					      &e->arena);
-	struct path_dir dir;
 	char path[32];
 
 	shell_budget_take(&e->budget, WORK_FOLDER + 2 * word->text.len);
-	path_dir_copy(&dir, &e->directories.now);
-	path_chdir(&dir, &folder);
-	return !path_dir_text(&dir, path, sizeof(path)) || !list_has(folders, path, strlen(path));
+	return !directories_path(&e->directories, &folder, path, sizeof(path)) ||
+	       !list_has(folders, path, strlen(path));
 }
 
 static bool evaluate_words(struct evaluation *e, const struct action *a, const struct place *at)
@@ -1005,10 +1003,18 @@ static bool evaluate_all(struct evaluation *e, bool blocked)
 
 /* ---- entry ---- */
 
+static bool evaluate_find_path(const void *directories, const struct shell_word *name, char *out,
+			       size_t size)
+{
+	return directories_path(directories, name, out, size);
+}
+
 void evaluation_init(struct evaluation *e, size_t bytes)
 {
 	memset(e, 0, sizeof(*e));
 	e->rules.dir = &e->directories.now;
+	e->files.find_path = evaluate_find_path;
+	e->files.find_path_ctx = &e->directories;
 	budget_init(&e->budget, &e->arena, bytes);
 	shell_arena_init(&e->stack, SIZE_MAX);
 }

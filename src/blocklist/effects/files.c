@@ -49,26 +49,53 @@ static const char *files_key_of(const struct shell_word *w, char *room, size_t *
 	return room;
 }
 
-/* The index of the file of that name, or files->count. */
-static size_t files_index(const struct written_files *files, const char *name, size_t len)
+/* A file by its name, and by its path where that is known. */
+struct key {
+	const char *name; /* NULL: none that is remembered */
+	size_t len;
+	const char *path; /* NULL: the directory is not known */
+	char room[KEY_MAX], path_room[KEY_MAX];
+};
+
+static void files_key(const struct written_files *files, const struct shell_word *w, struct key *k)
+{
+	k->name = files_key_of(w, k->room, &k->len);
+	k->path = NULL;
+	if (!k->name || !shell_word_constant(w) || w->text.len > KEY_MAX / 2)
+		return;
+	if (files->find_path(files->find_path_ctx, w, k->path_room, sizeof(k->path_room)))
+		k->path = k->path_room;
+}
+
+/* The index of the file of that path or, where one path is not known or @any, that name; or
+ * files->count. */
+static size_t files_index(const struct written_files *files, const struct key *k, bool any)
 {
 	const struct written_file *f = files->list;
 	size_t i = 0;
 
-	while (i < files->count && (f[i].len != len || memcmp(f[i].name, name, len) != 0))
+	while (k->path && i < files->count && (!f[i].path || strcmp(f[i].path, k->path) != 0))
 		i++;
+	if (k->path && i < files->count)
+		return i;
+	for (i = 0; i < files->count; i++)
+		if (f[i].len == k->len && memcmp(f[i].name, k->name, k->len) == 0 &&
+		    (any || !f[i].path || !k->path))
+			return i;
 	return i;
 }
 
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name)
 {
-	char room[KEY_MAX];
-	size_t len;
-	const char *s = files && files->count ? files_key_of(name, room, &len) : NULL;
-	size_t i = s ? files_index(files, s, len) : 0;
+	struct key k;
+	size_t i;
 
-	return s && i < files->count ? &files->list[i] : NULL;
+	if (!files || !files->count)
+		return NULL;
+	files_key(files, name, &k);
+	i = k.name ? files_index(files, &k, true) : files->count;
+	return i < files->count ? &files->list[i] : NULL;
 }
 
 const struct written_file *files_redirected(const struct written_files *files,
@@ -111,10 +138,10 @@ const struct shell_word *files_content(const struct written_file *file,
 }
 
 /* The file of that name; of a new one, in place of the oldest if there are too many. */
-static struct written_file *files_open(struct written_files *files, const char *name, size_t len,
+static struct written_file *files_open(struct written_files *files, const struct key *k,
 				       struct shell_arena *arena)
 {
-	size_t i = files_index(files, name, len);
+	size_t i = files_index(files, k, false);
 	struct written_file *f;
 
 	if (i < files->count)
@@ -122,7 +149,9 @@ static struct written_file *files_open(struct written_files *files, const char *
 	f = &files->list[files->next];
 	files->next = (files->next + 1) % FILES_MAX;
 	files->count += files->count < FILES_MAX;
-	*f = (struct written_file){ .name = shell_copy(arena, name, len), .len = len };
+	*f = (struct written_file){ .name = shell_copy(arena, k->name, k->len), .len = k->len };
+	if (k->path)
+		f->path = shell_copy(arena, k->path, strlen(k->path));
 	return f;
 }
 
@@ -152,20 +181,19 @@ static void files_add_unknown(struct written_file *f, const struct writing *w)
 		word_grow(&f->text, &unknown, w->budget, w->arena);
 }
 
-/* The file @name is written. What may be skipped leaves what was there, behind which it is then. */
-static void files_write(struct written_files *files, const char *name, size_t len,
-			const struct writing *w)
+/* A file is written. What may be skipped leaves what was there, behind which it is then. */
+static void files_write(struct written_files *files, const struct key *k, const struct writing *w)
 {
-	bool is_new = name && files_index(files, name, len) == files->count;
+	bool is_new = k->name && files_index(files, k, false) == files->count;
 	bool keeps = w->append || w->may_be_skipped;
 	struct written_file *f;
 
-	if (!name || strncmp(name, "/dev/", 5) == 0 || (is_new && !w->content && !w->flow))
+	if (!k->name || strncmp(k->name, "/dev/", 5) == 0 || (is_new && !w->content && !w->flow))
 		return;
-	f = files_open(files, name, len, w->arena);
+	f = files_open(files, k, w->arena);
 	files->version++;
 	if (!keeps)
-		*f = (struct written_file){ .name = f->name, .len = f->len };
+		*f = (struct written_file){ .name = f->name, .len = f->len, .path = f->path };
 	if (w->append ? is_new : !is_new && keeps)
 		files_add_unknown(f, w);
 	f->flow |= w->flow;
@@ -178,7 +206,7 @@ static void files_write(struct written_files *files, const char *name, size_t le
 }
 
 /* It gets the text of @from. */
-static void files_copy(struct written_files *files, const char *name, size_t len,
+static void files_copy(struct written_files *files, const struct key *k,
 		       const struct written_file *from, struct writing w)
 {
 	if (from->program)
@@ -186,30 +214,33 @@ static void files_copy(struct written_files *files, const char *name, size_t len
 	w.content = files_content(from, w.budget, w.arena);
 	w.flow = from->flow;
 	w.is_copy = true;
-	files_write(files, name, len, &w);
+	files_write(files, k, &w);
 }
 
-static void files_copy_program(struct written_files *files, const char *name, size_t len,
+static void files_copy_program(struct written_files *files, const struct key *k,
 			       const struct shell_word *program, struct shell_arena *arena)
 {
-	struct written_file *f = files_open(files, name, len, arena);
+	struct written_file *f = files_open(files, k, arena);
 	struct shell_word *copy = shell_alloc(arena, sizeof(*copy));
 
 	*copy = word_slice(program, 0, program->text.len, arena);
-	*f = (struct written_file){ .name = f->name, .len = f->len, .program = copy };
+	*f = (struct written_file){ .name = f->name, .len = f->len, .path = f->path,
+				    .program = copy };
 	files->version++;
 }
 
 /* It comes from the network. */
-static void files_fetch(struct written_files *files, const char *name, size_t len,
+static void files_fetch(struct written_files *files, const struct shell_word *name,
 			const struct writing *w)
 {
 	struct writing fetched = *w;
+	struct key k;
 
 	fetched.append = false;
 	fetched.content = NULL;
 	fetched.flow = FLOW_REMOTE;
-	files_write(files, name, len, &fetched);
+	files_key(files, name, &k);
+	files_write(files, &k, &fetched);
 }
 
 /* Does the option @s of curl or wget take a file name: -o FILE, --output FILE? */
@@ -252,16 +283,15 @@ static void files_note_remote_copy(struct written_files *files, const struct wri
 
 	for (size_t i = 1; i < c->count; i++) {
 		const char *s = c->words[i].text.s, *colon = strchr(s, ':'), *base;
-		size_t len;
+		struct shell_word last;
 
 		if (!colon || s[0] == '-' || memchr(s, '/', (size_t)(colon - s)) ||
 		    (to == &c->words[i] && c->count > 2))
 			continue;
 		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
-		if (here || to == &c->words[i])
-			files_fetch(files, base, strlen(base), &c->w);
-		else if (files_plain_name(to, &len))
-			files_fetch(files, files_plain_name(to, &len), len, &c->w);
+		last = word_slice(&c->words[i], (size_t)(base - s), c->words[i].text.len,
+				  c->w.arena);
+		files_fetch(files, here || to == &c->words[i] ? &last : to, &c->w);
 	}
 }
 
@@ -305,17 +335,13 @@ static bool files_download_directory(const struct writer *c, const char *program
 static void files_save(struct written_files *files, const struct writer *c,
 		       const struct shell_word *name, const struct shell_word *directory)
 {
-	char room[KEY_MAX];
 	struct shell_word path;
-	size_t len;
-	const char *key = files_key_of(name, room, &len);
 
-	files_fetch(files, key, len, &c->w);
+	files_fetch(files, name, &c->w);
 	if (!directory)
 		return;
 	path = word_path(directory, name, c->w.arena);
-	key = files_key_of(&path, room, &len);
-	files_fetch(files, key, len, &c->w);
+	files_fetch(files, &path, &c->w);
 }
 
 /* curl -o FILE, wget -O FILE; wget URL saves under the last part of the URL. */
@@ -360,12 +386,11 @@ static void files_note_tee(struct written_files *files, const struct writer *c,
 	w.content = at->input;
 	w.flow = at->input ? 0 : at->input_flow;
 	for (size_t i = 1; i < c->count && files_may_go_on(&w); i++) {
-		size_t len;
-		char room[KEY_MAX];
-		const char *name = files_key_of(&c->words[i], room, &len);
+		struct key k;
 
-		if (name && name[0] != '-')
-			files_write(files, name, len, &w);
+		files_key(files, &c->words[i], &k);
+		if (k.name && k.name[0] != '-')
+			files_write(files, &k, &w);
 	}
 }
 
@@ -376,21 +401,19 @@ static void files_note_copy(struct written_files *files, const struct writer *c)
 	static const char copiers[] = " cp ln mv install hash ";
 	const struct shell_word *from, *to = &c->words[c->count - 1];
 	const struct written_file *written;
-	const char *name;
-	char room[KEY_MAX];
-	size_t len;
+	struct key k;
 
 	if (c->count < 3 || !name_in(&c->words[0], copiers))
 		return;
 	from = to - 1;
-	name = files_key_of(to, room, &len);
+	files_key(files, to, &k);
 	written = files_find(files, from);
 	if (written)
-		files_copy(files, name, len, written, c->w);
-	else if (name && from->text.s[0] == '/' && strstr(from->text.s, "bin/") &&
+		files_copy(files, &k, written, c->w);
+	else if (k.name && from->text.s[0] == '/' && strstr(from->text.s, "bin/") &&
 		 shell_word_constant(from) && name_of(from) &&
 		 strcmp(from->text.s, to->text.s) != 0)
-		files_copy_program(files, name, len, from, c->w.arena);
+		files_copy_program(files, &k, from, c->w.arena);
 }
 
 /* What the command at @at writes to files by redirections. If it is the one before with other
@@ -401,23 +424,21 @@ static void files_note_redirects(struct written_files *files, const struct place
 	const struct shell_command *c = place_command(at);
 	const struct written_file *printed = files_printed(files, c, w.budget);
 	bool again = at->index > 0 && c[-1].start == c->start;
-	char room[KEY_MAX];
 
 	w.content = c->output;
 	w.flow = c->output || !c->word_count ? 0 : dataflow_output(at->flows, at->index);
 	for (size_t i = 0; i < c->redirect_count && files_may_go_on(&w); i++) {
 		const struct shell_redirect *r = &c->redirects[i];
-		size_t len;
-		const char *name;
+		struct key k;
 
 		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || r->fd > 1)
 			continue;
-		name = files_key_of(&r->target, room, &len);
+		files_key(files, &r->target, &k);
 		w.append = again || r->op == SHELL_APPEND;
 		if (printed)
-			files_copy(files, name, len, printed, w);
+			files_copy(files, &k, printed, w);
 		else
-			files_write(files, name, len, &w);
+			files_write(files, &k, &w);
 	}
 }
 

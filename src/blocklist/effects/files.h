@@ -18,6 +18,7 @@
 struct written_file {
 	const char *name; /* without a leading ./; a copy */
 	size_t len;
+	const char *path; /* the whole path, or NULL where the directory is not known */
 	const struct shell_word *program; /* that it is a copy of, or NULL */
 	struct word_builder text;
 	bool is_known;    /* a part of @text is */
@@ -29,13 +30,16 @@ struct written_files {
 	struct written_file list[FILES_MAX];
 	size_t count, next; /* next: to replace when all are used */
 	unsigned version;   /* changes with each of them */
+	/* Write the path of @name, if the directory is known; else false. */
+	bool (*find_path)(const void *ctx, const struct shell_word *name, char *out, size_t size);
+	const void *find_path_ctx;
 };
 
 /* Remember the files that the command at @at writes. */
 void files_note(struct written_files *files, const struct place *at, struct shell_budget *budget,
 		struct shell_arena *arena);
 
-/* The file remembered as @name, or NULL. @files may be NULL. */
+/* The file remembered by the path of @name, or else by its text; or NULL. @files may be NULL. */
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name);
 
