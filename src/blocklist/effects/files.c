@@ -394,11 +394,32 @@ static void files_note_tee(struct written_files *files, const struct writer *c,
 	}
 }
 
+/* dd of=x */
+static void files_note_dd(struct written_files *files, const struct writer *c,
+			  const struct place *at)
+{
+	struct writing w = c->w;
+	struct shell_word name;
+	struct key k;
+
+	w.content = at->input;
+	w.flow = at->input ? 0 : at->input_flow;
+	for (size_t i = 1; i < c->count && files_may_go_on(&w); i++) {
+		if (!word_begins(&c->words[i], "of="))
+			continue;
+		name = word_slice(&c->words[i], 3, c->words[i].text.len, w.arena);
+		files_key(files, &name, &k);
+		files_write(files, &k, &w);
+	}
+}
+
 /* cp /bin/rm x, ln -s /bin/rm x, mv: x now runs rm. The same of a file that was written; one that
  * was fetched is most often a program, so only what reads it as a text counts. */
-static void files_note_copy(struct written_files *files, const struct writer *c)
+static void files_note_copy(struct written_files *files, const struct writer *c,
+			    const struct place *at)
 {
 	static const char copiers[] = " cp ln mv install hash ";
+	struct writing w = c->w;
 	const struct shell_word *from, *to = &c->words[c->count - 1];
 	const struct written_file *written;
 	struct key k;
@@ -408,8 +429,11 @@ static void files_note_copy(struct written_files *files, const struct writer *c)
 	from = to - 1;
 	files_key(files, to, &k);
 	written = files_find(files, from);
+	w.content = at->input;
 	if (written)
 		files_copy(files, &k, written, c->w);
+	else if (w.content && word_in(from, " /dev/stdin /dev/fd/0 /proc/self/fd/0 "))
+		files_write(files, &k, &w);
 	else if (k.name && from->text.s[0] == '/' && strstr(from->text.s, "bin/") &&
 		 shell_word_constant(from) && name_of(from) &&
 		 strcmp(from->text.s, to->text.s) != 0)
@@ -446,7 +470,7 @@ static void files_note_redirects(struct written_files *files, const struct place
 static size_t files_writer_index(const struct shell_command *c)
 {
 	static const char wrappers[] = " sudo doas env command exec nice nohup ";
-	static const char writers[] = " tee cp ln mv install hash scp rsync sftp ";
+	static const char writers[] = " tee sponge dd cp ln mv install hash scp rsync sftp ";
 
 	if (!name_in(&c->words[0], wrappers))
 		return 0;
@@ -473,9 +497,11 @@ void files_note(struct written_files *files, const struct place *at, struct shel
 	skip = files_writer_index(c);
 	by.words = c->words + skip;
 	by.count = c->word_count - skip;
-	if (name_in(&by.words[0], " tee "))
+	if (name_in(&by.words[0], " tee sponge "))
 		files_note_tee(files, &by, at);
+	else if (name_in(&by.words[0], " dd "))
+		files_note_dd(files, &by, at);
 	else
 		files_note_download(files, &by);
-	files_note_copy(files, &by);
+	files_note_copy(files, &by, at);
 }
