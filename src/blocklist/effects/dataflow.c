@@ -46,6 +46,29 @@ static bool dataflow_is_before_program(const struct shell_command *c, size_t i,
 	return *skip && (*skip)--;
 }
 
+/* Does the text of sh -c, a word behind word @i, name a program that fetches? */
+static unsigned dataflow_kind_of_text(const struct shell_command *c, size_t i)
+{
+	static const char ends[] = " \t\n;|&(){}`";
+	const struct blocklist_name *name;
+	const char *s;
+
+	while (++i < c->word_count && c->words[i].text.s[0] == '-' &&
+	       !(c->words[i].text.s[1] != '-' && strchr(c->words[i].text.s, 'c')))
+		;
+	if (i + 1 >= c->word_count || c->words[i].text.s[0] != '-')
+		return 0;
+	s = c->words[i + 1].text.s;
+	for (size_t len; *s; s += len) {
+		s += strspn(s, ends);
+		len = strcspn(s, ends);
+		name = name_lookup(s, len);
+		if (name && name->flow & FLOW_KIND_FETCH)
+			return FLOW_KIND_FETCH;
+	}
+	return 0;
+}
+
 /*
  * enum blocklist_flow_kind of the program behind wrappers like sudo. @words: also the kinds
  * that its words give it. xargs keeps what it reads, and adds what its program fetches.
@@ -70,6 +93,8 @@ static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 				return kind;
 			kept = kind;
 		}
+		if (wrapper && wrapper->kind == WRAPPER_SHELL)
+			return kept | dataflow_kind_of_text(c, i);
 		if (!wrapper || (wrapper->kind != WRAPPER_RUN && !wrapper->multicall))
 			return kept;
 		skip = wrapper->skip;
