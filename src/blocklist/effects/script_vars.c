@@ -293,7 +293,7 @@ static bool script_vars_listing(struct script_reader *r, size_t i, struct shell_
 /* Is token @i the NAME of a block of Ruby, { |NAME|? */
 static bool script_vars_is_block(const struct script_reader *r, size_t i)
 {
-	return i > 5 && script_is_char(&r->t, i - 1, '|') &&
+	return i > 4 && script_is_char(&r->t, i - 1, '|') &&
 	       (script_is_char(&r->t, i - 2, '{') || script_token_in(&r->t, i - 2, " do "));
 }
 
