@@ -70,14 +70,16 @@ static unsigned dataflow_kind_of_text(const struct shell_command *c, size_t i)
 }
 
 /*
- * enum blocklist_flow_kind of the program behind wrappers like sudo. @words: also the kinds
- * that its words give it. xargs keeps what it reads, and adds what its program fetches.
+ * enum blocklist_flow_kind of the program behind wrappers like sudo, which is word *@program.
+ * @words: also the kinds that its words give it. xargs keeps what it reads, and adds what its
+ * program fetches.
  */
-static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
+static unsigned dataflow_kind_of(const struct shell_command *c, bool words, size_t *program)
 {
 	const struct blocklist_wrapper *wrapper = NULL;
 	unsigned kind = 0, kept = 0, skip = 0;
 
+	*program = 0;
 	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
 		const struct blocklist_name *name;
 
@@ -89,6 +91,7 @@ static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 			kind = name->flow | (words ? dataflow_kind_by_words(name, c) : 0);
 			if (kept)
 				return kept | (kind & FLOW_KIND_FETCH);
+			*program = i;
 			if (!wrapper || !wrapper->feeds)
 				return kind;
 			kept = kind;
@@ -288,8 +291,12 @@ static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool f
 		flow |= FLOW_REMOTE;
 	if (dataflow_decodes(c, kind) || dataflow_computes(c, kind))
 		flow |= FLOW_DECODED;
-	if (first && (kind & FLOW_KIND_ALL))
-		flow |= listing_of(c);
+	if (first && (kind & FLOW_KIND_ALL)) {
+		size_t program;
+
+		dataflow_kind_of(c, false, &program);
+		flow |= listing_of(c->words + program, c->word_count - program);
+	}
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && listing_picks(c))
 		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is bad enough */
 	if ((kind & FLOW_KIND_FILTER) && dataflow_filters_text(c, in))
@@ -450,6 +457,8 @@ static bool dataflow_pass(struct dataflow *f, bool first)
 void dataflow_read(struct dataflow *f, const struct shell_script *script,
 		   struct shell_arena *arena)
 {
+	size_t program;
+
 	memset(f, 0, sizeof(*f));
 	f->script = script;
 	for (uint32_t i = 0; i < script->command_count; i++)
@@ -460,7 +469,7 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 	f->out = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->out));
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
-		f->kinds[i] = dataflow_kind_of(&script->commands[i], true);
+		f->kinds[i] = dataflow_kind_of(&script->commands[i], true, &program);
 	f->children = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->children));
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
@@ -542,7 +551,8 @@ unsigned dataflow_input(const struct dataflow *f, uint32_t index)
 unsigned dataflow_output(const struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	unsigned kind = f->kinds ? f->kinds[index] : dataflow_kind_of(c, false);
+	size_t program;
+	unsigned kind = f->kinds ? f->kinds[index] : dataflow_kind_of(c, false, &program);
 
 	if (f->out)
 		return f->out[index];

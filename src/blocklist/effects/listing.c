@@ -8,8 +8,6 @@
 #include "blocklist/command/table.h"
 #include "blocklist/command/word.h"
 
-/* Words of wrappers skipped before the program. */
-#define WRAPPERS_MAX 8
 /* seq up to more than this enumerates process ids. */
 #define IDS_MANY 1000
 
@@ -90,15 +88,10 @@ static bool listing_is_packages(const struct words *w)
 	return false;
 }
 
-unsigned listing_of(const struct shell_command *c)
+unsigned listing_of(const struct shell_word *words, size_t count)
 {
-	size_t i = 0;
-	struct words w;
+	struct words w = listing_words_of(words, count);
 
-	while (i + 1 < c->word_count && i < WRAPPERS_MAX && /* sudo dpkg -l */
-	       word_in(&c->words[i], " sudo doas env command nice "))
-		i++;
-	w = listing_words_of(c->words + i, c->word_count - i);
 	if (listing_is_processes(&w))
 		return FLOW_PROCESSES;
 	if (listing_is_packages(&w))

@@ -13,8 +13,8 @@
 
 #include "shell/script.h"
 
-/* The bit of FLOW_LISTS (command/table) for what @c lists, or 0. @c has words. */
-unsigned listing_of(const struct shell_command *c);
+/* The bit of FLOW_LISTS (command/table) for what the command @words lists, or 0. */
+unsigned listing_of(const struct shell_word *words, size_t count);
 
 /* Does the filter @c drop lines, so that its output no longer lists everything? */
 bool listing_picks(const struct shell_command *c);
