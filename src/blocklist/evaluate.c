@@ -845,6 +845,15 @@ static bool evaluate_descriptor(struct evaluation *e, const struct action *a,
 	return inside.word && evaluate_run_text(e, &inside, &apart);
 }
 
+/* Is @file "$x/y", a path in a directory that is not known? It is no text, whatever x is. */
+static bool evaluate_is_path(const struct shell_word *file)
+{
+	const char *slash = strchr(file->text.s, '/');
+
+	return slash && file->kind[0] == SHELL_UNKNOWN &&
+	       file->kind[slash - file->text.s] == SHELL_LITERAL;
+}
+
 /* sh FILE: the text is known for <(...) and for a file that the text wrote. */
 static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -852,7 +861,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 	const struct written_file *written = content ? NULL : files_find(&e->files, file);
 	struct action inside = *a;
 	/* A file that sed made can be read first, so it is not "filtered". */
-	unsigned flow = dataflow_origin(at, file) |
+	unsigned flow = (evaluate_is_path(file) ? 0 : dataflow_origin(at, file)) |
 			(written ? written->flow & ~(unsigned)FLOW_FILTERED : 0);
 
 	if (flow & FLOW_TEXTS)
