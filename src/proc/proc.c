@@ -907,5 +907,7 @@ int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e)
 
 bool proc_is_ending(const struct proc *p)
 {
-	return p->tree_alive && (p->live->tree.killing || proc_has_deadline(p));
+	if (!p->tree_alive)
+		return p->phase != PROC_SETTLED; /* its log file gets the last bytes */
+	return p->live->tree.killing || proc_has_deadline(p);
 }

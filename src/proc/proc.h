@@ -368,7 +368,8 @@ int proc_signal(struct proc *p, int signal, struct err *e);
  */
 int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e);
 
-/* Is the end of the whole tree certain, because a deadline is set or SIGKILL was sent? */
+/* Is the end still to come, but certain, because a deadline is set, SIGKILL was sent or the tree is
+ * gone? */
 bool proc_is_ending(const struct proc *p);
 
 #endif

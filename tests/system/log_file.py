@@ -378,6 +378,37 @@ def test_stuck_writer():
     server.stop()
 
 
+def with_stopped_writer(server, command, **params):
+    """Start a run whose writer is stopped; go() lets the run do what it is for."""
+    command = "until rm go 2>/dev/null; do sleep 0.02; done; " + command
+    id = server.request("process.run", dict(params, command=command, log_file="x"))
+    [writer] = eventually(lambda: writers(server), client.WAIT, "no writer")
+    os.kill(writer, signal.SIGSTOP)
+    return id, writer
+
+
+def go(server):
+    open(os.path.join(server.workspace, "go"), "w", encoding="utf-8").close()
+
+
+@suite.test()
+def test_kill_before_the_last_bytes():
+    """When the tree is gone and the file is not whole, process.kill says that the end comes."""
+    server = Server()
+    for number in ("TERM", "INT"):
+        id, writer = with_stopped_writer(server, "seq 100000; exec sleep 600", background=True)
+        run = server.result(id)["process_id"]
+        go(server)
+        eventually(lambda: server.logs(run, limit=1)["stdout_size"] == 588895, client.WAIT,
+                   "output")
+        answer = server.call("process.kill", {"process_id": run, "signal": number, "wait_ms": 300})
+        check(answer["killed"] or answer["pending"] or answer["alive"], str(answer))
+        end = server.call("process.monitor", {"process_id": run, "wait_ms": 60000})
+        equal((end["state"], end["reason"]), ("killed", "killed_by_request"), number)
+        gone(server, [writer])
+    server.stop()
+
+
 @suite.test()
 def test_ends():
     """A timeout, a kill and a cancellation keep what was written; the server takes its writers
