@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
+#include "cap/run_result.h"
 #include "proc/names.h"
 #include "proc/output_text.h"
 #include "rpc/rpc.h"
@@ -399,15 +400,17 @@ static void follow_read_exit(struct follow_exit *x, const struct proc *p)
 
 static void follow_end(struct follow *f, const struct proc *p)
 {
-	const struct err *e = p->rare->failure;
+	struct err e = ERR_INIT;
 
 	f->over = true;
-	if (!e) {
+	if (!p->rare->failure) {
 		follow_read_exit(&f->exit, p);
 		return;
 	}
-	f->failure = mem_strdup(e->message);
-	f->failure_type = err_rows[e->type].name;
+	run_result_error(p, &e);
+	f->failure = mem_strdup(e.message);
+	f->failure_type = err_rows[e.type].name;
+	err_release(&e);
 }
 
 void follow_on_event(struct follows *all, const struct proc *p, unsigned events)

@@ -85,13 +85,11 @@ void run_events_handle(void *cap, struct proc *p, unsigned events)
 	metrics_on_run(&c->metrics, p, events);
 	if (events & (PROC_EVENT_REMOVED | PROC_EVENT_FAILED))
 		run_key_forget(&c->run_keys, p->seq);
-	if (p->replaced)
-		return;
 	follow_on_event(&c->follows, p, events);
 	if ((events & PROC_EVENT_SETTLED || (events & PROC_EVENT_FAILED && p->announced)) &&
 	    p->background && config_bool(c->config, CONFIG_SERVER_EXIT_EVENTS))
 		follow_report_exit(c, p);
-	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
+	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED) && !p->replaced) {
 		run_events_name_outcome(c, p, outcome, sizeof(outcome));
 		run_events_record_end(c, p, outcome);
 	}

@@ -121,13 +121,19 @@ bool run_result_is_failure(const struct proc *p, struct err *e)
 	return true;
 }
 
+void run_result_error(const struct proc *p, struct err *e)
+{
+	*e = *p->rare->failure;
+	json_incref(e->details);
+	if (p->replaced)
+		err_set(e, ERR_PROCESS_NOT_FOUND, "%s never began, and its command was started "
+						  "once more, under another id", p->id);
+}
+
 void run_result_fail(struct req *r, const struct proc *p)
 {
-	struct err e = *p->rare->failure;
+	struct err e;
 
-	json_incref(e.details);
-	if (p->replaced)
-		err_set(&e, ERR_PROCESS_NOT_FOUND, "%s never began, and its command was started "
-						   "once more, under another id", p->id);
+	run_result_error(p, &e);
 	req_fail(r, &e);
 }

@@ -41,7 +41,10 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 /* Did a limit end the run? Then sets @e, the error of the call; the result goes with it. */
 bool run_result_is_failure(const struct proc *p, struct err *e);
 
-/* Fail @r, which waits for @p, because that never began (PROC_EVENT_FAILED). */
+/* Why @p never began (PROC_EVENT_FAILED), for those that wait for it and did not start it. */
+void run_result_error(const struct proc *p, struct err *e);
+
+/* Fail @r with that. */
 void run_result_fail(struct req *r, const struct proc *p);
 
 #endif

@@ -471,35 +471,64 @@ def test_waiting_shim_dies():
     server.stop()
 
 
-@suite.test()
-def test_key_of_a_run_whose_shim_dies():
-    """The command is started once more, and its key stands for that start, also while its log is opened."""
+@contextlib.contextmanager
+def deaf_shims(server):
+    """What is started meanwhile does not begin: the shims that wait are deaf, and die then."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
-    for more in ({}, {"log_file": "log"}):
-        server = Server()
-        call = {"command": "echo x >>ran; wc -l <ran", "idempotency_key": "k", **more}
-        server.run("true")
-        shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
-        deaf = shims + sum(map(children_of, shims), [])
-        tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", *("-p%d" % pid for pid in deaf),
-                                   "-e", "trace=ppoll,recvmsg,read",
-                                   "-e", "inject=ppoll,recvmsg,read:delay_enter=30000000"],
-                                  stderr=subprocess.DEVNULL)
-        eventually(lambda: tracer.poll() is not None or all(map(is_traced, deaf)), WAIT, "not traced")
-        if tracer.poll() is not None:
-            raise Skip("strace cannot attach to a shim")
-        ids = [server.request("process.run", call) for _ in range(2)]
-        eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
+    server.run("true")
+    shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+    deaf = shims + sum(map(children_of, shims), [])
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", *("-p%d" % pid for pid in deaf),
+                               "-e", "trace=ppoll,recvmsg,read",
+                               "-e", "inject=ppoll,recvmsg,read:delay_enter=30000000"],
+                              stderr=subprocess.DEVNULL)
+    eventually(lambda: tracer.poll() is not None or all(map(is_traced, deaf)), WAIT, "not traced")
+    if tracer.poll() is not None:
+        raise Skip("strace cannot attach to a shim")
+    try:
+        yield
+    finally:
         for pid in deaf:
             with contextlib.suppress(ProcessLookupError):  # it has ended with its shim
                 os.kill(pid, signal.SIGKILL)
         tracer.kill()  # it would hold them in their end
         tracer.wait()
+
+
+@suite.test()
+def test_key_of_a_run_whose_shim_dies():
+    """The command is started once more, and its key stands for that start, also while its log is opened."""
+    for more in ({}, {"log_file": "log"}):
+        server = Server()
+        call = {"command": "echo x >>ran; wc -l <ran", "idempotency_key": "k", **more}
+        with deaf_shims(server):
+            ids = [server.request("process.run", call) for _ in range(2)]
+            eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
         results = [server.result(id) for id in ids] + [server.run(**call)]
         equal([r["stdout_summary"] for r in results], 3 * ["1\n"], "lines with %s" % more)
         equal([r["replayed"] for r in results], [False, True, True], "replayed")
         server.stop()
+
+
+@suite.test()
+def test_follow_of_a_run_whose_shim_dies():
+    """A follow of the run that never began ends, and so does a session at the end of the input."""
+    server = Server()
+    with deaf_shims(server):
+        id = server.request("process.run", {"command": "echo once"})
+        eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
+        run = server.call("process.list")["processes"][0]["process_id"]
+        follow = server.call("process.follow", {"process_id": run})["follow_id"]
+    result = server.result(id)
+    equal(result["stdout_summary"], "once\n", "the command")
+    check(result["process_id"] != run, "it had begun")
+    server.close_input()
+    equal(server.wait_exit(), 0, "exit status")
+    events = [message["params"] for message in [*server.notes, *server.inbox]
+              if message.get("method") == "process.event"]
+    equal([(e["follow_id"], e["type"], e["state"], e["error"]["type"]) for e in events],
+          [(follow, "exited", None, "ProcessNotFound")], "events")
 
 
 # Of the process that prints them: nice, class, processors, I/O priority, limit of descriptors.
