@@ -14,7 +14,8 @@
 
 #define OPEN_MS 5000   /* a file system that takes longer is not used */
 #define STUCK_MS 1000 /* the answer of a run waits for its last bytes while some are taken ... */
-#define FINISH_MS 5000 /* ... and no longer than this */
+#define FINISH_MS 5000 /* ... and no longer than this, ... */
+#define HURRY_MS 1000 /* ... or this, when the server ends */
 #define CHUNK_BYTES (64 * 1024)
 #define LOUD_PIPE_BYTES (256 * 1024)
 #define TURN_PIECES 4 /* written without a look at other events */
@@ -374,6 +375,7 @@ static struct log_file *log_file_alloc(struct ev_loop *loop, const struct log_fi
 	f->on_open = spec->on_open;
 	f->ctx = spec->ctx;
 	f->until[0] = f->until[1] = UINT64_MAX;
+	f->finish_ms = FINISH_MS;
 	f->tree.on_report = log_file_on_report;
 	f->tree.on_empty = log_file_on_empty;
 	f->tree.kill_group = log_file_kill_group;
@@ -460,11 +462,21 @@ bool log_file_finish(struct log_file *f, bool ran)
 		f->phase = LOG_FILE_FINISHING;
 		for (int stream = 0; stream < 2; stream++)
 			f->until[stream] = f->streams.output[stream]->total;
-		f->finish_by_ms = clock_mono_ms() + FINISH_MS;
+		f->finish_by_ms = clock_mono_ms() + f->finish_ms;
 		log_file_expect_end(f);
 		if (f->truncates && !ran)
 			log_file_close_pipe(f);
 		log_file_serve(f);
 	}
 	return f->phase == LOG_FILE_OVER;
+}
+
+void log_file_hurry(struct log_file *f)
+{
+	int64_t by = clock_mono_ms() + HURRY_MS;
+
+	f->finish_ms = HURRY_MS;
+	if (f->finish_by_ms > by)
+		f->finish_by_ms = by;
+	log_file_expect_end(f);
 }

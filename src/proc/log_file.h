@@ -6,7 +6,8 @@
  * It opens the file before the run starts, and truncates it only once the command has begun: one
  * that cannot be executed, a server that dies before that, and whoever writes to the file meanwhile
  * leave it as it is. It ends when it has written what the run's streams held as the run settled. It
- * is killed when it takes nothing for a second then, or is not done in five.
+ * is killed when it takes nothing for a second then, or is not done in five (in one when the server
+ * ends).
  *
  * The bytes come from the store, in the order of arrival, and go into the writer's pipe as it takes
  * them: a slow disk delays neither the run nor the loop. What the store evicts first is missing in
@@ -68,7 +69,8 @@ struct log_file {
 	struct log_file_streams streams;
 	uint64_t at[2];     /* where the writer goes on ... */
 	uint64_t until[2];  /* ... and ends */
-	int64_t finish_by_ms; /* the end of LOG_FILE_FINISHING */
+	int64_t finish_ms;    /* how long LOG_FILE_FINISHING may take ... */
+	int64_t finish_by_ms; /* ... and its end */
 	bool announced;     /* on_open was called */
 	bool truncates;     /* the writer is still to drop what the file held */
 	bool loud;          /* the pipe was full */
@@ -102,5 +104,8 @@ void log_file_feed(struct log_file *f);
 /* The run is over: write the rest, then end the writer. @ran: its command has exited; else a file
  * that is not truncated yet stays as it is. True: it is over. */
 bool log_file_finish(struct log_file *f, bool ran);
+
+/* The server ends, and cannot wait for a slow disk. */
+void log_file_hurry(struct log_file *f);
 
 #endif

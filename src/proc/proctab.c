@@ -513,5 +513,7 @@ void proctab_shutdown(struct proctab *t)
 	for (struct proc *p = t->newest, *older; p; p = older) {
 		older = p->older;
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
+		if (p->rare->log_file)
+			log_file_hurry(p->rare->log_file);
 	}
 }

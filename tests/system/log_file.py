@@ -5,6 +5,7 @@ import re
 import resource
 import shutil
 import signal
+import subprocess
 
 import client
 from client import RpcError, check, equal, eventually, on_small_disk
@@ -391,6 +392,12 @@ def go(server):
     open(os.path.join(server.workspace, "go"), "w", encoding="utf-8").close()
 
 
+def await_last_bytes(server):
+    """Until no process of the run is alive: then it waits for its file, or is over."""
+    eventually(lambda: not any(row["alive"] for row in server.call("process.list")["processes"]),
+               client.WAIT, "a process lives")
+
+
 @suite.test()
 def test_kill_before_the_last_bytes():
     """When the tree is gone and the file is not whole, process.kill says that the end comes."""
@@ -407,6 +414,34 @@ def test_kill_before_the_last_bytes():
         equal((end["state"], end["reason"]), ("killed", "killed_by_request"), number)
         gone(server, [writer])
     server.stop()
+
+
+@suite.test()
+def test_slow_disk_at_the_end():
+    """A disk that takes little keeps back no answer about a run that is over."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    server = Server()
+    id, writer = with_stopped_writer(server, "seq 600000; exit 3")
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % writer, "-e",
+                               "trace=write", "-e", "inject=write:delay_enter=400000"],
+                              stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: tracer.poll() is not None or status(writer, "TracerPid") != "0",
+                   client.WAIT, "not traced")
+        if tracer.poll() is not None:
+            raise Skip("strace cannot attach to a writer")
+        os.kill(writer, signal.SIGCONT)
+        go(server)
+        await_last_bytes(server)
+        server.signal(signal.SIGTERM)
+        result = server.result(id)
+        equal((result["state"], result["exit_code"]), ("completed", 3), "the run")
+        check("too slow" in str(warned(result)), str(result))
+        equal(server.wait_exit(), 0, "exit status")
+    finally:
+        tracer.kill()
+        tracer.wait()
 
 
 @suite.test()
