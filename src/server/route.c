@@ -93,6 +93,7 @@ void route_ping(struct route *route)
 
 void route_closing(struct route *route)
 {
+	(void)metrics_stop(route->cap); /* else a slow reader would never have read all */
 	mcp_subs_end(route->mcp.subs);
 }
 

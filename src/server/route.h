@@ -26,7 +26,7 @@ void route_request_ended(struct route *route, uint64_t handle);
  * of a plain client that agreed to it by agent.session. Its answer counts by being input. */
 void route_ping(struct route *route);
 
-/* There will be no more events: answer the requests that only listen. */
+/* There will be no more events: answer the requests that only listen, end the stream of metrics. */
 void route_closing(struct route *route);
 
 #endif

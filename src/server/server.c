@@ -726,7 +726,6 @@ static void server_stop_signals(struct server *s)
 static void server_tear_down(struct server *s)
 {
 	rpc_release(&s->rpc);
-	(void)metrics_stop(&s->cap);
 	wait_release(&s->cap.waits);
 	follow_release(&s->cap.follows);
 	proctab_free(s->procs);

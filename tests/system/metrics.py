@@ -149,5 +149,28 @@ def a_client_that_does_not_read_gets_no_backlog():
     equal(len(server.notes), count, "a sample after the stop")
 
 
+@suite.test()
+def test_no_stream_after_the_end():
+    """The stream ends with the input, else a slow reader would never have read all."""
+    for _ in range(3):  # a busy machine may see the end of the input late
+        server = Server(stdio="socket")
+        run = server.run("seq 400000")["process_id"]
+        server.call("server.metrics", {"interval_ms": 100})
+        server.read_paused = True
+        for _ in range(3):
+            server.request("process.logs", {"process_id": run})
+        server.wait_read()
+        server.close_input()
+        ended_ms = time.time() * 1000
+        time.sleep(2.5)
+        server.read_paused = False
+        equal(server.wait_exit(), 0, "exit status")
+        sent = [message["params"]["timestamp_ms"] for message in server.inbox
+                if message.get("method") == "server.metrics"]
+        if not sent or sent[-1] < ended_ms + 1500:
+            return
+    check(False, "it goes on %d ms after the end" % (sent[-1] - ended_ms))
+
+
 if __name__ == "__main__":
     suite.main()
