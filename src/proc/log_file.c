@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -156,17 +157,39 @@ static void log_file_kill_group(void *ctx)
 		(void)cgroup_kill(f->run.cgroup);
 }
 
-/* The file is open or will not be, or the last bytes take too long: its disk hangs. */
+static void log_file_serve(struct log_file *f);
+
+/* Does the pipe take more, of which the loop has not told yet? */
+static bool log_file_has_room(const struct log_file *f)
+{
+	struct pollfd look = { .fd = f->pipe.fd, .events = POLLOUT };
+
+	return !f->stopped && poll(&look, 1, 0) > 0;
+}
+
+/* The last bytes take too long: the disk hangs, unless only the server was late. */
+static void log_file_give_up(struct log_file *f)
+{
+	if (log_file_has_room(f)) {
+		log_file_serve(f);
+		return;
+	}
+	tree_kill(&f->tree);
+	f->error = ETIMEDOUT;
+	log_file_set_over(f);
+}
+
+/* The file is open or will not be, or it is not finished in time. */
 static void log_file_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct log_file *f = w->data;
 
 	(void)loop;
 	(void)revents;
+	if (!tree_look(&f->tree) || ev_is_active(w))
+		return; /* over, or open: the timer fires again, if need be */
 	if (f->announced) {
-		tree_kill(&f->tree);
-		f->error = ETIMEDOUT;
-		log_file_set_over(f);
+		log_file_give_up(f);
 		return;
 	}
 	f->announced = true;

@@ -218,6 +218,11 @@ static bool tree_read_reports(struct tree *t)
 	return false;
 }
 
+bool tree_look(struct tree *t)
+{
+	return t->control.fd < 0 || tree_read_reports(t);
+}
+
 static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct tree *t = io->data;
@@ -248,14 +253,13 @@ static bool tree_should_kill_shim(struct tree *t, bool late)
 	return (st.state != 'R' && st.state != 'S') || t->kill_timeouts++ == KILL_TIMEOUT_MAX;
 }
 
-/* Read the shim's reports first: the server itself may have been late. */
 static void tree_on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
 	bool late;
 
 	(void)revents;
-	if (t->control.fd >= 0 && !tree_read_reports(t))
+	if (!tree_look(t))
 		return;
 	if (!t->shim_pid)
 		return; /* the shim is dead: the end of its socket decides */

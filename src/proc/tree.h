@@ -74,6 +74,10 @@ void tree_room_release(struct tree_room *room);
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t shim_pid,
 		int control_fd);
 
+/* Handle the reports that have come, before a timer judges without them: a server that was stopped
+ * wakes for its timers first. False: no more will come, and @t may be gone. */
+bool tree_look(struct tree *t);
+
 /* Send SIGKILL to the whole tree. Further calls do nothing. */
 void tree_kill(struct tree *t);
 

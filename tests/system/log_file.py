@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import time
 
 import client
 from client import RpcError, check, equal, eventually, on_small_disk
@@ -413,6 +414,27 @@ def test_kill_before_the_last_bytes():
         end = server.call("process.monitor", {"process_id": run, "wait_ms": 60000})
         equal((end["state"], end["reason"]), ("killed", "killed_by_request"), number)
         gone(server, [writer])
+    server.stop()
+
+
+@suite.test()
+def test_late_server():
+    """The time in which the server itself was stopped is not the writer's."""
+    server = Server()
+    for command, size in (("echo 1", 2), ("seq 100000", 588895)):
+        for _ in range(5):  # a busy machine may take a second before the server is stopped
+            id, writer = with_stopped_writer(server, command, log_mode="truncate")
+            go(server)
+            await_last_bytes(server)
+            server.signal(signal.SIGSTOP)
+            os.kill(writer, signal.SIGCONT)
+            time.sleep(1.5)  # longer than a writer may be stuck
+            server.signal(signal.SIGCONT)
+            result = server.result(id)
+            if result["log_file_bytes"] is not None:
+                break
+        equal((result["log_file_bytes"], warned(result)), (size, []), command)
+        equal(len(content(server, "x")), size, command)
     server.stop()
 
 

@@ -297,6 +297,47 @@ def test_silence_of_a_loud_run():
     equal(size, 8, "after all of its output")
 
 
+def begin_and_wait(server):
+    """Start a run that ends when the file `go` is there, with a timeout of two seconds, and wait for
+    it so long: (process id, request of the run, request that waits)."""
+    begun = os.path.join(server.workspace, "begun")
+    run = server.request("process.run", {"command": "sleep 600 & touch begun; until rm go "
+                                         "2>/dev/null; do sleep 0.02; done; exit 3",
+                                         "timeout": 2})
+    eventually(lambda: os.path.exists(begun), WAIT, "it does not begin")
+    os.unlink(begun)
+    process_id = server.call("process.list")["processes"][0]["process_id"]
+    return process_id, run, server.request("process.monitor", {"process_id": process_id,
+                                                               "wait_ms": 2000})
+
+
+def end_unseen(server):
+    """Let that run end, and its time be over, while the server does not look."""
+    go = os.path.join(server.workspace, "go")
+    open(go, "w", encoding="utf-8").close()
+    eventually(lambda: not os.path.exists(go), WAIT, "it does not go on")
+    time.sleep(2.2)
+
+
+@suite.test()
+def test_end_while_the_server_is_stopped():
+    """A run that ended in time is not late because the server looks later: no timeout kills what it
+    has left."""
+    server = Server()
+    for _ in range(5):  # a busy machine may take two seconds before the server is stopped
+        process_id, run, _ = begin_and_wait(server)
+        server.wait_read()
+        server.signal(signal.SIGSTOP)
+        end_unseen(server)
+        server.signal(signal.SIGCONT)
+        result = server.result(run)
+        if result["state"] == "completed":
+            break
+    equal((result["state"], result["exit_code"]), ("completed", 3), "the end")
+    equal(server.call("process.monitor", {"process_id": process_id})["alive"], 1, "what it left")
+    server.stop()
+
+
 @suite.test()
 def test_silence_of_a_stopped_server():
     """What was written while the server did not run is no silence, for idle_timeout and until idle."""
