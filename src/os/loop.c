@@ -88,6 +88,7 @@ void loop_signal_start(struct ev_loop *loop, ev_signal *w)
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms)
 {
 	ev_timer_stop(loop, timer);
+	ev_set_priority(timer, EV_MINPRI);
 	ev_now_update(loop);
 	ev_timer_set(timer, ms > 0 ? ms / 1000.0 : 0.0, 0.0);
 	ev_timer_start(loop, timer);

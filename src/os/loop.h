@@ -30,7 +30,9 @@ void loop_close(struct ev_loop *loop, ev_io *io);
  * and shells the background jobs of a script. */
 void loop_signal_start(struct ev_loop *loop, ev_signal *w);
 
-/* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. */
+/* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. In a
+ * turn of the loop timers come last: a server that was held up, by a slow disk for one, must not
+ * take for late what came in time and waits in a descriptor. */
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms);
 void loop_timer_stop(struct ev_loop *loop, ev_timer *timer);
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """process.monitor waits for output, lines, ports and silence, process.wait for many runs."""
+import glob
 import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 
@@ -297,22 +300,18 @@ def test_silence_of_a_loud_run():
     equal(size, 8, "after all of its output")
 
 
-def begin_and_wait(server):
-    """Start a run that ends when the file `go` is there, with a timeout of two seconds, and wait for
-    it so long: (process id, request of the run, request that waits)."""
+def begin(server, command, **params):
+    """Start @command, which ends when the file `go` is there: its id, and the request."""
     begun = os.path.join(server.workspace, "begun")
-    run = server.request("process.run", {"command": "sleep 600 & touch begun; until rm go "
-                                         "2>/dev/null; do sleep 0.02; done; exit 3",
-                                         "timeout": 2})
+    command += "touch begun; until rm go 2>/dev/null; do sleep 0.02; done; exit 3"
+    request = server.request("process.run", dict(params, command=command))
     eventually(lambda: os.path.exists(begun), WAIT, "it does not begin")
     os.unlink(begun)
-    process_id = server.call("process.list")["processes"][0]["process_id"]
-    return process_id, run, server.request("process.monitor", {"process_id": process_id,
-                                                               "wait_ms": 2000})
+    return server.call("process.list")["processes"][0]["process_id"], request
 
 
 def end_unseen(server):
-    """Let that run end, and its time be over, while the server does not look."""
+    """Let that run end while the server does not look for two seconds."""
     go = os.path.join(server.workspace, "go")
     open(go, "w", encoding="utf-8").close()
     eventually(lambda: not os.path.exists(go), WAIT, "it does not go on")
@@ -325,8 +324,7 @@ def test_end_while_the_server_is_stopped():
     has left."""
     server = Server()
     for _ in range(5):  # a busy machine may take two seconds before the server is stopped
-        process_id, run, _ = begin_and_wait(server)
-        server.wait_read()
+        process_id, run = begin(server, "sleep 600 & ", timeout=2)
         server.signal(signal.SIGSTOP)
         end_unseen(server)
         server.signal(signal.SIGCONT)
@@ -335,6 +333,37 @@ def test_end_while_the_server_is_stopped():
             break
     equal((result["state"], result["exit_code"]), ("completed", 3), "the end")
     equal(server.call("process.monitor", {"process_id": process_id})["alive"], 1, "what it left")
+    server.stop()
+
+
+def is_traced(pid):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        return "TracerPid:\t0\n" not in f.read()
+
+
+@suite.test()
+def test_end_while_the_audit_log_is_slow():
+    """What came while the server waited for its disk is there before the time of a wait is over."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    server = Server()
+    process_id, _ = begin(server, "")
+    [log] = glob.glob(os.path.join(server.state, "audit", "*.jsonl"))
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % server.pid, "-P", log,
+                               "-e", "trace=write", "-e", "inject=write:delay_enter=2500000:when=1"],
+                              stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: tracer.poll() is not None or is_traced(server.pid), WAIT, "not traced")
+        if tracer.poll() is not None:
+            raise Skip("strace cannot attach to the server")
+        waits = server.request("process.monitor", {"process_id": process_id, "wait_ms": 2000})
+        server.request("process.kill", {"process_id": process_id, "signal": "WINCH"})
+        end_unseen(server)
+        seen = server.result(waits)
+        equal((seen["matched"], seen["state"]), (True, "completed"), "the wait")
+    finally:
+        tracer.kill()
+        tracer.wait()
     server.stop()
 
 
