@@ -61,6 +61,7 @@ struct grep {
 	size_t tied;             /* lines at the start of kept that are near a match */
 	int after;               /* further lines that belong to the last match */
 	bool full;               /* keep no more matches */
+	bool given_up;           /* there is no time to search the rest */
 	uint64_t total;
 	struct buf texts;
 };
@@ -297,7 +298,7 @@ static void grep_write_matches(struct jsonw *w, struct grep *g)
 	for (size_t i = g->matches_count; i-- > n;)
 		g->range.offset[g->kept[g->matches[i]].stream] = g->kept[g->matches[i]].offset;
 	jsonw_int(w, "matches_total", (int64_t)g->total);
-	jsonw_bool(w, "truncated", n < g->total);
+	jsonw_bool(w, "truncated", g->given_up || n < g->total);
 }
 
 static void grep_write_result(struct jsonw *w, struct grep *g, const struct proc *p)
@@ -396,6 +397,21 @@ static bool grep_work(void *queue, int64_t until_us)
 	return q->first;
 }
 
+/* With what was found so far; what is left begins where the next page would. */
+static void grep_answer_now(void *grep, struct req *r)
+{
+	struct grep *g = grep;
+	const struct proc *p = proctab_get(g->c->procs, g->seq);
+
+	if (!p)
+		return;
+	g->given_up = true;
+	if (g->open && !g->full)
+		g->range.offset[g->stream] = g->lines.offset;
+	grep_write_result(req_result(r), g, p);
+	req_ok(r);
+}
+
 void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc *p)
 {
 	const uint64_t totals[] = { p->out.total, p->err.total };
@@ -405,6 +421,8 @@ void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc 
 	g->c = c;
 	g->r = r;
 	g->seq = p->seq;
+	r->answer_now = grep_answer_now;
+	r->answer_now_ctx = g;
 	for (size_t i = 0; i < COUNT_OF(totals); i++) /* beyond the end counts as the end */
 		if (g->range.offset[i] > totals[i])
 			g->range.offset[i] = totals[i];

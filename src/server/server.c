@@ -147,6 +147,27 @@ static void server_fail_request(struct req *r)
 	req_fail(r, &e);
 }
 
+/* Can @r be answered with the state of its run @p, if it has one, which goes on without it? That of
+ * a start, or of its repeat, only where an answer has said so. Others may wait for what another
+ * request has started. */
+static bool server_lets_go_on(const struct req *r, const struct proc *p)
+{
+	return r->answer_now && (!(r->row->flags & CAP_STARTS) || (p && p->announced));
+}
+
+/* No end of a run has answered @r. One that waits, or searches, gets what is known now. */
+static void server_end_late(struct server *s, struct req *r)
+{
+	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
+	uint64_t handle = r->handle;
+
+	if (server_lets_go_on(r, p))
+		r->answer_now(r->answer_now_ctx, r);
+	r = req_find(s->reqs, handle);
+	if (r)
+		server_fail_request(r);
+}
+
 /* One turn of closing. */
 static void server_close_down(struct server *s)
 {
@@ -156,7 +177,7 @@ static void server_close_down(struct server *s)
 		if (!s->late && (proctab_trees(s->procs) || reqtab_count(s->reqs)))
 			return;
 		while ((r = reqtab_first(s->reqs)))
-			server_fail_request(r); /* not answered by the end of a run */
+			server_end_late(s, r);
 		s->answered = true;
 		s->written = s->out.written;
 		loop_timer_start(s->loop, &s->deadline, FLUSH_MS);
@@ -285,20 +306,13 @@ static bool server_is_overdue(const struct server *s, const struct req *r)
 	       clock_mono_ms() - from >= server_eof_limit_ms(s, r->dialect->eof_ms);
 }
 
-/* Does the run @p that @r waits for go on without it? That of a start, or of its repeat, only where
- * an answer has said so. Others may wait for what another request has started. */
-static bool server_lets_go_on(const struct req *r, const struct proc *p)
-{
-	return r->answer_now && (p->announced || !(r->row->flags & CAP_STARTS));
-}
-
 /* Kill the run that the request has started; its end answers the request. A run that goes on is
  * answered as it is. While READING the input may still bring the answer to an open question. */
 static void server_end_request(struct server *s, struct req *r)
 {
 	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
 
-	if (p && server_lets_go_on(r, p)) {
+	if ((p || s->phase == ENDING) && server_lets_go_on(r, p)) {
 		r->answer_now(r->answer_now_ctx, r);
 	} else if (p) {
 		r->overdue = true;

@@ -536,6 +536,28 @@ def test_wait_for_64_runs():
 # ---- the end
 
 @suite.test()
+def test_searches_at_the_end():
+    """A search that is not over when the server has to end is answered with what it has found."""
+    for end in ("eof", "signal"):
+        server = Server("--set", "limits.requests=400", "--set", "server.eof_seconds=1")
+        run = server.run("seq 1200000")["process_id"]
+        search = {"process_id": run, "wait_ms": WAIT_MS, "until": "pattern", "pattern": "1.*2.*3.*4x"}
+        searches = [server.request("process.monitor", search) for _ in range(150)]
+        searches += [server.request("process.logs", {"process_id": run, "grep": "1.*2.*3.*4x"})
+                     for _ in range(150)]
+        server.wait_read()
+        if end == "eof":
+            server.close_input()
+        else:
+            server.signal(signal.SIGTERM)
+        answers = [server.answer(id) for id in searches]
+        equal([answer for answer in answers if "error" in answer], [], end)
+        for found in (answer["result"] for answer in answers):
+            check(not found.get("matches") and not found.get("match"), str(found)[:300])
+        equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
 def test_waits_at_the_end_of_the_input():
     """The open waits are answered with what is known when their time after the end is over."""
     server = Server("--set", "server.eof_seconds=1")
