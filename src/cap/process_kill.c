@@ -119,8 +119,9 @@ static bool process_kill_ends(int signal)
  * limit, by itself, or by a timeout that came before the signal does not count. */
 static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
 {
-	if (p->usage.alive || p->phase != PROC_SETTLED || !process_kill_signal_sent(t, p))
-		return false;
+	if (p->usage.alive || p->phase != PROC_SETTLED || proc_is_ending(p) ||
+	    !process_kill_signal_sent(t, p))
+		return false; /* while it ends, one may fork behind the look at the others */
 	if (t->after_exit)
 		return p->forced || t->force_after_ms > 0 || process_kill_ends(t->signal);
 	return p->reason == PROC_REASON_KILLED_BY_REQUEST || p->reason == PROC_REASON_CANCELLED ||

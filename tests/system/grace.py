@@ -2,13 +2,15 @@
 """process.kill gives every process of a run its time to end; SIGKILL comes when that is over."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
 
-from client import STRESS, WAIT, Server, Skip, check, equal, eventually, is_alive
+from client import (STRESS, WAIT, Server, Skip, check, equal, eventually, is_alive,
+                    processes_marked)
 from suite import Suite
 
 suite = Suite(at_a_time=5)
@@ -384,6 +386,29 @@ def test_answer_comes_first():
         p = place.start(command="exec sleep 100")
         answer = place.kill(p, force_after=30, wait_ms=20000)
         equal((answer["killed"], answer["pending"]), (True, False), "its end came first")
+
+
+@suite.test()
+def test_pending_is_not_killed():
+    """What is dead, but of which the shim has not said so, is pending: not killed as well."""
+    server = Server()
+    has = lambda name: os.path.exists(os.path.join(server.workspace, name))
+    run = server.run("(trap 'touch asked; until rm go 2>/dev/null; do sleep 0.02; done; exit' TERM; "
+                     "touch ready; while :; do sleep 0.02; done) & true")["process_id"]
+    eventually(lambda: has("ready"), WAIT, "no leftover")
+    left = [pid for pid in processes_marked(server.base) if name_of(pid) == "bash"]
+    with open("/proc/%d/status" % left[0], encoding="utf-8") as f:
+        shim = int(re.search(r"^PPid:\s*(\d+)", f.read(), re.M)[1])
+    kill = server.request("process.kill", {"process_id": run, "force_after": 600, "wait_ms": 2000})
+    eventually(lambda: has("asked"), WAIT, "no signal")
+    os.kill(shim, signal.SIGSTOP)
+    open(os.path.join(server.workspace, "go"), "w", encoding="utf-8").close()
+    answer = server.result(kill)
+    os.kill(shim, signal.SIGCONT)
+    equal((answer["killed"], answer["pending"]), (False, True), str(answer))
+    eventually(lambda: server.call("process.monitor", {"process_id": run})["alive"] == 0, WAIT,
+               "it lives")
+    server.stop()
 
 
 @suite.test()
