@@ -149,7 +149,14 @@ bool ast_is_word(const struct ast_word *w, const char *text);
 /* The command that @n is, if it is a list or a pipeline of that only; else @n. */
 const struct ast_node *ast_single(const struct ast_node *n);
 
-/* Does $@name stand in the words of @n, or of what it tests? */
-bool ast_mentions(const struct ast_node *n, const char *name);
+/* The name of the command @n. False: it is long, or no text without special characters. */
+#define AST_NAME_SIZE 64u
+bool ast_command_name(const struct ast_node *n, char name[AST_NAME_SIZE]);
+
+/*
+ * Does $@name stand in the words of @n, or of what it tests? *@looked grows by the parts of words
+ * that were looked at.
+ */
+bool ast_mentions(const struct ast_node *n, const char *name, uint64_t *looked);
 
 #endif

@@ -76,12 +76,13 @@ static bool branch_is_jump(const struct ast_word *w, bool called)
 static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsigned called)
 {
 	struct function *f;
+	char name[AST_NAME_SIZE];
 
 	while (n && !n->background &&
 	       (n->type == AST_GROUP || n->type == AST_LIST ||
 		(n->type == AST_PIPE && n->body && !n->body->next && !n->negated))) {
-		for (n = n->body; n && n->next;)
-			n = n->next;
+		for (n = n->body; n && n->next; n = n->next)
+			expand_charge(e, 1);
 		if (n && n->join == JOIN_OR)
 			return false;
 	}
@@ -89,10 +90,9 @@ static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsig
 		return false;
 	if (branch_is_jump(n->words, called > 0))
 		return true;
-	if (!n->words || !n->words->simple || called == LEAVES_DEPTH)
+	if (called == LEAVES_DEPTH || !ast_command_name(n, name))
 		return false;
-	f = call_find_function(e, shell_copy(e->arena, n->words->parts->text.s,
-					     n->words->parts->text.len));
+	f = call_find_function(e, name);
 	return f && branch_leaves_by(e, f->node->body, called + 1);
 }
 

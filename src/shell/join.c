@@ -104,13 +104,22 @@ static const struct assignment *join_tested(struct expander *e, const struct ass
 	return b;
 }
 
+static bool join_is_tested(struct expander *e, const struct join *j, const struct variable *v)
+{
+	uint64_t looked = 0;
+	bool found = j->test && ast_mentions(j->test, v->name, &looked);
+
+	expand_charge(e, looked);
+	return found;
+}
+
 /* What the variable is if no branch assigns it. NULL: that is not told from what one assigns. */
 static const struct assignment *join_skipped(struct expander *e, const struct join *j,
 					     const struct variable *v,
 					     const struct assignment *after)
 {
 	const struct assignment *before = join_instead(j, v);
-	bool tested = j->test && ast_mentions(j->test, v->name);
+	bool tested = join_is_tested(e, j, v);
 	struct assignment *b;
 	struct value *value;
 

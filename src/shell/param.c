@@ -7,6 +7,7 @@
 #include "shell/expand.h"
 
 #define WORK_PARAM 12u
+#define WORK_ELEMENTS 4u /* elements that take one step to count */
 
 /* ---- values to chars ---- */
 
@@ -494,10 +495,11 @@ struct list {
 	char joined; /* '*': by IFS, in quotes; else '@' */
 };
 
-static size_t param_count_set(const struct list *l)
+static size_t param_count_set(struct expander *e, const struct list *l)
 {
 	size_t n = 0;
 
+	expand_charge(e, l->count / WORK_ELEMENTS);
 	for (size_t i = 0; i < l->count; i++)
 		n += l->v[i] != NULL;
 	return n;
@@ -509,7 +511,7 @@ static bool param_some(struct expander *e, const struct ast_param *p, const stru
 {
 	int64_t from, len, n = (int64_t)l->count;
 
-	if (!l->known || param_count_set(l) < l->count)
+	if (!l->known || param_count_set(e, l) < l->count)
 		return false;
 	if (!param_number(e, p->arg, &from) || (p->arg2 && !param_number(e, p->arg2, &len)))
 		return false;
@@ -527,7 +529,7 @@ static bool param_some(struct expander *e, const struct ast_param *p, const stru
 static void param_list_default(struct expander *e, const struct ast_param *p, const struct list *l,
 			       bool quoted, struct chars *out)
 {
-	size_t set = param_count_set(l);
+	size_t set = param_count_set(e, l);
 	bool empty = set == 0 || (p->colon && l->count == 1 && l->v[0]->len == 0);
 
 	if (empty == (p->op == PARAM_ALTERNATE)) {
@@ -567,7 +569,7 @@ static bool param_list(struct expander *e, const struct ast_param *p, const stru
 		return l->known || l->count > 0;
 	case PARAM_LENGTH:
 		if (l->known)
-			param_length_of_all(e, param_count_set(l), quoted, at, out);
+			param_length_of_all(e, param_count_set(e, l), quoted, at, out);
 		return l->known;
 	case PARAM_SUBSTRING:
 		return param_some(e, p, l, quoted, out);

@@ -158,15 +158,10 @@ static enum status record_run(struct expander *e, struct call c)
 
 static struct alias *record_alias(struct expander *e, const struct ast_node *n)
 {
-	if (!n->words || !n->words->simple || !e->memory->alias_lists)
-		return NULL;
-	const struct ast_text *t = &n->words->parts->text;
-	char name[64];
+	char name[AST_NAME_SIZE];
 
-	if (t->len >= sizeof(name))
+	if (!e->memory->alias_lists || !ast_command_name(n, name))
 		return NULL;
-	memcpy(name, t->s, t->len);
-	name[t->len] = '\0';
 	return call_find_alias(e, name);
 }
 

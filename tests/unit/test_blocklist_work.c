@@ -392,6 +392,37 @@ static void test_work_of_names(void **state)
 	assert_true(judge(named).work > judge(other).work + 30 * 30 * 40);
 }
 
+/*
+ * What is asked of a tree without a walk takes work as well: the ends of lists behind ||, and the
+ * words of a test for each variable that its branches assign. And so do elements that are counted.
+ */
+static void test_work_of_trees(void **state)
+{
+	static const struct shape ends = { "f(){ a", "||f", ";}", NULL };
+	static char test[16384], array[16384];
+	size_t a = (size_t)sprintf(test, "if [ "), b = (size_t)sprintf(array, "a=(");
+	uint64_t before;
+
+	(void)state;
+	before = judge_shape(&ends, 300).work;
+	assert_true(judge_shape(&ends, 600).work > 2 * before + 100 * 100);
+	for (int i = 0; i < 1000; i++)
+		a += (size_t)sprintf(test + a, "$a");
+	a += (size_t)sprintf(test + a, " ]; then ");
+	for (int i = 100; i < 200; i++)
+		a += (size_t)sprintf(test + a, "x%d=;", i);
+	sprintf(test + a, "fi");
+	assert_true(judge(test).work > 100 * 1000);
+	for (int i = 0; i < 2000; i++)
+		b += (size_t)sprintf(array + b, "a ");
+	b += (size_t)sprintf(array + b, ")");
+	before = judge(array).work;
+	b += (size_t)sprintf(array + b, ";echo");
+	for (int i = 0; i < 500; i++)
+		b += (size_t)sprintf(array + b, " ${#a[@]}");
+	assert_true(judge(array).work > before + 500 * 2000 / 8);
+}
+
 /* More text may take more work, up to the most. */
 static void test_work_allowance(void **state)
 {
@@ -497,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_work_items),
 		cmocka_unit_test(test_work_of_values),
 		cmocka_unit_test(test_work_of_names),
+		cmocka_unit_test(test_work_of_trees),
 		cmocka_unit_test(test_work_allowance),
 		cmocka_unit_test(test_work_lists),
 		cmocka_unit_test(test_work_lists_of_the_table),
