@@ -491,6 +491,7 @@ static struct assignment *vars_with_first(struct expander *e, const struct assig
 		for (const struct value *v = values; v; v = v->other) {
 			struct assignment first = *b;
 
+			first.other = NULL;
 			first.is_array = true;
 			first.item_room = first.item_count += first.item_count == 0;
 			first.items = shell_alloc(e->arena, first.item_count * sizeof(v));
