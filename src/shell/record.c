@@ -220,12 +220,13 @@ enum status record_simple(struct expander *e, const struct ast_node *n)
 	uint32_t first = SHELL_NONE, index;
 	struct alias *alias = record_alias(e, n);
 	enum status s = STATUS_UNKNOWN, one = STATUS_UNKNOWN;
+	bool chooses = n->words || n->redirects;
 	struct choice c;
 
 	choice_start_branches(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
-	e->choosing = n->words ? true : c.outer;
-	while ((n->words || first == SHELL_NONE) && choice_next(e, &c)) {
+	e->choosing = chooses || c.outer;
+	while ((chooses || first == SHELL_NONE) && choice_next(e, &c)) {
 		e->io = io;
 		e->io.to_file = &written;
 		index = record_and_run(e, n, alias, &c, &one);
