@@ -128,6 +128,7 @@ static void branch_end_chain(struct expander *e, struct chain *c)
 static enum status branch_member(struct expander *e, const struct ast_node *n, enum status before)
 {
 	unsigned context = e->context;
+	const struct function *functions = e->memory->functions;
 	struct chars *capture = e->io.capture;
 	enum status s;
 	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
@@ -138,6 +139,8 @@ static enum status branch_member(struct expander *e, const struct ast_node *n, e
 	if (skipped)
 		e->io.capture = NULL;
 	s = eval_walk(e, n);
+	if (n->join != JOIN_ALWAYS)
+		call_leave(e, functions, n->end);
 	e->context = context;
 	e->io.capture = capture;
 	if (skipped)
@@ -244,11 +247,13 @@ struct branches {
 static enum status branch_walk(struct expander *e, struct branches *b, const struct ast_node *body)
 {
 	size_t middle = branch_written(e);
+	const struct function *functions = e->memory->functions;
 	enum status s = eval_walk(e, body);
 
 	if (b->several)
 		branch_other_output(e, body->start, b->from, middle);
 	b->several = true;
+	call_leave(e, functions, body->end);
 	join_branch(e, &b->join, branch_leaves(e, body));
 	return s;
 }

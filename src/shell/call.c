@@ -57,6 +57,7 @@ static struct function *call_import_function(struct expander *e, const struct fu
 
 	call_define(e, f->node);
 	e->keep_tree = keep;
+	e->memory->functions->imported = true;
 	return e->memory->functions;
 }
 
@@ -75,6 +76,15 @@ struct function *call_find_function(struct expander *e, const char *name)
 			return NULL;
 		m = m->outer;
 	}
+}
+
+struct function *call_older(const struct function *f)
+{
+	struct function *g = f->same;
+
+	while (g && strcmp(g->name, f->name) != 0)
+		g = g->same;
+	return g;
 }
 
 /* Add the function to shell_script.functions, at its first walk. */
@@ -97,15 +107,27 @@ static void call_list_function(struct expander *e, struct function *f)
 	};
 }
 
-void call_unset(struct expander *e, const char *name, uint32_t at)
+/* Behind @at a call of @f may run the body or not. */
+static void call_mark_gone(struct expander *e, struct function *f, uint32_t at)
 {
-	struct function *f = call_find_function(e, name);
-
-	if (!f || f->gone != SHELL_NONE)
+	if (f->gone != SHELL_NONE)
 		return;
 	f->gone = at;
 	if (f->index != SHELL_NONE)
 		e->script->functions[f->index].gone = at;
+}
+
+void call_unset(struct expander *e, const char *name, uint32_t at)
+{
+	for (struct function *f = call_find_function(e, name); f; f = call_older(f))
+		call_mark_gone(e, f, at);
+}
+
+void call_leave(struct expander *e, const struct function *since, uint32_t at)
+{
+	for (struct function *f = e->memory->functions; f && f != since; f = f->older)
+		if (!f->imported)
+			call_mark_gone(e, f, at);
 }
 
 /* Walk the body with the parameters of @c, or unknown ones if that is NULL. */

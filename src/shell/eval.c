@@ -47,11 +47,12 @@ void eval_restore_place(struct expander *e, const struct place *p)
 struct subshell {
 	struct place place;
 	size_t mark;
+	const struct function *functions;
 };
 
 static struct subshell eval_enter_subshell(struct expander *e)
 {
-	struct subshell s = { eval_save_place(e), vars_mark(e) };
+	struct subshell s = { eval_save_place(e), vars_mark(e), e->memory->functions };
 	unsigned depth = shell_subshell_depth(e->context);
 
 	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
@@ -60,9 +61,11 @@ static struct subshell eval_enter_subshell(struct expander *e)
 	return s;
 }
 
-static void eval_leave_subshell(struct expander *e, const struct subshell *s)
+/* Leave the subshell that ends at @at. */
+static void eval_leave_subshell(struct expander *e, const struct subshell *s, uint32_t at)
 {
 	vars_undo(e, s->mark);
+	call_leave(e, s->functions, at);
 	eval_restore_place(e, &s->place);
 }
 
@@ -93,7 +96,7 @@ static enum status eval_stage(struct expander *e, const struct ast_node *n, stru
 		join_maybe(e, sub.mark, NULL);
 		sub.mark = vars_mark(e);
 	}
-	eval_leave_subshell(e, &sub);
+	eval_leave_subshell(e, &sub, n->end);
 	return s;
 }
 
@@ -191,7 +194,7 @@ static enum status eval_apart(struct expander *e, const struct ast_node *n)
 
 	e->context |= n->background ? SHELL_BACKGROUND : 0;
 	s = eval_node(e, n);
-	eval_leave_subshell(e, &sub);
+	eval_leave_subshell(e, &sub, n->end);
 	if (n->type == AST_SUBSHELL && n->name) { /* coproc NAME: the numbers of its pipes */
 		e->script->sets_variables = true;
 		vars_set(e, n->name, value_unknown(e, n->name, n->start));
@@ -219,12 +222,15 @@ static enum status eval_here(struct expander *e, const struct ast_node *n)
 
 enum status eval_walk(struct expander *e, const struct ast_node *n)
 {
+	const struct function *functions = e->memory->functions;
 	enum status s;
 
 	if (n->type == AST_SIMPLE && !n->background)
 		return record_simple(e, n);
 	if (n->type == AST_FUNCTION) {
 		call_define(e, n);
+		if (n->background)
+			call_leave(e, functions, n->end);
 		return STATUS_OK;
 	}
 	if (!expand_enter(e, n->start))
@@ -269,7 +275,7 @@ static bool eval_inside(struct expander *e, const struct ast_node *list, uint32_
 	e->context = (e->context & ~either) | inside;
 	e->io.capture = out;
 	eval_walk(e, list);
-	eval_leave_subshell(e, &sub);
+	eval_leave_subshell(e, &sub, list ? list->end : at);
 	expand_leave(e);
 	return true;
 }

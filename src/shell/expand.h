@@ -135,8 +135,9 @@ struct function {
 	const char *name;
 	const struct ast_node *node;
 	uint32_t index; /* in shell_script.functions; SHELL_NONE: not walked yet */
-	uint32_t gone;  /* where it is unset, or SHELL_NONE */
+	uint32_t gone;  /* where it, or the branch that defines it, ends; or SHELL_NONE */
 	bool active;
+	bool imported;  /* an outer text defines it */
 };
 
 struct alias {
@@ -599,8 +600,12 @@ void call_forget(struct expander *e);
 void call_define(struct expander *e, const struct ast_node *n);
 struct function *call_find_function(struct expander *e, const char *name);
 enum status call_function(struct expander *e, struct function *f, const struct call *c);
+/* The function of the same name that was defined before @f, or NULL. */
+struct function *call_older(const struct function *f);
 /* unset -f at @at: a call may run the body or not. */
 void call_unset(struct expander *e, const char *name, uint32_t at);
+/* The same for those defined after @since, in a branch or a subshell that ends at @at. */
+void call_leave(struct expander *e, const struct function *since, uint32_t at);
 /* The parameters: the elements of the variable PARAMS are $0, $1, ... */
 #define PARAMS "@"
 /* The arguments of @c become the parameters. */

@@ -137,6 +137,7 @@ static void loops_after_header(struct expander *e, const struct ast_node *n, con
 
 enum status loops_while(struct expander *e, const struct ast_node *n)
 {
+	const struct function *functions = e->memory->functions;
 	char name[64] = "";
 
 	if (n->words)
@@ -145,6 +146,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	e->loops++;
 	loops_body(e, n, true);
 	e->loops--;
+	call_leave(e, functions, n->end);
 	loops_end_of_input(e, n->condition);
 	if (name[0])
 		loops_after_header(e, n, name);

@@ -137,20 +137,47 @@ static const char *record_skip_prefix(struct call *c)
 	return name;
 }
 
+/* Bodies of one name, each defined in a branch, that are walked for a call. */
+#define BODIES_MAX 3u
+
+/*
+ * Call @f, which may not be defined, and those of its name that are then. Returns whether one of
+ * them runs for certain. Of two that branches define, one is taken to run, as of if and else.
+ */
+static bool record_call_any(struct expander *e, struct function *f, const struct call *c)
+{
+	const struct ast_node *node = NULL; /* a loop defines the same one in each turn */
+	bool certain = false;
+	unsigned bodies = 0;
+	struct join j;
+
+	join_start(e, &j);
+	for (; f && !certain && bodies < BODIES_MAX; f = call_older(f)) {
+		expand_charge(e, 1);
+		certain = f->gone == SHELL_NONE;
+		if (f->node == node)
+			continue;
+		node = f->node;
+		bodies++;
+		if (!f->active)
+			call_function(e, f, c);
+		join_branch(e, &j, false);
+	}
+	join_end(e, &j, bodies < 2);
+	return certain;
+}
+
 static enum status record_run(struct expander *e, struct call c)
 {
 	const char *name = record_skip_prefix(&c);
-	size_t mark = vars_mark(e);
 	struct function *f;
 	enum status s;
 
 	f = name ? call_find_function(e, name) : NULL;
 	if (f && !f->active && f->gone == SHELL_NONE)
 		return call_function(e, f, &c);
-	if (f && !f->active) {
-		call_function(e, f, &c);
-		join_maybe(e, mark, NULL);
-	}
+	if (f && !f->active && record_call_any(e, f, &c))
+		return STATUS_UNKNOWN;
 	if (name && builtin_run(e, &c, &s))
 		return s;
 	return output_run(e, &c);

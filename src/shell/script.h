@@ -164,7 +164,7 @@ struct shell_function {
 	const char *name;
 	uint32_t first, last; /* commands [first, last) are its body */
 	uint32_t start, end;
-	uint32_t gone; /* where unset takes it away, or SHELL_NONE */
+	uint32_t gone; /* from where on it may not be there: unset, not defined; or SHELL_NONE */
 };
 
 enum shell_trouble {
