@@ -26,6 +26,14 @@ void choice_start_branches(struct expander *e, struct choice *c)
 	join_start(e, &c->join);
 }
 
+/* End the branch that a choice is. Where it runs something that is not walked, as the fourth call
+ * of a function is not, what others assign is assigned there, too. */
+static void choice_end_branch(struct expander *e, struct choice *c)
+{
+	join_branch(e, &c->join, e->unfollowed);
+	c->several = true;
+}
+
 bool choice_next(struct expander *e, struct choice *c)
 {
 	if (c->outer)
@@ -36,8 +44,9 @@ bool choice_next(struct expander *e, struct choice *c)
 		if (c->number >= c->count || expand_failed(e))
 			return false;
 		if (c->joins)
-			join_branch(e, &c->join, false);
+			choice_end_branch(e, c);
 	}
+	e->unfollowed = false;
 	e->choice_version++;
 	e->choice_left = c->number++;
 	e->choice_count = 1;
@@ -47,10 +56,11 @@ bool choice_next(struct expander *e, struct choice *c)
 void choice_end(struct expander *e, struct choice *c)
 {
 	e->choosing = c->outer;
-	if (c->join.branches == 0)
-		return;
-	join_branch(e, &c->join, false);
-	join_end(e, &c->join, false);
+	if (c->several) {
+		choice_end_branch(e, c);
+		join_end(e, &c->join, false);
+	}
+	e->unfollowed = false;
 }
 
 void choice_enter(struct expander *e, struct choice *c)
@@ -69,7 +79,8 @@ void choice_leave(struct expander *e, const struct choice *c)
 		e->choice_count = c->found;
 }
 
-bool choice_is_followed(const struct expander *e)
+bool choice_is_followed(struct expander *e)
 {
+	e->unfollowed |= e->others >= FOLLOWED_MAX;
 	return e->others < FOLLOWED_MAX;
 }

@@ -218,6 +218,7 @@ struct expander {
 	uint64_t choice_left, choice_count;
 	unsigned breaks; /* break and continue met */
 	unsigned others; /* choices before the present one, also of the calls around it */
+	bool unfollowed; /* the present choice runs something that is not walked */
 	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
 	bool errexit; /* set -e acts here: not in a condition */
@@ -402,6 +403,7 @@ struct choice {
 	bool joins;             /* what they assign are branches, of which one runs: @join */
 	uint64_t number, count; /* of those begun; of those known of */
 	uint64_t max;           /* so many are tried */
+	bool several;           /* one has been ended: the state is that before them */
 	struct join join;
 	uint64_t found;         /* of choice_enter() */
 	bool choosing;
@@ -414,8 +416,11 @@ void choice_end(struct expander *e, struct choice *c);
 /* What the command of a choice runs, up to choice_leave(), has choices of its own. */
 void choice_enter(struct expander *e, struct choice *c);
 void choice_leave(struct expander *e, const struct choice *c);
-/* Is a function, a text or a loop over a known input walked for the present choice, too? */
-bool choice_is_followed(const struct expander *e);
+/*
+ * Is a function, a text or a loop over a known input walked for the present choice, too? If not,
+ * what other choices assign is taken to be assigned in it as well.
+ */
+bool choice_is_followed(struct expander *e);
 
 /* ---- arith.c ---- */
 

@@ -338,6 +338,8 @@ static enum status record_redirected_once(struct expander *e, const struct ast_n
 	choice_enter(e, c);
 	if (c->number == 1 || (input && choice_is_followed(e)))
 		s = eval_compound(e, n);
+	else
+		e->unfollowed = true;
 	choice_leave(e, c);
 	return s;
 }
@@ -361,5 +363,5 @@ enum status record_redirected(struct expander *e, const struct ast_node *n)
 	}
 	choice_end(e, &c);
 	chars_release(&written);
-	return c.join.branches > 0 ? STATUS_UNKNOWN : s;
+	return c.several ? STATUS_UNKNOWN : s;
 }
