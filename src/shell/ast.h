@@ -132,7 +132,7 @@ struct ast_node {
 	uint8_t type;
 	uint8_t join; /* enum ast_join */
 	bool background;
-	bool negated;
+	bool negated; /* PIPE: !; WHILE: until */
 	bool plain_for; /* for without in: over "$@" */
 	struct ast_word *words;      /* SIMPLE, TEST, FOR's values, CASE's word, ARITH's text */
 	struct ast_assign *assigns;  /* SIMPLE */

@@ -101,6 +101,49 @@ static bool branch_leaves(struct expander *e, const struct ast_node *n)
 	return branch_leaves_by(e, n, 0);
 }
 
+/* ---- jumps ---- */
+
+/* return 1 is none: it says that a function has failed, and who calls it asks. */
+void branch_note_jump(struct expander *e, const struct call *c)
+{
+	const char *name = c->words[0].text.s;
+	bool fails = c->count > 1 && strcmp(c->words[1].text.s, "0") != 0;
+	struct join *to = !strcmp(name, "break") ? e->jumps.breaks : NULL;
+
+	if (!strcmp(name, "continue"))
+		to = e->jumps.continues;
+	else if (!strcmp(name, "return") && !fails)
+		to = e->jumps.returns;
+	e->jumped = to;
+	if (to)
+		join_jump(e, to);
+}
+
+void branch_end_jumps(struct expander *e, struct join *j, const struct ast_node *body)
+{
+	if (j->branches == 0)
+		return;
+	if (branch_leaves(e, body))
+		vars_undo(e, j->mark);
+	else
+		join_branch(e, j, false);
+	join_end(e, j, false);
+}
+
+enum status branch_body(struct expander *e, const struct ast_node *body)
+{
+	const struct jumps outer = e->jumps;
+	struct join end;
+	enum status s;
+
+	join_start(e, &end);
+	e->jumps = (struct jumps){ .returns = &end };
+	s = eval_walk(e, body);
+	e->jumps = outer;
+	branch_end_jumps(e, &end, body);
+	return end.branches ? STATUS_UNKNOWN : s;
+}
+
 /* ---- lists ---- */
 
 /*
@@ -254,7 +297,10 @@ static enum status branch_walk(struct expander *e, struct branches *b, const str
 		branch_other_output(e, body->start, b->from, middle);
 	b->several = true;
 	call_leave(e, functions, body->end);
-	join_branch(e, &b->join, branch_leaves(e, body));
+	if (branch_leaves(e, body) && e->jumped)
+		vars_undo(e, b->join.mark); /* what holds there is noted */
+	else
+		join_branch(e, &b->join, branch_leaves(e, body));
 	return s;
 }
 

@@ -151,7 +151,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	else
 		array_fill(e, PARAMS, NULL, 0, false, ARRAY_UNKNOWN);
 	e->context |= SHELL_IN_FUNCTION | context;
-	s = eval_walk(e, f->node->body);
+	s = branch_body(e, f->node->body);
 	if (listed)
 		e->script->functions[f->index].last = (uint32_t)e->script->command_count;
 	vars_end_locals(e, &e->locals, locals);

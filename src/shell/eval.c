@@ -31,12 +31,13 @@
 
 struct place eval_save_place(const struct expander *e)
 {
-	return (struct place){ e->io, e->last_word, e->context, e->parent, e->errexit };
+	return (struct place){ e->io, e->jumps, e->last_word, e->context, e->parent, e->errexit };
 }
 
 void eval_restore_place(struct expander *e, const struct place *p)
 {
 	e->io = p->io;
+	e->jumps = p->jumps;
 	e->last_word = p->last_word;
 	e->context = p->context;
 	e->parent = p->parent;
@@ -58,6 +59,7 @@ static struct subshell eval_enter_subshell(struct expander *e)
 	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
 	e->context = (e->context & SHELL_CONTEXT_MASK) | SHELL_IN_SUBSHELL |
 		     depth << SHELL_DEPTH_SHIFT | ++e->subshells << SHELL_SUBSHELL_SHIFT;
+	e->jumps = (struct jumps){ NULL }; /* they end with it */
 	return s;
 }
 
@@ -71,7 +73,7 @@ static void eval_leave_subshell(struct expander *e, const struct subshell *s, ui
 
 /* ---- pipelines ---- */
 
-static enum status eval_negate(enum status s)
+enum status eval_negate(enum status s)
 {
 	return s == STATUS_OK ? STATUS_FAILED : s == STATUS_FAILED ? STATUS_OK : s;
 }
@@ -129,13 +131,15 @@ static enum status eval_pipe(struct expander *e, const struct ast_node *n)
 
 /* ---- compound commands ---- */
 
-void eval_condition(struct expander *e, const struct ast_node *n)
+enum status eval_condition(struct expander *e, const struct ast_node *n)
 {
 	bool errexit = e->errexit;
+	enum status s;
 
 	e->errexit = false;
-	eval_walk(e, n);
+	s = eval_walk(e, n);
 	e->errexit |= errexit;
+	return s;
 }
 
 static enum status eval_arith(struct expander *e, const struct ast_node *n)

@@ -190,6 +190,11 @@ struct streams {
 	struct chars *to_file;         /* gets it behind a redirection to a file */
 };
 
+/* Where break, continue and return lead, in the present shell; or NULL. */
+struct jumps {
+	struct join *breaks, *continues, *returns;
+};
+
 struct expander {
 	struct shell_memory *memory;
 	struct shell_arena *arena;
@@ -216,7 +221,8 @@ struct expander {
 	bool choosing;
 	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
-	unsigned breaks; /* break and continue met */
+	struct jumps jumps;
+	bool jumped; /* the last command was one of them */
 	unsigned others; /* choices before the present one, also of the calls around it */
 	bool unfollowed; /* the present choice runs something that is not walked */
 	bool has_namerefs; /* declare -n was there */
@@ -391,6 +397,8 @@ void join_start(struct expander *e, struct join *j);
 /* End a branch: note what it has assigned, and undo that. What one that @leaves, as by exit, does
  * not assign is not what it was. */
 void join_branch(struct expander *e, struct join *j, bool leaves);
+/* The shell may go on behind @j from here: what holds is noted as of a branch, and stays. */
+void join_jump(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
 /* The changes since @mark may have been made or not; vars_undo() makes them undone. */
 void join_maybe(struct expander *e, size_t mark, const struct ast_node *test);
@@ -541,6 +549,7 @@ struct value *array_element(struct expander *e, const char *name, const struct c
 /* What a command finds besides variables. */
 struct place {
 	struct streams io;
+	struct jumps jumps;
 	const struct shell_word *last_word;
 	unsigned context;
 	uint32_t parent;
@@ -553,7 +562,8 @@ enum status eval_walk(struct expander *e, const struct ast_node *n);
 /* Walk a compound command without its redirections. The caller puts back the place. */
 enum status eval_compound(struct expander *e, const struct ast_node *n);
 /* Walk a condition: set -e ignores its failure. */
-void eval_condition(struct expander *e, const struct ast_node *n);
+enum status eval_condition(struct expander *e, const struct ast_node *n);
+enum status eval_negate(enum status s);
 /* Append the output of @list to @out, without the newlines at its end. */
 void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out);
 void eval_process(struct expander *e, const struct ast_part *p, struct chars *out);
@@ -594,6 +604,12 @@ void assign_word(struct expander *e, const struct shell_word *w, struct value *v
 enum status branch_list(struct expander *e, const struct ast_node *list);
 enum status branch_if(struct expander *e, const struct ast_node *n);
 enum status branch_case(struct expander *e, const struct ast_node *n);
+/* Note what holds at @c, if it is break, continue or return. */
+void branch_note_jump(struct expander *e, const struct call *c);
+/* Behind the @body that @j surrounds: by its end, if that is reached, or by the jumps in it. */
+void branch_end_jumps(struct expander *e, struct join *j, const struct ast_node *body);
+/* Walk the body of a function, which return ends. */
+enum status branch_body(struct expander *e, const struct ast_node *body);
 /* while, until, for ((...)) */
 enum status loops_while(struct expander *e, const struct ast_node *n);
 enum status loops_for(struct expander *e, const struct ast_node *n);

@@ -812,6 +812,7 @@ static bool grammar_dispatch(struct lex_reader *r, struct ast_node *n, enum lex_
 		return true;
 	case WORD_WHILE:
 	case WORD_UNTIL:
+		n->negated = word == WORD_UNTIL;
 		grammar_while(r, n);
 		return true;
 	case WORD_FOR:

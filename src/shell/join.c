@@ -41,7 +41,8 @@ static void join_add(struct expander *e, struct join *j, struct variable *v, boo
 	entry->seen += !leaves;
 }
 
-void join_branch(struct expander *e, struct join *j, bool leaves)
+/* Note what a branch has assigned. */
+static void join_note(struct expander *e, struct join *j, bool leaves)
 {
 	struct variables *t = &e->memory->variables;
 	uint32_t merge = ++t->version;
@@ -57,7 +58,18 @@ void join_branch(struct expander *e, struct join *j, bool leaves)
 			break;
 		join_add(e, j, v, leaves);
 	}
+}
+
+void join_branch(struct expander *e, struct join *j, bool leaves)
+{
+	join_note(e, j, leaves);
 	vars_undo(e, j->mark);
+}
+
+void join_jump(struct expander *e, struct join *j)
+{
+	expand_charge(e, e->memory->variables.log_len - j->mark);
+	join_note(e, j, false);
 }
 
 /* ---- if none runs ---- */

@@ -9,22 +9,47 @@
 
 /* ---- while, until ---- */
 
+/* Walk the body of a loop once. */
+static void loops_turn(struct expander *e, const struct ast_node *n)
+{
+	struct join end, *continues = e->jumps.continues;
+
+	join_start(e, &end);
+	e->jumps.continues = &end;
+	eval_walk(e, n->body);
+	e->jumps.continues = continues;
+	branch_end_jumps(e, &end, n->body);
+}
+
+/* Behind a loop: by its end, unless it is @endless, or by a break in it. */
+static void loops_end(struct expander *e, struct join *breaks, bool endless)
+{
+	if (endless && breaks->branches > 0) {
+		vars_undo(e, breaks->mark);
+		join_end(e, breaks, false);
+	} else {
+		branch_end_jumps(e, breaks, NULL);
+	}
+}
+
 /*
  * Walk the body of a loop that runs any number of times. The @first turn is followed by a second
  * one if it assigned a variable, so that the body sees its own values: a turn begins with what the
- * one before has left.
+ * one before has left. Returns whether it goes on: OK: until it is left by a jump.
  */
-static void loops_body(struct expander *e, const struct ast_node *n, bool first)
+static enum status loops_body(struct expander *e, const struct ast_node *n, bool first)
 {
+	enum status s = STATUS_UNKNOWN;
 	size_t mark = vars_mark(e), body;
 
 	if (n->condition)
-		eval_condition(e, n->condition);
+		s = eval_condition(e, n->condition);
 	body = vars_mark(e);
-	eval_walk(e, n->body);
+	loops_turn(e, n);
 	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
 		loops_body(e, n, false);
 	join_maybe(e, body, n);
+	return n->negated ? eval_negate(s) : s;
 }
 
 /* A read that ends a loop finds no more of a known input: its variables are empty then. */
@@ -138,18 +163,24 @@ static void loops_after_header(struct expander *e, const struct ast_node *n, con
 enum status loops_while(struct expander *e, const struct ast_node *n)
 {
 	const struct function *functions = e->memory->functions;
+	struct join left, *breaks = e->jumps.breaks;
 	char name[64] = "";
+	bool endless;
 
 	if (n->words)
 		loops_header(e, n, name);
+	join_start(e, &left);
+	e->jumps.breaks = &left;
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
-	loops_body(e, n, true);
+	endless = loops_body(e, n, true) == STATUS_OK;
 	e->loops--;
+	e->jumps.breaks = breaks;
 	call_leave(e, functions, n->end);
 	loops_end_of_input(e, n->condition);
 	if (name[0])
 		loops_after_header(e, n, name);
+	loops_end(e, &left, endless);
 	return STATUS_UNKNOWN;
 }
 
@@ -182,11 +213,11 @@ static void loops_values(struct expander *e, const struct ast_node *n, const str
 			continue;
 		}
 		vars_set(e, n->name, word_value(e, &values->v[i]));
-		eval_walk(e, n->body);
+		loops_turn(e, n);
 	}
 	if (skipped || values->len == 0) {
 		vars_set(e, n->name, value_unknown(e, "{..}", n->start));
-		eval_walk(e, n->body);
+		loops_turn(e, n);
 	}
 	e->loops--;
 }
@@ -239,18 +270,12 @@ static bool loops_words(struct expander *e, const struct ast_node *n, struct wor
 	return c.count > 1;
 }
 
-/* Values of a loop with a break that are looked at for the one that it ends with. */
-#define BROKEN_MAX 16
-
-/* Behind the loop over @words: @last, or any of them if it was left before. */
-static void loops_after_words(struct expander *e, const struct ast_node *n,
-			      const struct words *words, struct value *last, bool several,
-			      bool left)
+/* Behind the loop its variable is @last, of @several choices, or what the body assigns. */
+static void loops_after_words(struct expander *e, const struct ast_node *n, struct value *last,
+			      bool several)
 {
 	const struct assignment *b = vars_get(e, n->name);
 
-	for (size_t i = 0; left && i < words->len && i < BROKEN_MAX; i++)
-		values_add(e, &last, word_value(e, &words->v[i]));
 	if (!b || !last || !(several || last->other))
 		return;
 	values_add(e, &last, b->values); /* the body may assign it */
@@ -273,13 +298,17 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
 	struct value *last = NULL;
-	unsigned breaks = e->breaks;
 	bool several = loops_words(e, n, &values, &last);
 	size_t mark = vars_mark(e);
+	struct join left, *breaks = e->jumps.breaks;
 
+	join_start(e, &left);
+	e->jumps.breaks = &left;
 	e->context |= SHELL_IN_LOOP;
 	loops_values(e, n, &values);
-	loops_after_words(e, n, &values, last, several, e->breaks != breaks);
+	e->jumps.breaks = breaks;
+	loops_after_words(e, n, last, several);
+	loops_end(e, &left, false);
 	if (loops_may_have_none(&values))
 		join_maybe(e, mark, NULL);
 	words_release(&values);

@@ -205,7 +205,7 @@ static enum status record_run_recorded(struct expander *e, const struct ast_node
 		e->last_word = NULL;
 		return assign_of_output(n) ? STATUS_UNKNOWN : STATUS_OK;
 	}
-	e->breaks += strcmp(c.words[0].text.s, "break") == 0;
+	branch_note_jump(e, &c);
 	if (alias && !alias->active)
 		s = call_alias(e, alias, &c);
 	else
