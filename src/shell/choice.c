@@ -13,6 +13,18 @@
 #define CHOICES_MAX 16
 #define FOLLOWED_MAX 3u
 
+/*
+ * Of more choices than CHOICES_MAX the one to try as @number: every so many, each time one further,
+ * so that the variables that change with each choice and those that change last have all of their
+ * values.
+ */
+static uint64_t choice_spread(uint64_t number, uint64_t count)
+{
+	uint64_t stride = (count + CHOICES_MAX - 1) / CHOICES_MAX;
+
+	return number * stride + number % stride;
+}
+
 void choice_start(struct expander *e, struct choice *c)
 {
 	*c = (struct choice){ .outer = e->choosing, .count = 1, .max = CHOICES_MAX };
@@ -40,15 +52,15 @@ bool choice_next(struct expander *e, struct choice *c)
 		return c->number++ == 0;
 	if (c->number > 0) {
 		if (e->choice_count > c->count) /* some variables count in some choices only */
-			c->count = e->choice_count < c->max ? e->choice_count : c->max;
-		if (c->number >= c->count || expand_failed(e))
+			c->count = e->choice_count;
+		if (c->number >= c->count || c->number >= c->max || expand_failed(e))
 			return false;
 		if (c->joins)
 			choice_end_branch(e, c);
 	}
 	e->unfollowed = false;
 	e->choice_version++;
-	e->choice_left = c->number++;
+	e->choice_left = choice_spread(c->number++, c->count);
 	e->choice_count = 1;
 	return true;
 }
