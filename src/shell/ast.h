@@ -123,6 +123,8 @@ struct ast_case {
 	struct ast_case *next;
 	struct ast_word *patterns;
 	struct ast_node *body;
+	bool goes_on;  /* ;& or ;;&: the next one may run after it */
+	bool compares; /* ;;&: only if it matches */
 };
 
 struct ast_node {

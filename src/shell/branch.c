@@ -287,21 +287,45 @@ struct branches {
 	bool several; /* one has been walked */
 };
 
+/* End the branch that has walked @body, and has written from @middle on. */
+static void branch_walked(struct expander *e, struct branches *b, const struct ast_node *body,
+			  size_t middle)
+{
+	if (b->several)
+		branch_other_output(e, body->start, b->from, middle);
+	b->several = true;
+	if (branch_leaves(e, body) && e->jumped)
+		vars_undo(e, b->join.mark); /* what holds there is noted */
+	else
+		join_branch(e, &b->join, branch_leaves(e, body));
+}
+
 static enum status branch_walk(struct expander *e, struct branches *b, const struct ast_node *body)
 {
 	size_t middle = branch_written(e);
 	const struct function *functions = e->memory->functions;
 	enum status s = eval_walk(e, body);
 
-	if (b->several)
-		branch_other_output(e, body->start, b->from, middle);
-	b->several = true;
 	call_leave(e, functions, body->end);
-	if (branch_leaves(e, body) && e->jumped)
-		vars_undo(e, b->join.mark); /* what holds there is noted */
-	else
-		join_branch(e, &b->join, branch_leaves(e, body));
+	branch_walked(e, b, body, middle);
 	return s;
+}
+
+/* Walk the body of @c, and those that run after it. */
+static void branch_item(struct expander *e, struct branches *b, const struct ast_case *c)
+{
+	size_t middle = branch_written(e);
+	const struct function *functions = e->memory->functions;
+	const struct ast_node *body = c->body;
+
+	eval_walk(e, body);
+	for (; c->goes_on && c->next && !expand_failed(e); c = c->next) {
+		if (c->compares)
+			join_jump(e, &b->join);
+		eval_walk(e, c->next->body);
+	}
+	call_leave(e, functions, c->body->end);
+	branch_walked(e, b, body, middle);
 }
 
 /* @all: it is certain that one of them runs. */
@@ -370,7 +394,7 @@ enum status branch_case(struct expander *e, const struct ast_node *n)
 	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
 		for (const struct ast_word *w = c->patterns; w; w = w->next)
 			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
-		branch_walk(e, &b, c->body);
+		branch_item(e, &b, c);
 		all |= branch_matches_all(c);
 	}
 	branch_end(e, &b, all);

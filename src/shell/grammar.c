@@ -653,14 +653,17 @@ static void grammar_case_patterns(struct lex_reader *r, struct ast_case *item)
 		lex_unexpected(r);
 }
 
-/* ";;", bash's ";&" and ";;&". */
-static bool grammar_take_case_end(struct lex_reader *r)
+/* ";;", bash's ";&" and ";;&", behind @item. */
+static bool grammar_take_case_end(struct lex_reader *r, struct ast_case *item)
 {
 	if (lex_peek(r, 0) != ';' || (lex_peek(r, 1) != ';' && lex_peek(r, 1) != '&'))
 		return false;
 	r->pos += 2;
-	if (r->text.s[r->pos - 1] == ';' && lex_peek(r, 0) == '&')
+	if (r->text.s[r->pos - 1] == ';' && lex_peek(r, 0) == '&') {
+		item->compares = true;
 		r->pos++;
+	}
+	item->goes_on = r->text.s[r->pos - 1] == '&';
 	if (r->text.s[r->pos - 1] != '&')
 		return true;
 	lex_note_refused(r);
@@ -688,7 +691,7 @@ static void grammar_case(struct lex_reader *r, struct ast_node *n)
 		tail = &item->next;
 		grammar_case_patterns(r, item);
 		item->body = grammar_list(r);
-		if (!grammar_take_case_end(r)) {
+		if (!grammar_take_case_end(r, item)) {
 			grammar_expect(r, WORD_ESAC);
 			return;
 		}
