@@ -16,8 +16,7 @@ static size_t branch_written(const struct expander *e)
 	return e->io.capture ? e->io.capture->len : 0;
 }
 
-/* The command that wrote the capture from @from on may not run. */
-static void branch_may_be_missing(struct expander *e, size_t from)
+void branch_may_be_missing(struct expander *e, size_t from)
 {
 	for (size_t i = from; i < branch_written(e); i++) {
 		struct shell_char *c = &e->io.capture->v[i];

@@ -608,6 +608,8 @@ enum status branch_case(struct expander *e, const struct ast_node *n);
 void branch_note_jump(struct expander *e, const struct call *c);
 /* Behind the @body that @j surrounds: by its end, if that is reached, or by the jumps in it. */
 void branch_end_jumps(struct expander *e, struct join *j, const struct ast_node *body);
+/* What is captured from @from on may not be written. */
+void branch_may_be_missing(struct expander *e, size_t from);
 /* Walk the body of a function, which return ends. */
 enum status branch_body(struct expander *e, const struct ast_node *body);
 /* while, until, for ((...)) */

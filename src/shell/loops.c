@@ -52,15 +52,21 @@ static enum status loops_body(struct expander *e, const struct ast_node *n, bool
 	return n->negated ? eval_negate(s) : s;
 }
 
-/* A read that ends a loop finds no more of a known input: its variables are empty then. */
+/* The read of a known input that the condition @n is; or NULL. */
+static const struct ast_node *loops_read(const struct expander *e, const struct ast_node *n)
+{
+	n = ast_single(n);
+	if (!e->io.input || !n || n->type != AST_SIMPLE || !ast_is_word(n->words, "read"))
+		return NULL;
+	return n;
+}
+
+/* A read that ends a loop finds no more of its input: its variables are empty then. */
 static void loops_end_of_input(struct expander *e, const struct ast_node *n)
 {
 	struct place place = eval_save_place(e);
 	size_t mark = vars_mark(e);
 
-	n = ast_single(n);
-	if (!e->io.input || !n || n->type != AST_SIMPLE || !ast_is_word(n->words, "read"))
-		return;
 	redirect_set_input(e, value_text(e, "", n->start));
 	eval_walk(e, n);
 	join_maybe(e, mark, NULL);
@@ -163,9 +169,11 @@ static void loops_after_header(struct expander *e, const struct ast_node *n, con
 enum status loops_while(struct expander *e, const struct ast_node *n)
 {
 	const struct function *functions = e->memory->functions;
+	const struct ast_node *read = loops_read(e, n->condition);
 	struct join left, *breaks = e->jumps.breaks;
+	size_t from = e->io.capture ? e->io.capture->len : 0;
 	char name[64] = "";
-	bool endless;
+	bool runs = n->words || (read && e->io.input->len), endless;
 
 	if (n->words)
 		loops_header(e, n, name);
@@ -177,7 +185,10 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	e->loops--;
 	e->jumps.breaks = breaks;
 	call_leave(e, functions, n->end);
-	loops_end_of_input(e, n->condition);
+	if (read)
+		loops_end_of_input(e, read);
+	if (!runs && !endless)
+		branch_may_be_missing(e, from);
 	if (name[0])
 		loops_after_header(e, n, name);
 	loops_end(e, &left, endless);
@@ -298,6 +309,7 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 {
 	struct words values = { 0 };
 	struct value *last = NULL;
+	size_t from = e->io.capture ? e->io.capture->len : 0;
 	bool several = loops_words(e, n, &values, &last);
 	size_t mark = vars_mark(e);
 	struct join left, *breaks = e->jumps.breaks;
@@ -309,8 +321,10 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 	e->jumps.breaks = breaks;
 	loops_after_words(e, n, last, several);
 	loops_end(e, &left, false);
-	if (loops_may_have_none(&values))
+	if (loops_may_have_none(&values)) {
 		join_maybe(e, mark, NULL);
+		branch_may_be_missing(e, from);
+	}
 	words_release(&values);
 	return STATUS_UNKNOWN;
 }
