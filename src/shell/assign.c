@@ -58,7 +58,7 @@ static struct value *assign_values(struct expander *e, const struct ast_assign *
 	struct value *first = NULL;
 	struct choice c;
 
-	choice_start(e, &c);
+	choice_start(e, &c); /* ${y=x} and the like assign */
 	if (assign_is_sum(a))
 		c.max = SUMS_MAX;
 	while (choice_next(e, &c)) {
@@ -99,7 +99,7 @@ static void assign_items(struct expander *e, const struct ast_assign *a)
 {
 	struct choice c;
 
-	choice_start_branches(e, &c);
+	choice_start(e, &c);
 	while (choice_next(e, &c))
 		if (a->is_array)
 			assign_array(e, a);

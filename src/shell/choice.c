@@ -29,12 +29,6 @@ void choice_start(struct expander *e, struct choice *c)
 {
 	*c = (struct choice){ .outer = e->choosing, .count = 1, .max = CHOICES_MAX };
 	e->choosing = true;
-}
-
-void choice_start_branches(struct expander *e, struct choice *c)
-{
-	choice_start(e, c);
-	c->joins = true;
 	join_start(e, &c->join);
 }
 
@@ -55,8 +49,7 @@ bool choice_next(struct expander *e, struct choice *c)
 			c->count = e->choice_count;
 		if (c->number >= c->count || c->number >= c->max || expand_failed(e))
 			return false;
-		if (c->joins)
-			choice_end_branch(e, c);
+		choice_end_branch(e, c);
 	}
 	e->unfollowed = false;
 	e->choice_version++;

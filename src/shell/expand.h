@@ -405,10 +405,10 @@ void join_maybe(struct expander *e, size_t mark, const struct ast_node *test);
 
 /* ---- choice.c ---- */
 
-/* One choice of values after the other. Inside of another one there is only that. */
+/* One choice of values after the other. Inside of another one there is only that. What they assign
+ * are branches, of which one runs. */
 struct choice {
 	bool outer;             /* it is inside of another one */
-	bool joins;             /* what they assign are branches, of which one runs: @join */
 	uint64_t number, count; /* of those begun; of those known of */
 	uint64_t max;           /* so many are tried */
 	bool several;           /* one has been ended: the state is that before them */
@@ -417,7 +417,6 @@ struct choice {
 	bool choosing;
 };
 void choice_start(struct expander *e, struct choice *c);
-void choice_start_branches(struct expander *e, struct choice *c);
 /* Go to the next choice. False: there is none. */
 bool choice_next(struct expander *e, struct choice *c);
 void choice_end(struct expander *e, struct choice *c);

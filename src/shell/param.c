@@ -218,15 +218,20 @@ static bool param_mark_set(struct chars *c, size_t from)
 }
 
 /*
- * The chars from @from on are ${x:?}, and not empty, because otherwise the shell ends here. So x
- * is not empty from here on.
+ * The chars from @from on are ${x:?}, and not empty, because otherwise the shell ends here, or
+ * ${x:=w} of an x that has a value. So x is that from here on, where it is one of several in each
+ * choice too.
  */
-static void param_require(struct expander *e, const struct ast_param *p, struct chars *out,
-			  size_t from)
+static void param_settle(struct expander *e, const struct ast_param *p, struct chars *out,
+			 size_t from)
 {
 	const struct assignment *b = vars_get(e, p->name);
+	bool several = b && b->values && b->values->other, marked;
 
-	if (param_mark_set(out, from) && !p->index && !(b && b->values && b->values->other))
+	marked = p->op == PARAM_ERROR && param_mark_set(out, from);
+	if (p->index || (b && (b->is_array || b->other)))
+		return;
+	if (several ? e->choosing : marked)
 		vars_set(e, p->name, value_make(e, out->v + from, out->len - from));
 }
 
@@ -276,8 +281,8 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 		param_append(e, out, v, quoted);
 	else
 		param_unknown(e, out, p->name, quoted, at);
-	if (must && (p->colon || empty))
-		param_require(e, p, out, from);
+	if ((must && (p->colon || empty)) || p->op == PARAM_ASSIGN)
+		param_settle(e, p, out, from);
 	param_unused(e, p);
 }
 

@@ -250,7 +250,7 @@ enum status record_simple(struct expander *e, const struct ast_node *n)
 	bool chooses = n->words || n->redirects;
 	struct choice c;
 
-	choice_start_branches(e, &c);
+	choice_start(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
 	e->choosing = chooses || c.outer;
 	while ((chooses || first == SHELL_NONE) && choice_next(e, &c)) {
@@ -351,7 +351,7 @@ enum status record_redirected(struct expander *e, const struct ast_node *n)
 	enum status s = STATUS_UNKNOWN;
 	struct choice c;
 
-	choice_start_branches(e, &c);
+	choice_start(e, &c);
 	while (choice_next(e, &c)) {
 		uint32_t index = (uint32_t)e->script->command_count;
 
