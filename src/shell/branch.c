@@ -71,18 +71,31 @@ static bool branch_is_jump(const struct ast_word *w, bool called)
 			    ast_is_word(w, "continue")));
 }
 
+/* May it fail? Others in front of && exit, as echo, are not expected to. */
+static bool branch_is_test(const struct ast_node *n)
+{
+	if (n->type == AST_PIPE && n->negated)
+		return true;
+	return n->type == AST_TEST || n->type == AST_ARITH || ast_is_word(n->words, "test") ||
+	       (n->words && n->words->parts->type == PART_TEXT &&
+		n->words->parts->text.len == 1 && n->words->parts->text.s[0] == '[');
+}
+
 /* Does it end with exit, as { ...; exit; } and a function that does? @called: so many of these. */
 static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsigned called)
 {
+	const struct ast_node *before = NULL;
 	struct function *f;
 	char name[AST_NAME_SIZE];
 
 	while (n && !n->background &&
 	       (n->type == AST_GROUP || n->type == AST_LIST ||
 		(n->type == AST_PIPE && n->body && !n->body->next && !n->negated))) {
-		for (n = n->body; n && n->next; n = n->next)
+		for (n = n->body; n && n->next; n = n->next) {
 			expand_charge(e, 1);
-		if (n && n->join == JOIN_OR)
+			before = n;
+		}
+		if (n && (n->join == JOIN_OR || (n->join == JOIN_AND && branch_is_test(before))))
 			return false;
 	}
 	if (!n || n->background || n->type != AST_SIMPLE)
