@@ -93,7 +93,9 @@ static enum status eval_stage(struct expander *e, const struct ast_node *n, stru
 
 	if (n->next)
 		e->io.capture = output;
+	e->stage = n;
 	s = eval_walk(e, n);
+	e->stage = NULL;
 	if (e->lastpipe && !n->next) {
 		join_maybe(e, sub.mark, NULL);
 		sub.mark = vars_mark(e);

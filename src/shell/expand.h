@@ -231,6 +231,7 @@ struct expander {
 	const struct value *given_input; /* the standard input that the text as a whole has */
 	bool sourced;  /* the present command is source, and its text was walked */
 	bool lastpipe; /* shopt -s lastpipe was there */
+	const struct ast_node *stage; /* the stage of a pipeline that is walked */
 	bool posix;
 };
 

@@ -238,6 +238,15 @@ static bool record_is_exec(const struct shell_command *c)
 	return c->word_count == 1 && strcmp(c->words[0].text.s, "exec") == 0;
 }
 
+/* What each choice of a stage writes begins a line, as of printf %s "$x" | sh. */
+static void record_end_line(struct expander *e, struct chars *c)
+{
+	const struct shell_char *last = c && c->len ? &c->v[c->len - 1] : NULL;
+
+	if (last && last->c != '\n' && last->c != '\0')
+		chars_add(e, c, '\n', CHAR_QUOTED, last->at, 0);
+}
+
 /* The choices of a command are branches, of which one runs. */
 enum status record_simple(struct expander *e, const struct ast_node *n)
 {
@@ -247,13 +256,15 @@ enum status record_simple(struct expander *e, const struct ast_node *n)
 	uint32_t first = SHELL_NONE, index;
 	struct alias *alias = record_alias(e, n);
 	enum status s = STATUS_UNKNOWN, one = STATUS_UNKNOWN;
-	bool chooses = n->words || n->redirects;
+	bool chooses = n->words || n->redirects, is_stage = n == e->stage;
 	struct choice c;
 
 	choice_start(e, &c);
 	/* Assignments alone are recorded once, and go through the choices by themselves. */
 	e->choosing = chooses || c.outer;
 	while ((chooses || first == SHELL_NONE) && choice_next(e, &c)) {
+		if (c.number > 1 && is_stage)
+			record_end_line(e, io.capture);
 		e->io = io;
 		e->io.to_file = &written;
 		index = record_and_run(e, n, alias, &c, &one);
