@@ -251,6 +251,16 @@ static struct value *param_assign(struct expander *e, const struct ast_param *p)
 	return v;
 }
 
+/* Is it the value of a variable that a branch did not assign; or with @empty, may it be empty? */
+static bool param_may_be_none(const struct value *v, bool empty)
+{
+	bool none = v->len > 0 && (empty || (v->len == 1 && !v->v[0].name));
+
+	for (uint32_t i = 0; i < v->len && none; i++)
+		none = char_is_unknown(&v->v[i]) && v->v[i].c == UNKNOWN_ANY;
+	return none;
+}
+
 /*
  * ${x-w}, ${x=w}, ${x?w}, ${x+w}. The word is used for an unknown variable too: it may be used,
  * so the rules must see it.
@@ -263,8 +273,8 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 	bool must = p->op == PARAM_ERROR;
 	size_t from = out->len;
 
-	if (v && value_is_any(v) && !v->v->name)
-		v = NULL; /* that of a variable which a branch did not assign */
+	if (v && param_may_be_none(v, p->colon && !must))
+		v = NULL;
 	if (p->op == PARAM_ALTERNATE) {
 		if (!empty)
 			param_append_word(e, p->arg, out);
