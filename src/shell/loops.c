@@ -35,20 +35,24 @@ static void loops_end(struct expander *e, struct join *breaks, bool endless)
 /*
  * Walk the body of a loop that runs any number of times. The @first turn is followed by a second
  * one if it assigned a variable, so that the body sees its own values: a turn begins with what the
- * one before has left. Returns whether it goes on: OK: until it is left by a jump.
+ * one before has left. @runs: there is a first turn for certain. Returns whether it goes on: OK:
+ * until it is left by a jump.
  */
-static enum status loops_body(struct expander *e, const struct ast_node *n, bool first)
+static enum status loops_body(struct expander *e, const struct ast_node *n, bool first, bool runs)
 {
 	enum status s = STATUS_UNKNOWN;
-	size_t mark = vars_mark(e), body;
+	struct join j;
+	size_t mark = vars_mark(e);
 
 	if (n->condition)
 		s = eval_condition(e, n->condition);
-	body = vars_mark(e);
+	join_start(e, &j);
+	j.test = n;
 	loops_turn(e, n);
 	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
-		loops_body(e, n, false);
-	join_maybe(e, body, n);
+		loops_body(e, n, false, false);
+	join_branch(e, &j, false);
+	join_end(e, &j, !runs);
 	return n->negated ? eval_negate(s) : s;
 }
 
@@ -61,15 +65,27 @@ static const struct ast_node *loops_read(const struct expander *e, const struct 
 	return n;
 }
 
-/* A read that ends a loop finds no more of its input: its variables are empty then. */
-static void loops_end_of_input(struct expander *e, const struct ast_node *n)
+/* Is there a character in it that is not missing in some cases? */
+static bool loops_has_certain(const struct value *v)
+{
+	for (uint32_t i = 0; i < v->len; i++)
+		if (char_is_known(&v->v[i]) && !v->v[i].name)
+			return true;
+	return false;
+}
+
+/* A read that ends a loop finds no more of its @input: its variables are empty, or what stands in
+ * the last line if that has no end. */
+static void loops_end_of_input(struct expander *e, const struct ast_node *n,
+			       const struct value *input)
 {
 	struct place place = eval_save_place(e);
 	size_t mark = vars_mark(e);
 
 	redirect_set_input(e, value_text(e, "", n->start));
 	eval_walk(e, n);
-	join_maybe(e, mark, NULL);
+	if (!input->len || input->v[input->len - 1].c != '\n')
+		join_maybe(e, mark, NULL);
 	eval_restore_place(e, &place);
 }
 
@@ -173,7 +189,8 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	struct join left, *breaks = e->jumps.breaks;
 	size_t from = e->io.capture ? e->io.capture->len : 0;
 	char name[64] = "";
-	bool runs = n->words || (read && e->io.input->len), endless;
+	const struct value *input = e->io.input;
+	bool reads = read && loops_has_certain(input), endless;
 
 	if (n->words)
 		loops_header(e, n, name);
@@ -181,13 +198,13 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	e->jumps.breaks = &left;
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
-	endless = loops_body(e, n, true) == STATUS_OK;
+	endless = loops_body(e, n, true, reads) == STATUS_OK;
 	e->loops--;
 	e->jumps.breaks = breaks;
 	call_leave(e, functions, n->end);
 	if (read)
-		loops_end_of_input(e, read);
-	if (!runs && !endless)
+		loops_end_of_input(e, read, input);
+	if (!reads && !endless && !n->words)
 		branch_may_be_missing(e, from);
 	if (name[0])
 		loops_after_header(e, n, name);
