@@ -1,10 +1,13 @@
 /*
  * Loops. The body of one over words is walked for each of them, but for many that are alike; that
- * of another one for a turn and, if it assigns variables, for one that follows.
+ * of another one for a turn and, if it assigns variables, for one that follows, or as many as its
+ * test has if that compares constants.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "shell/expand.h"
 
 /* ---- while, until ---- */
@@ -32,34 +35,144 @@ static void loops_end(struct expander *e, struct join *breaks, bool endless)
 	}
 }
 
-/*
- * Walk the body of a loop that runs any number of times. The @first turn is followed by a second
- * one if it assigned a variable, so that the body sees its own values: a turn begins with what the
- * one before has left. @runs: there is a first turn for certain. Returns whether it goes on: OK:
- * until it is left by a jump.
- */
-static enum status loops_body(struct expander *e, const struct ast_node *n, bool first, bool runs)
+/* ast_single(), but for what is negated. */
+static const struct ast_node *loops_only_member(const struct ast_node *n)
 {
-	enum status s = STATUS_UNKNOWN;
+	while (n && !n->negated && (n->type == AST_LIST || n->type == AST_PIPE) && n->body &&
+	       !n->body->next)
+		n = n->body;
+	return n;
+}
+
+/* Turns of a loop whose test is known, of a loop in no other; of one in another. */
+#define KNOWN_TURNS_MAX 16u
+#define KNOWN_INNER_MAX 4u
+
+/* -lt and the like of two numbers, = and != of two texts. */
+static enum status loops_compare(const char *a, const char *op, const char *b)
+{
+	static const char *const ops[] = { "-lt", "-le", "-eq", "-ge", "-gt", "-ne" };
+	char *end_a, *end_b;
+	long long x = strtoll(a, &end_a, 10), y = strtoll(b, &end_b, 10);
+	bool holds[] = { x < y, x <= y, x == y, x >= y, x > y, x != y };
+
+	if (!strcmp(op, "=") || !strcmp(op, "=="))
+		return !strcmp(a, b) ? STATUS_OK : STATUS_FAILED;
+	if (!strcmp(op, "!="))
+		return strcmp(a, b) ? STATUS_OK : STATUS_FAILED;
+	for (size_t i = 0; i < COUNT_OF(ops) && *a && *b && !*end_a && !*end_b; i++)
+		if (!strcmp(op, ops[i]))
+			return holds[i] ? STATUS_OK : STATUS_FAILED;
+	return STATUS_UNKNOWN;
+}
+
+/* What [ ], [[ ]] or test says of constants; UNKNOWN: of others, or of more than a comparison. */
+static enum status loops_constant_test(const struct shell_command *c)
+{
+	const char *name = c->word_count ? shell_word_constant(&c->words[0]) : NULL, *w[3];
+	size_t count = c->word_count - (name && !strcmp(name, "[")) - 1;
+
+	if (!name || (name[0] != '[' && strcmp(name, "test") != 0) || !count || count > 3)
+		return STATUS_UNKNOWN;
+	for (size_t i = 0; i < count; i++)
+		if (!(w[i] = shell_word_constant(&c->words[i + 1])) || c->words[i + 1].gone_to)
+			return STATUS_UNKNOWN;
+	if (count == 1)
+		return *w[0] ? STATUS_OK : STATUS_FAILED;
+	if (count == 3)
+		return loops_compare(w[0], w[1], w[2]);
+	if (!strcmp(w[0], "-n") || !strcmp(w[0], "-z"))
+		return !*w[1] == (w[0][1] == 'z') ? STATUS_OK : STATUS_FAILED;
+	return STATUS_UNKNOWN;
+}
+
+/* A turn of a loop. */
+struct turn {
+	unsigned number;   /* 1 or more */
+	enum status known; /* what its test says, if that compares constants; OK: it runs */
+	uint32_t test;     /* the command which that is, or SHELL_NONE */
+};
+
+/* Walk the condition of a loop before the turn @t. */
+static enum status loops_condition(struct expander *e, const struct ast_node *n,
+				   struct turn *t)
+{
+	const struct ast_node *test = loops_only_member(n->condition);
+	uint32_t first = (uint32_t)e->script->command_count;
+	enum status s;
+
+	if (!n->condition)
+		return STATUS_UNKNOWN;
+	s = eval_condition(e, n->condition);
+	if (test && test->type == AST_ARITH) {
+		t->known = s;
+	} else if (test && e->script->command_count == first + 1) {
+		t->known = loops_constant_test(&e->script->commands[first]);
+		t->test = first;
+	}
+	if (!n->negated)
+		return s;
+	t->known = eval_negate(t->known);
+	return eval_negate(s);
+}
+
+/* Does the test of @t compare the same as that of the turn @before? Then nothing counts. */
+static bool loops_tests_same(const struct expander *e, const struct turn *t,
+			     const struct turn *before)
+{
+	const struct shell_command *c = e->script->commands;
+
+	if (t->test == SHELL_NONE || before->test == SHELL_NONE ||
+	    c[t->test].word_count != c[before->test].word_count)
+		return false;
+	for (size_t i = 0; i < c[t->test].word_count; i++)
+		if (strcmp(c[t->test].words[i].text.s, c[before->test].words[i].text.s) != 0)
+			return false;
+	return true;
+}
+
+/* May there be a turn behind @t, which has @assigned a variable? */
+static bool loops_has_next(struct expander *e, const struct turn *t, const struct turn *before,
+			   bool assigned)
+{
+	if (!assigned || e->loops > 2 || expand_failed(e))
+		return false;
+	return t->number == 1 ||
+	       (t->known == STATUS_OK && !loops_tests_same(e, t, before) &&
+		t->number < (e->loops > 1 ? KNOWN_INNER_MAX : KNOWN_TURNS_MAX));
+}
+
+/*
+ * Walk the body of a loop that runs any number of times, behind the turn @before. The first turn is
+ * followed by a second one if it assigned a variable, so that the body sees its own values: a turn
+ * begins with what the one before has left. Others follow while the test is known to hold, and
+ * counts. Returns whether the loop goes on: OK: until it is left by a jump.
+ */
+static enum status loops_body(struct expander *e, const struct ast_node *n,
+			      const struct turn *before)
+{
 	struct join j;
 	size_t mark = vars_mark(e);
+	struct turn t = { before->number + 1, STATUS_UNKNOWN, SHELL_NONE };
+	enum status s = loops_condition(e, n, &t);
+	bool runs = t.known == STATUS_OK || (t.number == 1 && before->known == STATUS_OK);
 
-	if (n->condition)
-		s = eval_condition(e, n->condition);
+	if (t.number > 1 && before->known == STATUS_OK && t.known == STATUS_FAILED)
+		return s; /* it has ended */
 	join_start(e, &j);
 	j.test = n;
 	loops_turn(e, n);
-	if (first && vars_mark(e) != mark && e->loops <= 2 && !expand_failed(e))
-		loops_body(e, n, false, false);
+	if (loops_has_next(e, &t, before, vars_mark(e) != mark))
+		loops_body(e, n, &t);
 	join_branch(e, &j, false);
 	join_end(e, &j, !runs);
-	return n->negated ? eval_negate(s) : s;
+	return s;
 }
 
 /* The read of a known input that the condition @n is; or NULL. */
 static const struct ast_node *loops_read(const struct expander *e, const struct ast_node *n)
 {
-	n = ast_single(n);
+	n = loops_only_member(n);
 	if (!e->io.input || !n || n->type != AST_SIMPLE || !ast_is_word(n->words, "read"))
 		return NULL;
 	return n;
@@ -191,6 +304,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	char name[64] = "";
 	const struct value *input = e->io.input;
 	bool reads = read && loops_has_certain(input), endless;
+	const struct turn none = { 0, reads ? STATUS_OK : STATUS_UNKNOWN, SHELL_NONE };
 
 	if (n->words)
 		loops_header(e, n, name);
@@ -198,7 +312,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	e->jumps.breaks = &left;
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
-	endless = loops_body(e, n, true, reads) == STATUS_OK;
+	endless = loops_body(e, n, &none) == STATUS_OK;
 	e->loops--;
 	e->jumps.breaks = breaks;
 	call_leave(e, functions, n->end);
