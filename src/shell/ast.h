@@ -155,10 +155,18 @@ const struct ast_node *ast_single(const struct ast_node *n);
 #define AST_NAME_SIZE 64u
 bool ast_command_name(const struct ast_node *n, char name[AST_NAME_SIZE]);
 
+/* What a command asks of a variable. */
+enum ast_ask {
+	ASK_NOTHING,
+	ASK_SOMETHING, /* its name stands in the words */
+	ASK_EMPTY,     /* [ -z "$x" ]: whether it is empty */
+	ASK_SET,       /* [ -n "$x" ], [ "$x" ] */
+};
+
 /*
- * Does $@name stand in the words of @n, or of what it tests? *@looked grows by the parts of words
- * that were looked at.
+ * What @n, or what it tests, asks of $@name. *@looked grows by the parts of words that were looked
+ * at.
  */
-bool ast_mentions(const struct ast_node *n, const char *name, uint64_t *looked);
+enum ast_ask ast_asks(const struct ast_node *n, const char *name, uint64_t *looked);
 
 #endif

@@ -248,6 +248,8 @@ static void branch_chain_to(struct expander *e, struct chain *c, const struct as
 		join_start(e, &c->join);
 		c->join.instead = either ? &c->first : NULL;
 		c->join.test = before;
+		c->join.holds = n->join == JOIN_OR;
+		c->join.fails = !c->join.holds;
 		c->open = true;
 	}
 }
@@ -364,7 +366,7 @@ static void branch_condition(struct expander *e, struct branches *b, const struc
 
 enum status branch_if(struct expander *e, const struct ast_node *n)
 {
-	struct branches b = { .join.test = n, .from = branch_written(e) };
+	struct branches b = { .join.test = n, .join.fails = !n->other, .from = branch_written(e) };
 	enum status s = STATUS_UNKNOWN;
 	bool has_else;
 

@@ -93,8 +93,10 @@ static const struct assignment *join_instead(const struct join *j, const struct 
 	return entry ? entry->assignment : NULL;
 }
 
-/* @before, of which any text may be, where a test has asked for it: that is not empty. */
-static const struct assignment *join_tested(struct expander *e, const struct assignment *before)
+/* @before, where a test has asked for it: what may be any text is not empty. With @exact only
+ * what is not empty is left; NULL: nothing. */
+static const struct assignment *join_tested(struct expander *e, const struct assignment *before,
+					    bool exact)
 {
 	struct assignment *b;
 	struct value *all = NULL;
@@ -104,40 +106,53 @@ static const struct assignment *join_tested(struct expander *e, const struct ass
 	for (const struct value *v = before->values; v; v = v->other) {
 		struct value *one = value_make(e, v->v, v->len);
 
+		if (exact && !one->len)
+			continue;
 		if (value_is_any(one)) {
 			one->v->name = one->v->name ? one->v->name : expand_name(e, "${}");
 			one->v->c = UNKNOWN_SET;
 		}
 		values_add(e, &all, one);
 	}
+	if (exact && !all)
+		return NULL;
 	b = shell_alloc(e->arena, sizeof(*b));
 	*b = *before;
 	b->values = all;
 	return b;
 }
 
-static bool join_is_tested(struct expander *e, const struct join *j, const struct variable *v)
+/* Is the variable not empty where no branch of @j runs? *@exact: the test asks for just that. */
+static bool join_is_tested(struct expander *e, const struct join *j, const struct variable *v,
+			   bool *exact)
 {
 	uint64_t looked = 0;
-	bool found = j->test && ast_mentions(j->test, v->name, &looked);
+	enum ast_ask ask = j->test ? ast_asks(j->test, v->name, &looked) : ASK_NOTHING;
+	bool known = (j->holds || j->fails) && ask >= ASK_EMPTY;
 
 	expand_charge(e, looked);
-	return found;
+	*exact = known && (ask == ASK_SET) == j->holds;
+	return known ? *exact : ask != ASK_NOTHING;
 }
 
-/* What the variable is if no branch assigns it. NULL: that is not told from what one assigns. */
+/* What the variable is if no branch assigns it, which is @after otherwise. NULL: that is not told
+ * from what one assigns. */
 static const struct assignment *join_skipped(struct expander *e, const struct join *j,
 					     const struct variable *v,
 					     const struct assignment *after)
 {
 	const struct assignment *before = join_instead(j, v);
-	bool tested = join_is_tested(e, j, v);
+	bool exact, tested = join_is_tested(e, j, v, &exact);
 	struct assignment *b;
 	struct value *value;
 
 	before = before ? before : vars_current(v);
-	if (before && before->is_set)
-		return tested ? join_tested(e, before) : before;
+	if (before && before->is_set) {
+		before = tested ? join_tested(e, before, exact) : before;
+		return before ? before : after;
+	}
+	if (before && exact)
+		return after; /* it is not set, so a branch runs */
 	if (!before && join_is_itself(e, v, after))
 		return NULL;
 	value = before || strchr(v->name, '[') ? value_text(e, "", 0)
@@ -168,7 +183,7 @@ void join_end(struct expander *e, struct join *j, bool may_skip)
 
 void join_maybe(struct expander *e, size_t mark, const struct ast_node *test)
 {
-	struct join j = { .mark = mark, .test = test };
+	struct join j = { .mark = mark, .test = test, .fails = true };
 
 	join_branch(e, &j, false);
 	join_end(e, &j, true);

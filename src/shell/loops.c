@@ -161,6 +161,7 @@ static enum status loops_body(struct expander *e, const struct ast_node *n,
 		return s; /* it has ended */
 	join_start(e, &j);
 	j.test = n;
+	j.fails = true;
 	loops_turn(e, n);
 	if (loops_has_next(e, &t, before, vars_mark(e) != mark))
 		loops_body(e, n, &t);
