@@ -442,6 +442,7 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 	struct words values = { 0 };
 	struct value *last = NULL;
 	size_t from = e->io.capture ? e->io.capture->len : 0;
+	const struct function *functions = e->memory->functions;
 	bool several = loops_words(e, n, &values, &last);
 	size_t mark = vars_mark(e);
 	struct join left, *breaks = e->jumps.breaks;
@@ -456,6 +457,7 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 	if (loops_may_have_none(&values)) {
 		join_maybe(e, mark, NULL);
 		branch_may_be_missing(e, from);
+		call_leave(e, functions, n->end);
 	}
 	words_release(&values);
 	return STATUS_UNKNOWN;
