@@ -84,15 +84,13 @@ _Noreturn static void shim_exit(int status)
 		sys1(__NR_exit_group, status);
 }
 
-/* Live processes of the run beside the command. */
+/* Live processes of the run, whose command is over. */
 static void shim_count_live(struct shim_report *report)
 {
 	const int *tree;
 	int count = proctree_list(&tree);
 
 	for (int i = 0; i < count; i++) {
-		if (tree[i] == command_pid)
-			continue;
 		report->live += (uint32_t)proctree_is_live(tree[i]);
 		report->uncounted |= (uint32_t)proctree_is_hidden(tree[i]); /* with its children */
 	}
