@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """process.kill gives every process of a run its time to end; SIGKILL comes when that is over."""
+import contextlib
 import json
 import os
 import re
@@ -325,6 +326,26 @@ def test_stopped_processes_can_save(place):
     answer = place.kill(p, force_after=30)
     check_graceful(place, answer, "stopped")
     check(place.has("other.saved"), "the other file is not saved")
+
+
+def states_of_run(place):
+    """As /proc has them, of what the only run has started."""
+    found = []
+    for pid in set(processes_marked(place.base)) - {place.server.pid}:
+        with contextlib.suppress(OSError), open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+            found.append(f.read().rsplit(")", 1)[1].split()[0])
+    return found
+
+
+@each_mode
+def test_who_is_to_stop_is_not_woken(place):
+    """SIGCONT comes behind a signal with a deadline, but for one that stops."""
+    p = place.start(command="(setsid sleep 100 &); sleep 100 & exec sleep 100")
+    eventually(lambda: len(states_of_run(place)) == 3, WAIT, "not all have begun")
+    stop = place.ask(p, signal="STOP", force_after=3000)
+    eventually(lambda: set(states_of_run(place)) == {"T"}, WAIT, "not all are stopped")
+    equal(place.kill(p, signal="KILL")["killed"], True, "killed")
+    equal(place.server.result(stop)["signal_sent"], "SIGKILL", "the answer to the first call")
 
 
 @each_mode
