@@ -475,6 +475,8 @@ def test_writable_option(place, options):
                                                          place.path("not", "there")))
     found, sandbox = doors(server, ATTEMPTS, "extra", place.path("extra"), "file", file,
                            "evil", place.path("extra_evil"), "out", place.path("outside"))
+    check("sandbox.writable: %s does not exist and is left out" % place.path("not", "there")
+          in server.stderr_text(), "no word about the one that is not there")
     server.stop()
     if not keeps_files(sandbox):
         raise Skip("nothing keeps files here: %s" % sandbox)
@@ -1805,6 +1807,7 @@ def test_user():
                 wanted = kind if os.geteuid() == 0 or kind == "PermissionDenied" else "InvalidParams"
                 equal(e.type, wanted, str(e))
         check(not os.path.exists(place.path("workspace", "ran")), "it ran")
+        check("sandbox.users: no command can run as nosuchuser" in server.stderr_text(), "stderr")
         if os.geteuid() != 0:
             raise Skip("only root can run commands as another user")
         equal(server.call("agent.session")["users"], ["nobody", "nosuchuser"], "users")
