@@ -103,6 +103,16 @@ static void test_run_limits_within_the_allowance(void **state)
 	refused("{\"cpu_limit\": 1.501}", "limits.cpu_percent");
 }
 
+/* To what is measured, thousandths of a core; what a double cannot hold exactly is none more. */
+static void test_run_limits_cpu_is_rounded_up(void **state)
+{
+	(void)state;
+	assert_int_equal(reads("{\"cpu_limit\": 0.0101}"), 0);
+	assert_int_equal(request.cpu_permille, 11);
+	assert_int_equal(reads("{\"cpu_limit\": 2.007}"), 0);
+	assert_int_equal(request.cpu_permille, 2007);
+}
+
 static void test_run_limits_rlimits(void **state)
 {
 	struct rlimit own;
@@ -126,6 +136,31 @@ static void test_run_limits_rlimits(void **state)
 	assert_int_equal(request.rlimits[0].hard, 9);
 }
 
+static void test_run_limits_by_every_name(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t resource;
+	} rows[] = {
+		{ "nofile", RLIMIT_NOFILE }, { "cpu", RLIMIT_CPU }, { "as", RLIMIT_AS },
+		{ "nproc", RLIMIT_NPROC }, { "fsize", RLIMIT_FSIZE }, { "memlock", RLIMIT_MEMLOCK },
+		{ "stack", RLIMIT_STACK }, { "data", RLIMIT_DATA }, { "core", RLIMIT_CORE },
+		{ "rss", RLIMIT_RSS }, { "locks", RLIMIT_LOCKS }, { "sigpending", RLIMIT_SIGPENDING },
+		{ "msgqueue", RLIMIT_MSGQUEUE }, { "nice", RLIMIT_NICE }, { "rtprio", RLIMIT_RTPRIO },
+		{ "rttime", RLIMIT_RTTIME },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "{\"limits\": {\"%s\": 0}}", rows[i].name);
+		assert_int_equal(reads(text), 0);
+		assert_int_equal(request.rlimit_count, 1);
+		assert_int_equal(request.rlimits[0].resource, rows[i].resource);
+		assert_int_equal(request.rlimits[0].soft, 0);
+	}
+}
+
 static void test_run_limits_bad_rlimits(void **state)
 {
 	(void)state;
@@ -146,7 +181,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_run_limits_defaults, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_limits_within_the_allowance, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_run_limits_cpu_is_rounded_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_limits_rlimits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_run_limits_by_every_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_limits_bad_rlimits, setup, teardown),
 	};
 
