@@ -1025,8 +1025,13 @@ static void test_audit_redact_knows_names(void **state)
 		  "curl -d a https://hooks.slack.com/services/***" },
 		{ "hooks.slack.com/services/T0/S3CRET", "hooks.slack.com/services/***" },
 		{ "\"a/npm_S3CRETS3CRETS3CRET\"", "\"a/npm_***\"" },
+		{ "curl -d a https://discord.com/api/webhooks/1/S3CRET",
+		  "curl -d a https://discord.com/api/webhooks/***" },
 		{ "curl \"https://api.telegram.org/bot12:S3CRET/getMe\"",
 		  "curl \"https://api.telegram.org/bot***\"" },
+		{ "curl -H 'Proxy-Authorization: Basic S3CRET' h",
+		  "curl -H 'Proxy-Authorization: ***' h" },
+		{ "printf 'Set-Cookie: a=S3CRET; b=S3CRET\\n'", "printf 'Set-Cookie: ***'" },
 		{ "curl -U u:S3CRET h", "curl -U u:*** h" },
 		{ "curl -u 12:34 h; x -u 12:34S3CRET", "curl -u 12:*** h; x -u 12:***" },
 		{ "$CURL -u 12:'S3CRET' -u$U:S3CRET h", "$CURL -u 12:'***' -u$U:*** h" },
@@ -1052,6 +1057,27 @@ static void test_audit_redact_knows_names(void **state)
 
 	(void)state;
 	assert_masked(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* The heads by which services let their tokens be known, alone and in a text. */
+static void test_audit_redact_knows_tokens(void **state)
+{
+	static const char *const heads[] = {
+		"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-",
+		"xoxb-", "xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
+		"hvs.", "sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
+		"AGE-SECRET-KEY-", "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "dop_v1_", "whsec_",
+		"sk_test_", "rk_test_", "lin_api_", "rubygems_", "sntrys_", "GOCSPX-", "glsa_",
+		"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
+	};
+	char text[128], shown[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		snprintf(text, sizeof(text), "x '{\"a\":\"%sS3CRETS3CRETS3CRET\"}' b", heads[i]);
+		snprintf(shown, sizeof(shown), "x '{\"a\":\"%s***\"}' b", heads[i]);
+		assert_masked(&(struct masked){ text, shown }, 1);
+	}
 }
 
 /* The name in a URL stays if it is not the secret itself; a "/" or "@" ends no password. */
@@ -1230,6 +1256,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_masks_whole_words),
 		cmocka_unit_test(test_audit_redact_masks_arguments),
 		cmocka_unit_test(test_audit_redact_knows_names),
+		cmocka_unit_test(test_audit_redact_knows_tokens),
 		cmocka_unit_test(test_audit_redact_masks_urls),
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
