@@ -172,6 +172,30 @@ def test_memory_that_is_copied_on_write(limited):
     check_memory(limited, "copied", 40, 100)
 
 
+# Reads a page after the other of a file of 100 MiB, and keeps them all.
+MAPPED = """
+import mmap
+with open("mapped", "w+b") as f:
+    f.truncate(100 << 20)
+    pages = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    print(sum(pages[at] for at in range(0, len(pages), mmap.PAGESIZE)))
+"""
+
+
+@with_limited()
+def test_memory_of_files(limited):
+    """It ends no run. What is sampled shows it in the peak, and says so; a group has taken it back."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", limited.server.workspace], capture_output=True,
+                          text=True, check=True).stdout.strip()
+    if kind == "tmpfs":
+        raise Skip("files are shared memory where the workspace is")
+    answer = limited.server.run("/usr/bin/python3", ["-c", MAPPED], memory_limit=64 * MIB)
+    limited.check_mode(answer)
+    check_exit(answer, "0\n", "a mapped file")
+    told = [w for w in answer["warnings"] if "is above memory_limit %d" % (64 * MIB) in w]
+    equal(len(told), int(limited.mode != "group"), "warnings %s" % answer["warnings"])
+
+
 @with_limited()
 def test_memory_of_a_grandchild_ends_the_run(limited):
     """The status that the shells above would give does not matter."""
