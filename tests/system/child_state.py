@@ -2,11 +2,12 @@
 """What a command inherits: three descriptors, default signals, a session of its own, no secrets."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 
-from client import Server, Skip, check, equal
+from client import MODES, Server, Skip, check, equal
 from suite import Suite
 
 suite = Suite()
@@ -191,6 +192,36 @@ def test_sandbox_flags():
     got = json.loads(shell["stdout_summary"])
     equal((got["no_new_privs"], got["seccomp"]), (1, 2), "through the shell")
     server.stop()
+
+
+ORDINARY = ["setpriv", "--reuid", "4242", "--regid", "4242", "--clear-groups"]
+ROOTS = "00000000200425eb"  # of those that root's commands keep
+
+
+@suite.test()
+def test_capabilities():
+    """None is in a set from which an exec could take it, but for root's own few."""
+    none, tried, mode = "0" * 16, 0, os.environ.get("PROCPEN_TEST_MODE", "")
+    given = [*ORDINARY, "--inh-caps=+net_raw", "--ambient-caps=+net_raw", "--"]
+    for wrapper in ([], [*ORDINARY, "--"], given):
+        if wrapper and subprocess.run([*wrapper, "true"], capture_output=True).returncode:
+            continue  # not permitted here
+        own = ROOTS if not wrapper and os.geteuid() == 0 else none
+        for options in ([], ["sandbox.ahead=false"], ["sandbox.namespaces=false"], ["sandbox.network=false"]):
+            if wrapper is given and "sandbox.namespaces=false" in MODES[mode] + options:
+                continue  # without a user namespace the layer is for root
+            server = Server(*(w for o in options for w in ("--set", o)), wrapper=wrapper, start=False)
+            for path in (server.base, server.workspace, server.home) if wrapper else ():
+                os.chown(path, 4242, 4242)
+            server.start()
+            for _ in range(2):  # of one shim
+                text = server.run("grep ^Cap /proc/self/status")["stdout_summary"]
+                sets = dict(re.findall(r"^Cap(\w+):\s*(\w+)$", text, re.M))
+                equal([sets[name] for name in ("Inh", "Prm", "Eff", "Amb")], [none, own, own, none],
+                      "with %s and %s" % (wrapper, options))
+            tried += 1
+            server.stop()
+    check(tried, "nothing could be tried")
 
 
 @suite.test()
