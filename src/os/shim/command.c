@@ -140,12 +140,10 @@ static int command_cut_bounding_set(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
-/* Clear the ambient set, and read the others into @has. */
-static long command_cut_capabilities(struct command_capabilities *has)
+static long command_read_capabilities(struct command_capabilities *has)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 
-	sys5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return sys2(__NR_capget, &header, has->halves);
 }
 
@@ -156,11 +154,12 @@ int command_prepare_shim(struct command *c)
 	if (command_cut_bounding_set(c))
 		return 1;
 	c->bounding &= c->plan->caps;
-	c->inherits = !command_cut_capabilities(&c->inherited);
+	c->inherits = !command_read_capabilities(&c->inherited);
 	return 0;
 }
 
-/* A change of user may have taken some of those that the shim has. */
+/* A change of user may have taken some of those that the shim has. What is not inheritable is not
+ * ambient either (capabilities(7)). */
 static int command_drop_capabilities(struct command *c)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -169,7 +168,7 @@ static int command_drop_capabilities(struct command *c)
 	long result = 0;
 
 	if (!c->inherits || c->plan->flags & SHIM_CREDENTIALS)
-		result = command_cut_capabilities(&has);
+		result = command_read_capabilities(&has);
 	for (int half = 0; half < 2 && !result; half++) {
 		has.halves[half].permitted &= (uint32_t)(keep >> 32 * half);
 		has.halves[half].effective &= has.halves[half].permitted;

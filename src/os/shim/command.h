@@ -62,9 +62,9 @@ void command_name_shim(const struct command *c, uint32_t shim);
 int command_install_filter(struct command *c);
 
 /*
- * Cut the shim's own bounding set to what the plan leaves to commands, and clear its ambient set.
- * They inherit both, which saves each a call per capability; one whose plan leaves it less cuts the
- * rest itself. 0, or 1 with the failure in @c.
+ * Cut the shim's own bounding set to what the plan leaves to commands. They inherit it, which saves
+ * each a call per capability; one whose plan leaves it less cuts the rest itself. 0, or 1 with the
+ * failure in @c.
  */
 int command_prepare_shim(struct command *c);
 
