@@ -1843,9 +1843,13 @@ def test_user():
 def test_user_by_default():
     if os.geteuid() != 0:
         raise Skip("only root can run commands as another user")
+    if not shutil.which("setpriv"):
+        raise Skip("setpriv is not installed")
     place = Place()
     try:
-        server = place.server("--set", "sandbox.user=nobody", "--set", "sandbox.users=daemon")
+        server = place.server("--set", "sandbox.user=nobody", "--set", "sandbox.users=daemon",
+                              before=["setpriv", "--groups", "4242", "--"])
+        equal(server.run("id -G")["stdout_summary"], "65534\n", "groups, without the server's own")
         for params, want in (({}, "nobody"), ({"user": "nobody"}, "nobody"), ({"user": "daemon"}, "daemon")):
             equal(server.run("id -un", **params)["stdout_summary"].strip(), want, str(params))
         os.chmod(place.path("workspace"), 0o700)
