@@ -83,6 +83,23 @@ def test_shim_without_descriptors_and_a_killed_server():
 
 
 @suite.test()
+def test_killed_shim_and_a_stopped_server():
+    """No process of the run lives on until the server can look for what its shim has left."""
+    for options in ([], ["--set", "sandbox.namespaces=false"], ["--set", "sandbox.profile=none"]):
+        server = Server(*options)
+        run = server.run("sleep", ["100"], background=True)
+        with open("/proc/%d/status" % run["pid"], encoding="utf-8") as f:
+            shim = int(re.search(r"^PPid:\s*(\d+)$", f.read(), re.M)[1])
+        server.signal(signal.SIGSTOP)
+        os.kill(shim, signal.SIGKILL)
+        eventually(lambda: not is_alive(run["pid"]), WAIT, "the command lives on, with %s" % options)
+        server.signal(signal.SIGCONT)
+        equal(server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 30000})["state"],
+              "killed", "state")
+        server.stop()
+
+
+@suite.test()
 def test_server_without_descriptors_and_a_killed_shim():
     """A server that cannot list processes must not report that none is left."""
     server = Server()
