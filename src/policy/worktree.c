@@ -95,15 +95,14 @@ static bool worktree_may_open(const char *common)
 	       utf8_is_shell_word(common);
 }
 
-/* Has @gitdir the name COMMON/worktrees/NAME? */
+/* Has @gitdir, which lies two levels below @common, the name COMMON/worktrees/NAME? */
 static bool worktree_is_named(const char *gitdir, const char *common)
 {
 	static const char below[] = "/worktrees/";
 	size_t len = strlen(common);
 
 	return str_path_lies_in(gitdir, common) &&
-	       !strncmp(gitdir + len, below, sizeof(below) - 1) &&
-	       !strchr(gitdir + len + sizeof(below) - 1, '/');
+	       !strncmp(gitdir + len, below, sizeof(below) - 1);
 }
 
 char *worktree_common_dir(const struct scope *scope)
