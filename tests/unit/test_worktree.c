@@ -115,6 +115,19 @@ static void test_worktree_is_silent_where_nothing_needs_opening(void **state)
 	assert_none(f);
 }
 
+/* The server's user or the owner of the workspace must have made the repository. */
+static void test_worktree_asks_who_owns_the_repository(void **state)
+{
+	struct fixture *f = *state;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(chown(scratch_path(&f->tmp, "main/.git"), 65534, (gid_t)-1), 0);
+	assert_none(f);
+	assert_int_equal(chown(scratch_path(&f->tmp, "wt"), 65534, (gid_t)-1), 0);
+	assert_found(f, "main/.git");
+}
+
 static void test_worktree_believes_no_claim(void **state)
 {
 	struct fixture *f = *state;
@@ -211,6 +224,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(test_worktree_names_the_common_directory),
 		TEST(test_worktree_is_silent_where_nothing_needs_opening),
+		TEST(test_worktree_asks_who_owns_the_repository),
 		TEST(test_worktree_believes_no_claim),
 		TEST(test_worktree_wants_a_repository),
 		TEST(test_worktree_never_opens_the_home),
