@@ -189,6 +189,52 @@ static void test_prune_moved_meanwhile(void **state)
 	scratch_release(&s);
 }
 
+/* Between the choice and the removal, which the record of it is written in. */
+static void test_prune_moved_before_the_removal(void **state)
+{
+	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
+	struct audit_prune_found found = { 0 };
+	char away[sizeof(((struct scratch *)NULL)->dir) + 8];
+	struct audit_prune *p;
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, LOGS);
+	p = look_at_all(&s, &bounds, &found);
+	while (audit_prune_step(p, NEWEST, &found))
+		;
+	assert_int_equal(found.removed, LOGS);
+	snprintf(away, sizeof(away), "%s.away", s.dir);
+	assert_int_equal(rename(s.dir, away), 0);
+	assert_int_equal(mkdir(s.dir, 0700), 0);
+	audit_prune_remove(p);
+	audit_prune_free(p);
+	assert_int_equal(rmdir(s.dir), 0);
+	assert_int_equal(rename(away, s.dir), 0);
+	assert_true(is_there(&s, 0) && is_there(&s, LOGS - 1));
+	scratch_release(&s);
+}
+
+static void test_prune_of_another_user(void **state)
+{
+	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
+	struct audit_prune_found found = { 0 };
+	char name[AUDIT_DIR_NAME_MAX];
+	struct scratch s;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	make_logs(&s, 3);
+	name_of(1, name);
+	assert_int_equal(chown(scratch_path(&s, name), 65534, (gid_t)-1), 0);
+	age(&s, 1, 9);
+	finish(audit_prune_new(s.dir, &bounds), NEWEST, &found);
+	assert_int_equal(found.removed, 2);
+	assert_true(is_there(&s, 1));
+	scratch_release(&s);
+}
+
 /* The newest go, and logs in use stay: these are the newest then. */
 static void test_prune_newest(void **state)
 {
@@ -254,7 +300,8 @@ static void test_prune_without_a_line(void **state)
 	scratch_release(&s);
 }
 
-/* The next `procpen run` goes on behind the newest log of them, closed or not. */
+/* The next `procpen run` goes on behind the newest log of them, closed or not; and one that is not
+ * closed may be written to, though another follows it. */
 static void test_prune_newest_of_run(void **state)
 {
 	const struct audit_prune_bounds bounds = { .total_bytes = 1 };
@@ -264,11 +311,13 @@ static void test_prune_newest_of_run(void **state)
 	(void)state;
 	scratch_init(&s);
 	scratch_file(&s, "20200101-run.jsonl", "0123456789", 0400);
+	scratch_file(&s, "20191231-run.jsonl", "0123456789", 0600);
 	scratch_file(&s, "20200101-run-0002.jsonl", "0123456789", 0400);
 	finish(audit_prune_new(s.dir, &bounds), NEWEST, &found);
 	assert_int_equal(found.removed, 1);
 	assert_string_equal(found.last, "20200101-run.jsonl");
 	assert_int_equal(access(scratch_path(&s, "20200101-run-0002.jsonl"), F_OK), 0);
+	assert_int_equal(access(scratch_path(&s, "20191231-run.jsonl"), F_OK), 0);
 	scratch_release(&s);
 }
 
@@ -279,6 +328,8 @@ int main(void)
 		cmocka_unit_test(test_prune_removed_meanwhile),
 		cmocka_unit_test(test_prune_gone_before_seen),
 		cmocka_unit_test(test_prune_moved_meanwhile),
+		cmocka_unit_test(test_prune_moved_before_the_removal),
+		cmocka_unit_test(test_prune_of_another_user),
 		cmocka_unit_test(test_prune_newest),
 		cmocka_unit_test(test_prune_newer_than_own),
 		cmocka_unit_test(test_prune_without_a_line),
