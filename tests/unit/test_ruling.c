@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "policy/ruling.h"
 #include "scratch.h"
@@ -1306,18 +1307,24 @@ static void test_ruling_exception_needs_an_installed_program(void **state)
 	struct scratch outside;
 
 	(void)state;
-	load("[{\"id\":\"a\",\"program\":[\"own\",\"ls\",\"linked\"],\"decision\":\"allow\"}]", "");
+	load("[{\"id\":\"a\",\"program\":[\"own\",\"ls\",\"linked\",\"through\"],"
+	     "\"decision\":\"allow\"}]", "");
 	scratch_file(&tmp, "own", "#!/bin/sh\n", 0755);
 	scratch_init(&outside);
 	snprintf(link, sizeof(link), "%s/linked", outside.dir);
 	snprintf(path, sizeof(path), "%s/own", tmp.dir);
 	assert_int_equal(symlink(path, link), 0);
+	/* A link to a program that is none of ours may lie where commands can replace it. */
+	scratch_link(&tmp, "/bin/ls", "way");
+	snprintf(path, sizeof(path), "%s/way", tmp.dir);
+	scratch_link(&outside, path, "through");
 
 	snprintf(path, sizeof(path), "%s:/usr/bin:/bin:%s", outside.dir, tmp.dir);
 	setenv("PATH", path, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "allow", "a" }, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "own", "confirm", NULL }, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "linked", "confirm", NULL }, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "through", "confirm", NULL }, 1);
 	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", tmp.dir);
 	setenv("PATH", path, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "confirm", NULL }, 1);
@@ -1328,6 +1335,18 @@ static void test_ruling_exception_needs_an_installed_program(void **state)
 	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "confirm", NULL }, 1);
 	setenv("PATH", before, 1);
 	scratch_release(&outside);
+}
+
+static void test_ruling_holds_on_its_last_day(void **state)
+{
+	char today[CLOCK_TEXT_SIZE], rules[128];
+
+	(void)state;
+	clock_wall_text(clock_wall_ms(), today);
+	snprintf(rules, sizeof(rules),
+		 "[{\"id\":\"a\",\"program\":\"x\",\"until\":\"%.10s\",\"decision\":\"deny\"}]", today);
+	load(rules, "");
+	expect_rows(TIER_NOTIFY, &(struct row){ "x", "deny", "a" }, 1);
 }
 
 /* ---- mistakes ---- */
@@ -1508,6 +1527,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_exception_stays_in_its_directory),
 		cmocka_unit_test(test_ruling_exception_and_the_request),
 		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
+		cmocka_unit_test(test_ruling_holds_on_its_last_day),
 		cmocka_unit_test(test_ruling_refuses_bad_rules),
 		cmocka_unit_test(test_ruling_refuses_bad_packs),
 	};
