@@ -330,6 +330,9 @@ def test_foreign_files_are_refused():
     def shared(path):
         os.chmod(path, 0o666)
 
+    def two_names(path):
+        os.link(path, path + ".other")
+
     def huge(path):
         with open(path, "ab") as f:
             f.write(b"x" * (3 << 20))
@@ -338,7 +341,7 @@ def test_foreign_files_are_refused():
         os.unlink(os.path.dirname(path) + "/run.lock")
         os.symlink(path, os.path.dirname(path) + "/run.lock")
 
-    for harm in [link, pipe, folder, shared, huge, lock_link] + [other_user] * (os.geteuid() == 0):
+    for harm in [link, pipe, folder, shared, two_names, huge, lock_link] + [other_user] * (os.geteuid() == 0):
         place = Place()
         equal(place.run()[0], 0, "status")
         path = place.path(place.names()[0])
@@ -550,13 +553,16 @@ def test_verify_lines():
     def behead(lines):
         del lines[:2]
 
+    def follow_nothing(lines):  # as if lines before it had been taken away
+        lines[:] = [lines[0][:-67] + b"1" * 64 + b'"}\n']
+
     # What is found: kind and line.
     for harm, want in ((edit, [("changed", 4)]), (recomputed, [("changed", 5)]),
                        (remove, [("missing", 4)]),
                        (swap, [("missing", 4), ("order", 5), ("missing", 6)]), (copy, [("order", 5)]),
                        (insert, [("changed", 4)]), (huge, [("changed", 4)]),
                        (cut, [("torn", 8), ("no_stop", 8)]), (truncate, [("no_stop", 7)]),
-                       (behead, [("missing", 1)])):
+                       (follow_nothing, [("changed", 1), ("no_stop", 1)]), (behead, [("missing", 1)])):
         place, names = filled()
         rewrite(place, names[0], harm)
         found, text = problems(place)
