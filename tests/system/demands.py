@@ -97,6 +97,7 @@ def demands(place):
     yield "sandbox.hide=/", [], [], ("holds",)
     yield "sandbox.hide=/proc/version", [], [], ("/proc",)
     yield "sandbox.hide=" + ",".join("/none/%d" % i for i in range(100)), [], [], ("no room",)
+    yield "sandbox.readonly=" + ",".join("%s/%d" % ("long" * 50, i) for i in range(100)), [], [], ("no room",)
     for feature in ("namespaces", "mount", "new_mounts"):
         yield hide, [], [feature], ("mount_namespace", "namespace")
         yield "sandbox.require=mount_namespace", [], [feature], ("mount_namespace",)
