@@ -108,7 +108,7 @@ def test_what_cannot_be_one():
         for mode in ("append", "truncate"):
             refused(server, path, "SpawnFailed", "ELOOP", log_mode=mode)
     for path, errno in (("one", "EMLINK"), ("fifo", "EOPNOTSUPP"), ("a", "EISDIR"), (".", "EISDIR"),
-                        ("a/", "EISDIR"), ("one/x", "ENOTDIR"), ("none/x", "ENOENT"),
+                        ("a/", "EISDIR"), ("a/new/", "EISDIR"), ("one/x", "ENOTDIR"), ("none/x", "ENOENT"),
                         ("x" * 256, "ENAMETOOLONG")):
         refused(server, path, "SpawnFailed", errno, log_mode="truncate")
     for path in ("..", "../x", "a/../x", "a/..", "/dev/null", "/etc/passwd", victim, "/",
