@@ -1516,7 +1516,7 @@ def test_network(place, options):
 
 # ---------------------------------------------------------------- shared memory
 
-# Arguments: FILE in /dev/shm, KEY, then "make" or "find"; or "left" to count what is there.
+# Arguments: FILE in /dev/shm, KEY, then "make" or "find"; and the kinds, without which it is all.
 SHARED = ATTEMPT + """
 import ctypes, ctypes.util
 libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
@@ -1526,11 +1526,12 @@ def call(name, *args):
         raise OSError(ctypes.get_errno(), "")
 def queue():
     call("mq_open", b"/" + sys.argv[1].encode(), 0o102 if flags else 2, 0o600, None)
-attempt("file", lambda: open("/dev/shm/" + sys.argv[1], "a" if flags else "r").close())
-attempt("segment", lambda: call("shmget", key, 4096 if flags else 0, flags))
-attempt("semaphores", lambda: call("semget", key, 1 if flags else 0, flags))
-attempt("messages", lambda: call("msgget", key, flags))
-attempt("queue", queue)
+kinds = {"file": lambda: open("/dev/shm/" + sys.argv[1], "a" if flags else "r").close(),
+         "segment": lambda: call("shmget", key, 4096 if flags else 0, flags),
+         "semaphores": lambda: call("semget", key, 1 if flags else 0, flags),
+         "messages": lambda: call("msgget", key, flags), "queue": queue}
+for kind in sys.argv[4:] or kinds:
+    attempt(kind, kinds[kind])
 """
 REMOVE = """
 import ctypes, ctypes.util, os, sys
@@ -1545,10 +1546,10 @@ if os.path.exists("/dev/shm/" + sys.argv[1]):
 """
 
 
-def shared(server, args, what, **params):
+def shared(server, args, what, *kinds, **params):
     """What of it can be made or found, and the layers. Landlock lets no command open a queue."""
-    found, sandbox = doors(server, SHARED, *args, what, **params)
-    if any(layer.startswith("landlock") for layer in sandbox):
+    found, sandbox = doors(server, SHARED, *args, what, *kinds, **params)
+    if not kinds and any(layer.startswith("landlock") for layer in sandbox):
         check(found.pop("queue") != "open", "a queue under Landlock")
     return found, sandbox
 
@@ -1572,6 +1573,9 @@ def shared_memory(place, options, ours, others, wrapper):
     for _ in range(3):  # a shim that has served a command could serve the next
         found, _ = shared(server, ours, "find")
         equal(found, dict(dict.fromkeys(made, "ENOENT"), file="open"), "found by the next run")
+    for kind in ("segment", "semaphores", "messages"):  # the only one that a run leaves
+        equal(shared(server, ours, "make", kind)[0], {kind: "open"}, "made alone")
+        equal(shared(server, ours, "find", kind)[0], {kind: "ENOENT"}, "found by the next run")
     equal(doors(server, SHARED, *ours, "find", profile="strict")[0]["file"], "open", "under strict")
     check(not os.path.exists("/dev/shm/" + ours[0]), "it is on the host")
     server.run("mv $TMPDIR/.shm $TMPDIR/gone; ln -s /dev $TMPDIR/.shm")
