@@ -136,6 +136,7 @@ def test_leftovers_of_a_killed_shim_are_not_counted():
           ("killed", "supervisor_lost", None, None), "the end")
     equal(answer["leftover"], None, "leftover")
     check([w for w in answer["warnings"] if "resource_usage" in w], "no word about the usage")
+    check([w for w in answer["warnings"] if "the shim of this run was killed" in w], "no word why")
     equal((answer["survivors"], server.survivors(0)), (0, []), "survivors")
     server.stop()
 
