@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The log file of a run: what is in it, what cannot be one, and who writes it."""
+import contextlib
 import os
 import re
 import resource
@@ -260,6 +261,30 @@ def test_rights_of_the_run():
     server.run("echo 2", log_file="roots/x")
     refused(server, "roots/x", "SpawnFailed", "EACCES", user="nobody", log_mode="truncate")
     equal(content(server, "roots", "x"), b"2\n", "the file of root")
+    server.stop()
+
+
+def status_of(pid):
+    with open("/proc/%s/status" % pid, encoding="utf-8") as f:
+        return dict(re.findall(r"^(\w+):\s*(\S*)", f.read(), re.M))
+
+
+@suite.test()
+def test_capabilities_of_the_writer():
+    """Those of root's commands: it is made without an exec, which would take the others away."""
+    if os.geteuid() != 0:
+        raise Skip("the server is not root")
+    server = Server()
+    server.run("sleep", ["100"], background=True, log_file="log")
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            status = status_of(pid)
+            if status["Name"] == "procpen-log" and int(status_of(status["PPid"])["PPid"]) == server.pid:
+                found.append(status)
+    equal(len(found), 1, "writers")
+    equal([found[0]["Cap" + name] for name in ("Prm", "Eff", "Inh", "Amb")],
+          ["00000000200425eb"] * 2 + ["0" * 16] * 2, "capabilities")
     server.stop()
 
 
