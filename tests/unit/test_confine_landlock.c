@@ -106,6 +106,7 @@ static int truncate_open_out(void) { return open_and_close("out/file", O_WRONLY 
 static int write_by_link(void) { return open_and_close("in/link_out", O_WRONLY); }
 static int write_by_dots(void) { return open_and_close("in/../out/file", O_WRONLY); }
 static int write_prefix(void) { return open_and_close("in_evil/file", O_WRONLY); }
+static int write_led_to(void) { return open_and_close("led/file", O_WRONLY); }
 static int write_named_file(void) { return open_and_close("single", O_WRONLY); }
 static int write_beside_named(void) { return open_and_close("single_evil", O_WRONLY); }
 
@@ -251,6 +252,7 @@ static const struct row {
 	{ "open and truncate outside", truncate_open_out, 1, NEWEST, EACCES, false },
 	{ "write outside by a link", write_by_link, 1, NEWEST, EACCES, false },
 	{ "write outside by dots", write_by_dots, 1, NEWEST, EACCES, false },
+	{ "write where a link has taken the place", write_led_to, 1, NEWEST, EACCES, false },
 	{ "write in a longer name", write_prefix, 1, NEWEST, EACCES, false },
 	{ "write a named file", write_named_file, 0, 0, 0, false },
 	{ "write beside a named file", write_beside_named, 1, NEWEST, EACCES, false },
@@ -295,6 +297,8 @@ static void make_place(void)
 	scratch_file(&tmp, "single", "", 0600);
 	scratch_file(&tmp, "single_evil", "", 0600);
 	scratch_link(&tmp, "../out/file", "in/link_out");
+	make_side("elsewhere");
+	scratch_link(&tmp, "elsewhere", "led");
 }
 
 /* What @row says in a process below @ruleset (-1: none). */
@@ -319,8 +323,8 @@ static int attempt(const struct row *row, int ruleset)
 
 static int attempt_with(const struct row *row, int abi)
 {
-	char inside[SCRATCH_PATH], single[SCRATCH_PATH], missing[SCRATCH_PATH];
-	const char *writable[] = { inside, missing, single, NULL };
+	char inside[SCRATCH_PATH], single[SCRATCH_PATH], missing[SCRATCH_PATH], led[SCRATCH_PATH];
+	const char *writable[] = { inside, missing, led, single, NULL };
 	struct err e = ERR_INIT;
 	int ruleset = -1, sys;
 
@@ -330,6 +334,7 @@ static int attempt_with(const struct row *row, int abi)
 	scratch_copy(&tmp, "in", inside);
 	scratch_copy(&tmp, "single", single);
 	scratch_copy(&tmp, "missing", missing);
+	scratch_copy(&tmp, "led", led);
 	if (abi) {
 		ruleset = confine_landlock_build(
 			abi, &(struct confine_landlock_rules){ .writable = writable }, &e);
