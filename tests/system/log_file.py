@@ -372,12 +372,15 @@ def test_slow_writer():
     eventually(lambda: server.call("process.monitor", {"process_id": run})["state"] == "completed",
                client.WAIT, "it does not end")
     got = content(server, "x")
-    equal(server.call("process.monitor", {"process_id": run})["log_file_bytes"], len(got), "monitor")
+    result = server.call("process.monitor", {"process_id": run})
+    equal(result["log_file_bytes"], len(got), "monitor")
     whole = b"".join(b"%d\n" % i for i in range(1, 100001)) + b"end\n"
     marks = re.findall(rb"\n\[procpen: (\d+) bytes of stdout are missing here: [^]]*\]\n", got)
     check(marks, "no mark in %d bytes" % len(got))
     kept = re.split(rb"\n\[procpen: [^]]*\]\n", got)
     equal(len(b"".join(kept)) + sum(map(int, marks)), len(whole), "what is there and what is not")
+    [warning] = warned(result)
+    check(" %d bytes of output were not kept " % sum(map(int, marks)) in warning, warning)
     check(whole.startswith(kept[0]) and whole.endswith(kept[-1]), "the parts")
     gone(server)
     server.stop()
