@@ -59,7 +59,7 @@ static struct subshell eval_enter_subshell(struct expander *e)
 	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
 	e->context = (e->context & SHELL_CONTEXT_MASK) | SHELL_IN_SUBSHELL |
 		     depth << SHELL_DEPTH_SHIFT | ++e->subshells << SHELL_SUBSHELL_SHIFT;
-	e->jumps = (struct jumps){ NULL }; /* they end with it */
+	e->jumps = (struct jumps){ .breaks = NULL }; /* they end with it */
 	return s;
 }
 
