@@ -365,7 +365,16 @@ static void loops_values(struct expander *e, const struct ast_node *n, const str
 	e->loops--;
 }
 
-/* Is @word among the first @count of @words? Unknown parts differ. */
+static bool loops_same_unknowns(const struct shell_word *a, const struct shell_word *b)
+{
+	for (uint32_t i = 0; i < a->unknown_count; i++)
+		if (a->unknowns[i].is_set != b->unknowns[i].is_set ||
+		    strcmp(a->unknowns[i].name, b->unknowns[i].name) != 0)
+			return false;
+	return true;
+}
+
+/* Is @word among the first @count of @words, with the same unknown parts? */
 static bool loops_has_word(struct expander *e, const struct words *words, size_t count,
 			   const struct shell_word *word)
 {
@@ -373,9 +382,10 @@ static bool loops_has_word(struct expander *e, const struct words *words, size_t
 	for (size_t i = 0; i < count; i++) {
 		const struct shell_word *w = &words->v[i];
 
-		if (w->text.len == word->text.len && !w->unknown_count && !w->gone_to &&
+		if (w->text.len == word->text.len && w->unknown_count == word->unknown_count &&
+		    !w->gone_to && !word->gone_to && !w->content && !word->content &&
 		    memcmp(w->text.s, word->text.s, w->text.len) == 0 &&
-		    memcmp(w->kind, word->kind, w->text.len) == 0)
+		    memcmp(w->kind, word->kind, w->text.len) == 0 && loops_same_unknowns(w, word))
 			return true;
 	}
 	return false;
