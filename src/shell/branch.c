@@ -18,14 +18,17 @@ static size_t branch_written(const struct expander *e)
 
 void branch_may_be_missing(struct expander *e, size_t from)
 {
-	for (size_t i = from; i < branch_written(e); i++) {
+	size_t end = branch_written(e);
+	uint16_t missing = end > from ? expand_name(e, NAME_MISSING) : 0;
+
+	expand_charge(e, end > from ? end - from : 0);
+	for (size_t i = from; i < end && e->fuel > 0; i++) {
 		struct shell_char *c = &e->io.capture->v[i];
 
 		if (char_is_known(c))
-			c->name = expand_name(e, NAME_MISSING);
+			c->name = missing;
 		else if (char_is_unknown(c))
 			c->c = UNKNOWN_ANY;
-		expand_charge(e, 1);
 	}
 }
 

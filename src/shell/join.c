@@ -165,7 +165,8 @@ static const struct assignment *join_skipped(struct expander *e, const struct jo
 
 void join_end(struct expander *e, struct join *j, bool may_skip)
 {
-	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
+	for (struct join_entry *entry = j->entries; entry && !expand_failed(e);
+	     entry = entry->older) {
 		const struct assignment *before = NULL;
 		struct assignment *after = entry->assignment;
 
