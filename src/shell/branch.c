@@ -370,19 +370,18 @@ static void branch_condition(struct expander *e, struct branches *b, const struc
 enum status branch_if(struct expander *e, const struct ast_node *n)
 {
 	struct branches b = { .join.test = n, .join.fails = !n->other, .from = branch_written(e) };
-	enum status s = STATUS_UNKNOWN;
-	bool has_else;
+	bool has_else, fails = true;
 
 	for (; n && n->type == AST_IF && !expand_failed(e); n = n->other) {
 		branch_condition(e, &b, n->condition);
 		e->context |= SHELL_CONDITIONAL;
-		s = branch_walk(e, &b, n->body);
+		fails &= branch_walk(e, &b, n->body) == STATUS_FAILED;
 	}
 	has_else = n && !expand_failed(e);
 	if (has_else)
-		branch_walk(e, &b, n);
+		fails &= branch_walk(e, &b, n) == STATUS_FAILED;
 	branch_end(e, &b, has_else);
-	return s == STATUS_OK ? STATUS_UNKNOWN : s;
+	return has_else && fails ? STATUS_FAILED : STATUS_UNKNOWN; /* of none that runs it is 0 */
 }
 
 /* Is a pattern of it a star, which matches all? */
