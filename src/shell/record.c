@@ -252,6 +252,7 @@ enum status record_simple(struct expander *e, const struct ast_node *n)
 {
 	struct chars written = { 0 };
 	const struct streams io = e->io;
+	const struct shell_word *last_word = e->last_word;
 	struct local *prefix = e->prefix;
 	uint32_t first = SHELL_NONE, index;
 	struct alias *alias = record_alias(e, n);
@@ -267,6 +268,7 @@ enum status record_simple(struct expander *e, const struct ast_node *n)
 			record_end_line(e, io.capture);
 		e->io = io;
 		e->io.to_file = &written;
+		e->last_word = last_word;
 		index = record_and_run(e, n, alias, &c, &one);
 		if (index == SHELL_NONE)
 			break;
