@@ -217,9 +217,11 @@ static enum status eval_here(struct expander *e, const struct ast_node *n)
 	place.last_word = e->last_word;
 	place.errexit = e->errexit;
 	if (!n->redirects && n->body && /* exec < FILE */
-	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
+	    (n->type == AST_LIST || n->type == AST_GROUP ||
+	     (n->type == AST_PIPE && !n->body->next))) {
 		place.io.input = e->io.input;
 		place.io.input_word = e->io.input_word;
+		place.io.piped_from = e->io.piped_from;
 		place.io.descriptors = e->io.descriptors;
 	}
 	eval_restore_place(e, &place);
