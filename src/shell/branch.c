@@ -4,6 +4,7 @@
  * if none may run; and what they write is one of several outputs, or may be missing.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shell/expand.h"
@@ -118,15 +119,27 @@ static bool branch_leaves(struct expander *e, const struct ast_node *n)
 
 /* ---- jumps ---- */
 
+/* Where break N or continue N leads, which are @inner for the innermost loop. */
+static struct join *branch_outer_loop(struct join *inner, const struct call *c)
+{
+	long n = c->count > 1 ? strtol(c->words[1].text.s, NULL, 10) : 1;
+
+	for (; n > 1 && inner && inner->outer; n--)
+		inner = inner->outer;
+	return inner;
+}
+
 /* return 1 is none: it says that a function has failed, and who calls it asks. */
 void branch_note_jump(struct expander *e, const struct call *c)
 {
 	const char *name = c->words[0].text.s;
 	bool fails = c->count > 1 && strcmp(c->words[1].text.s, "0") != 0;
-	struct join *to = !strcmp(name, "break") ? e->jumps.breaks : NULL;
+	struct join *to = NULL;
 
-	if (!strcmp(name, "continue"))
-		to = e->jumps.continues;
+	if (!strcmp(name, "break"))
+		to = branch_outer_loop(e->jumps.breaks, c);
+	else if (!strcmp(name, "continue"))
+		to = branch_outer_loop(e->jumps.continues, c);
 	else if (!strcmp(name, "return") && !fails)
 		to = e->jumps.returns;
 	e->jumped = to;

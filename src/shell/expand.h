@@ -394,6 +394,7 @@ struct join {
 	const struct join *instead; /* of a && @instead || b: of those from before, if it has any */
 	const struct ast_node *test; /* decides, or NULL: a variable in it is not empty otherwise */
 	bool holds, fails; /* the test does where no branch runs; neither: that is not known */
+	struct join *outer; /* where the loop around leads by the same jump, or NULL */
 };
 void join_start(struct expander *e, struct join *j);
 /* End a branch: note what it has assigned, and undo that. What one that @leaves, as by exit, does

@@ -18,6 +18,7 @@ static void loops_turn(struct expander *e, const struct ast_node *n)
 	struct join end, *continues = e->jumps.continues;
 
 	join_start(e, &end);
+	end.outer = continues;
 	e->jumps.continues = &end;
 	eval_walk(e, n->body);
 	e->jumps.continues = continues;
@@ -310,6 +311,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	if (n->words)
 		loops_header(e, n, name);
 	join_start(e, &left);
+	left.outer = breaks;
 	e->jumps.breaks = &left;
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
@@ -458,6 +460,7 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 	struct join left, *breaks = e->jumps.breaks;
 
 	join_start(e, &left);
+	left.outer = breaks;
 	e->jumps.breaks = &left;
 	e->context |= SHELL_IN_LOOP;
 	loops_values(e, n, &values);
