@@ -202,6 +202,7 @@ static enum status branch_member(struct expander *e, const struct ast_node *n, e
 	const struct function *functions = e->memory->functions;
 	struct chars *capture = e->io.capture;
 	enum status s;
+	bool errexit = e->errexit;
 	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
 		       (n->join == JOIN_OR && before == STATUS_OK);
 
@@ -210,8 +211,10 @@ static enum status branch_member(struct expander *e, const struct ast_node *n, e
 	if (skipped)
 		e->io.capture = NULL;
 	s = eval_walk(e, n);
-	if (n->join != JOIN_ALWAYS)
+	if (n->join != JOIN_ALWAYS) {
 		call_leave(e, functions, n->end);
+		e->errexit &= errexit; /* set -e may be skipped */
+	}
 	e->context = context;
 	e->io.capture = capture;
 	if (skipped)
@@ -315,29 +318,35 @@ struct branches {
 	struct join join;
 	size_t from;  /* where their output begins */
 	bool several; /* one has been walked */
+	bool no_errexit; /* set -e does not hold behind one */
 };
 
 /* End the branch that has walked @body, and has written from @middle on. */
 static void branch_walked(struct expander *e, struct branches *b, const struct ast_node *body,
 			  size_t middle)
 {
+	bool leaves = branch_leaves(e, body);
+
 	if (b->several)
 		branch_other_output(e, body->start, b->from, middle);
 	b->several = true;
-	if (branch_leaves(e, body) && e->jumped)
+	b->no_errexit |= !leaves && !e->errexit;
+	if (leaves && e->jumped)
 		vars_undo(e, b->join.mark); /* what holds there is noted */
 	else
-		join_branch(e, &b->join, branch_leaves(e, body));
+		join_branch(e, &b->join, leaves);
 }
 
 static enum status branch_walk(struct expander *e, struct branches *b, const struct ast_node *body)
 {
 	size_t middle = branch_written(e);
 	const struct function *functions = e->memory->functions;
+	bool errexit = e->errexit;
 	enum status s = eval_walk(e, body);
 
 	call_leave(e, functions, body->end);
 	branch_walked(e, b, body, middle);
+	e->errexit = errexit;
 	return s;
 }
 
@@ -347,6 +356,7 @@ static void branch_item(struct expander *e, struct branches *b, const struct ast
 	size_t middle = branch_written(e);
 	const struct function *functions = e->memory->functions;
 	const struct ast_node *body = c->body;
+	bool errexit = e->errexit;
 
 	eval_walk(e, body);
 	for (; c->goes_on && c->next && !expand_failed(e); c = c->next) {
@@ -356,12 +366,15 @@ static void branch_item(struct expander *e, struct branches *b, const struct ast
 	}
 	call_leave(e, functions, c->body->end);
 	branch_walked(e, b, body, middle);
+	e->errexit = errexit;
 }
 
 /* @all: it is certain that one of them runs. */
 static void branch_end(struct expander *e, struct branches *b, bool all)
 {
 	join_end(e, &b->join, !all);
+	if (b->join.branches > 0)
+		e->errexit = !b->no_errexit && (all || e->errexit);
 	if (!all)
 		branch_may_be_missing(e, b->from);
 }
