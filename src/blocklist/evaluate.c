@@ -774,7 +774,8 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 		return evaluate_too_complex(e, text->start);
 	if (place_command(at)) {
 		setup.outer = at->script;
-		setup.outer_command = late ? (uint32_t)at->script->command_count - 1 : at->index;
+		setup.outer_command = at->index;
+		setup.at_end = late;
 		setup.exported_only = !at->same_shell;
 	}
 	if (evaluate_is_input(text)) {

@@ -193,11 +193,12 @@ void call_uncalled(struct expander *e)
 	for (size_t i = n; i-- > 0 && f; f = f->older)
 		all[i] = f;
 	for (size_t i = 0; i < n && !expand_failed(e); i++) {
-		size_t mark = vars_mark(e);
+		size_t mark = vars_mark(e), first = e->script->command_count;
 
 		if (!all[i] || all[i]->index != SHELL_NONE)
 			continue;
 		call_body(e, all[i], NULL, 0);
+		record_end(e, first);
 		vars_undo(e, mark);
 	}
 }

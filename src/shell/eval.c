@@ -47,13 +47,14 @@ void eval_restore_place(struct expander *e, const struct place *p)
 /* What is as before behind a subshell. */
 struct subshell {
 	struct place place;
-	size_t mark;
+	size_t mark, first; /* command */
 	const struct function *functions;
 };
 
 static struct subshell eval_enter_subshell(struct expander *e)
 {
-	struct subshell s = { eval_save_place(e), vars_mark(e), e->memory->functions };
+	struct subshell s = { eval_save_place(e), vars_mark(e), e->script->command_count,
+			      e->memory->functions };
 	unsigned depth = shell_subshell_depth(e->context);
 
 	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
@@ -66,6 +67,7 @@ static struct subshell eval_enter_subshell(struct expander *e)
 /* Leave the subshell that ends at @at. */
 static void eval_leave_subshell(struct expander *e, const struct subshell *s, uint32_t at)
 {
+	record_end(e, s->first);
 	vars_undo(e, s->mark);
 	call_leave(e, s->functions, at);
 	eval_restore_place(e, &s->place);

@@ -572,6 +572,9 @@ void eval_process(struct expander *e, const struct ast_part *p, struct chars *ou
 
 /* ---- record.c: commands ---- */
 
+/* The script or subshell ends that the commands from @first on run in. */
+void record_end(struct expander *e, size_t first);
+
 enum status record_simple(struct expander *e, const struct ast_node *n);
 /* [[ ]] */
 enum status record_test(struct expander *e, const struct ast_node *n);

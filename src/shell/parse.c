@@ -58,8 +58,11 @@ static void parse_set_outer(struct shell_memory *m, const struct shell_setup *se
 	m->outer_exported_only = setup->exported_only;
 	if (!setup->exported_only)
 		m->family = m->outer->family;
-	if (setup->outer_command < setup->outer->command_count)
-		m->outer_version = setup->outer->commands[setup->outer_command].version;
+	if (setup->outer_command < setup->outer->command_count) {
+		const struct shell_command *c = &setup->outer->commands[setup->outer_command];
+
+		m->outer_version = setup->at_end ? c->end_version : c->version;
+	}
 }
 
 /*
@@ -148,6 +151,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 		if (setup && setup->on_change && parse_has_changed(&before, &after))
 			setup->on_change(setup->on_change_ctx, at);
 	} while (more && e->script->trouble == SHELL_FINE);
+	record_end(e, 0);
 	call_uncalled(e);
 	vars_undo(e, mark);
 }

@@ -40,12 +40,13 @@ struct shell_setup {
 	const struct shell_word *input; /* its known standard input, or NULL */
 	/*
 	 * The text is a word of a command of @outer (sh -c, a trap, su -c), and sees the variables
-	 * at that command; with @exported_only, only those in the command's environment (exported,
-	 * or assigned before its name). @outer must outlive the new script.
+	 * at that command, or with @at_end those where its script or subshell ends; with
+	 * @exported_only, only those in the command's environment (exported, or assigned before its
+	 * name). @outer must outlive the new script.
 	 */
 	const struct shell_script *outer;
 	uint32_t outer_command;
-	bool exported_only;
+	bool at_end, exported_only;
 	/* Called with the start of each command that changes a variable, a function, an alias or
 	 * an option. May be NULL. */
 	void (*on_change)(void *ctx, uint32_t at);

@@ -38,6 +38,7 @@ static uint32_t record_open(struct expander *e, uint32_t start, uint32_t end)
 		.parent = e->parent,
 		.start = start,
 		.end = end,
+		.end_version = SHELL_NONE,
 	};
 	e->parent = (uint32_t)s->command_count++;
 	return e->parent;
@@ -69,6 +70,19 @@ static void record_set_output(struct expander *e, uint32_t index, struct chars *
 		e->script->commands[index].output = word;
 	}
 	output->len = 0;
+}
+
+/* Commands that take one step to mark. */
+#define WORK_END 8u
+
+void record_end(struct expander *e, size_t first)
+{
+	struct shell_script *s = e->script;
+
+	expand_charge(e, (s->command_count - first) / WORK_END);
+	for (size_t i = first; i < s->command_count; i++)
+		if (s->commands[i].end_version == SHELL_NONE)
+			s->commands[i].end_version = e->memory->variables.version;
 }
 
 /* ---- simple commands ---- */

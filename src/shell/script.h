@@ -156,7 +156,8 @@ struct shell_command {
 	const struct shell_word *output; /* its standard output, if a redirection sends it to a file
 					  * or >(...) and a part of it is known; or NULL */
 	bool sourced;       /* source: the commands of its text follow */
-	uint32_t version; /* private: of the variables when it runs */
+	uint32_t version, end_version; /* private: of the variables when it runs, and where its
+					* script or subshell ends */
 	uint32_t start, end; /* in the outermost text */
 };
 
