@@ -62,6 +62,40 @@ static void branch_other_output(struct expander *e, uint32_t start, size_t from,
 		branch_may_be_missing(e, from);
 }
 
+/* What has been written up to a return to @to is all that its call writes then. */
+static void branch_note_output(struct expander *e, struct join *to)
+{
+	const struct chars *c = e->io.capture;
+
+	if (e->choosing && c && c == to->capture && c->len > to->from)
+		values_add(e, &to->written, value_make(e, c->v + to->from, c->len - to->from));
+}
+
+/* A branch has left by the last jump: what it wrote from @middle on is noted, if that returns. */
+static void branch_drop_output(struct expander *e, size_t middle)
+{
+	const struct join *to = e->jumped;
+
+	if (to && to == e->jumps.returns && to->written && to->capture == e->io.capture)
+		e->io.capture->len = middle;
+}
+
+/* Behind the @body of a function, which writes what stands there or what it did up to a return. */
+static void branch_end_output(struct expander *e, struct join *j, const struct ast_node *body)
+{
+	struct chars *c = j->capture;
+	char hidden[32];
+
+	if (!j->written)
+		return;
+	if (c->len > j->from)
+		values_add(e, &j->written, value_make(e, c->v + j->from, c->len - j->from));
+	snprintf(hidden, sizeof(hidden), "return %u", body->start);
+	j->written = vars_one_of(e, hidden, j->written);
+	c->len = j->from;
+	chars_copy(e, c, j->written->v, j->written->len);
+}
+
 /* ---- exit ---- */
 
 /* Calls of functions that are looked into. */
@@ -145,6 +179,8 @@ void branch_note_jump(struct expander *e, const struct call *c)
 	e->jumped = to;
 	if (to)
 		join_jump(e, to);
+	if (to && to == e->jumps.returns)
+		branch_note_output(e, to);
 }
 
 void branch_end_jumps(struct expander *e, struct join *j, const struct ast_node *body)
@@ -165,10 +201,13 @@ enum status branch_body(struct expander *e, const struct ast_node *body)
 	enum status s;
 
 	join_start(e, &end);
+	end.capture = e->io.capture;
+	end.from = branch_written(e);
 	e->jumps = (struct jumps){ .returns = &end };
 	s = eval_walk(e, body);
 	e->jumps = outer;
 	branch_end_jumps(e, &end, body);
+	branch_end_output(e, &end, body);
 	return end.branches ? STATUS_UNKNOWN : s;
 }
 
@@ -294,6 +333,8 @@ enum status branch_list(struct expander *e, const struct ast_node *list)
 
 		branch_chain_to(e, &c, n, before);
 		c.status = branch_link(e, n, before, c.status);
+		if (n->join == JOIN_AND && branch_leaves(e, n))
+			branch_drop_output(e, from);
 		if (may_skip || may_end)
 			branch_may_be_missing(e, from);
 		leaves = n->join == JOIN_OR && branch_leaves(e, n);
@@ -331,10 +372,12 @@ static void branch_walked(struct expander *e, struct branches *b, const struct a
 		branch_other_output(e, body->start, b->from, middle);
 	b->several = true;
 	b->no_errexit |= !leaves && !e->errexit;
-	if (leaves && e->jumped)
-		vars_undo(e, b->join.mark); /* what holds there is noted */
-	else
+	if (leaves && e->jumped) { /* what holds there is noted */
+		vars_undo(e, b->join.mark);
+		branch_drop_output(e, middle);
+	} else {
 		join_branch(e, &b->join, leaves);
+	}
 }
 
 static enum status branch_walk(struct expander *e, struct branches *b, const struct ast_node *body)

@@ -222,7 +222,7 @@ struct expander {
 	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
 	struct jumps jumps;
-	bool jumped; /* the last command was one of them */
+	struct join *jumped; /* that of the last command, or NULL: it was none of them */
 	unsigned others; /* choices before the present one, also of the calls around it */
 	bool unfollowed; /* the present choice runs something that is not walked */
 	bool has_namerefs; /* declare -n was there */
@@ -395,6 +395,10 @@ struct join {
 	const struct ast_node *test; /* decides, or NULL: a variable in it is not empty otherwise */
 	bool holds, fails; /* the test does where no branch runs; neither: that is not known */
 	struct join *outer; /* where the loop around leads by the same jump, or NULL */
+	/* Of the body of a function, which writes to @capture from @from on: */
+	struct chars *capture;
+	size_t from;
+	struct value *written; /* up to a return */
 };
 void join_start(struct expander *e, struct join *j);
 /* End a branch: note what it has assigned, and undo that. What one that @leaves, as by exit, does
