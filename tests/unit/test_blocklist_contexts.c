@@ -132,10 +132,10 @@ static bool starts_shell(const struct context *c)
 }
 
 /*
- * find puts its own path into every {} of the command, also inside a quoted text; and
- * $0 is another word behind find, xargs and the argument of bash -c; local fails outside of a
- * function only. Rows of the family own-shell are about $0 and the variables of the shell that gets
- * the whole.
+ * find puts its own path into every {} of the command, also inside a quoted text; and $0 is another
+ * word behind find, xargs and the argument of bash -c; local fails outside of a function only;
+ * behind a loop that may have no turn a trap may find its variables unset. Rows of the family
+ * own-shell are about $0 and the variables of the shell that gets the whole.
  */
 static bool keeps_sense(const struct context *c, const struct corpus_row *row)
 {
@@ -147,6 +147,8 @@ static bool keeps_sense(const struct context *c, const struct corpus_row *row)
 		    ((i == 0 && strstr(command, "{}")) || strstr(command, "$0")))
 			return false;
 	if (!strncmp(c->before, "f()", 3) && strstr(command, "; local "))
+		return false;
+	if (!strncmp(c->before, "while", 5) && strstr(command, "; trap "))
 		return false;
 	return strcmp(row->file, "own-shell.tsv") != 0 || !starts_shell(c);
 }
