@@ -190,7 +190,7 @@ void metrics_stream(struct cap *c, double interval_ms)
 bool metrics_stop(struct cap *c)
 {
 	struct metrics *m = &c->metrics;
-	bool active = ev_is_active(&m->timer);
+	bool active = loop_timer_is_set(&m->timer);
 
 	if (active)
 		loop_timer_stop(c->loop, &m->timer);

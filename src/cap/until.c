@@ -234,7 +234,7 @@ static bool until_match_line(struct until *u, const struct line *line)
 /* Not restarted by each byte: a line that grows without end is taken all the same. */
 static void until_plan_open_line(struct until *u)
 {
-	if (!ev_is_active(&u->timer))
+	if (!loop_timer_is_set(&u->timer))
 		loop_timer_start(u->c->loop, &u->timer, OPEN_LINE_MS);
 }
 

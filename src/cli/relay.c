@@ -58,7 +58,7 @@ static void relay_way_write(struct relay_way *w)
 	while (w->len && (n = write(w->to.fd, w->bytes + w->start, w->len)) > 0) {
 		w->start += (size_t)n;
 		w->len -= (size_t)n;
-		if (ev_is_active(&r->patience))
+		if (loop_timer_is_set(&r->patience))
 			relay_hurry(r);
 	}
 	if (w->len && !relay_may_retry(n)) {

@@ -233,7 +233,7 @@ void mcp_progress_on_output(struct mcp_progress *p, const struct proc *run)
 		w->due = true;
 		if (now >= w->next_ms)
 			mcp_progress_report_run(p, w, run);
-		else if (!ev_is_active(&p->timer))
+		else if (!loop_timer_is_set(&p->timer))
 			loop_timer_start(p->m->cap->loop, &p->timer, (double)(w->next_ms - now));
 	}
 }

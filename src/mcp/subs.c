@@ -138,7 +138,7 @@ static void mcp_subs_plan(struct mcp_subs *s)
 {
 	int64_t wait = s->flushed_ms + EVERY_MS - clock_mono_ms();
 
-	if (!ev_is_active(&s->timer))
+	if (!loop_timer_is_set(&s->timer))
 		loop_timer_start(s->m->cap->loop, &s->timer, wait > 0 ? (double)wait : 0);
 }
 

@@ -87,6 +87,8 @@ void loop_signal_start(struct ev_loop *loop, ev_signal *w)
 
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms)
 {
+	if (ms <= 0 && timer->pending)
+		return;
 	ev_timer_stop(loop, timer);
 	ev_set_priority(timer, EV_MINPRI);
 	ev_now_update(loop);
@@ -97,4 +99,9 @@ void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms)
 void loop_timer_stop(struct ev_loop *loop, ev_timer *timer)
 {
 	ev_timer_stop(loop, timer);
+}
+
+bool loop_timer_is_set(const ev_timer *timer)
+{
+	return timer->active || timer->pending;
 }

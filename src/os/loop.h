@@ -14,6 +14,7 @@
 #define PROCPEN_OS_LOOP_H
 
 #include <ev.h>
+#include <stdbool.h>
 
 /* A new loop (epoll where it works). Aborts if neither epoll nor poll works. */
 struct ev_loop *loop_new(void);
@@ -32,8 +33,12 @@ void loop_signal_start(struct ev_loop *loop, ev_signal *w);
 
 /* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. In a
  * turn of the loop timers come last: a server that was held up, by a slow disk for one, must not
- * take for late what came in time and waits in a descriptor. */
+ * take for late what came in time and waits in a descriptor. One that is due and is to fire at once
+ * stays due: events of every turn could put it off for good. */
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms);
 void loop_timer_stop(struct ev_loop *loop, ev_timer *timer);
+
+/* Is @timer to fire, in this turn of the loop or later? To libev one that is due is not active. */
+bool loop_timer_is_set(const ev_timer *timer);
 
 #endif

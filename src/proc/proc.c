@@ -223,7 +223,7 @@ static void proc_on_started(struct proc *p, pid_t pid)
 
 static bool proc_has_deadline(const struct proc *p)
 {
-	return ev_is_active(&p->live->deadline);
+	return loop_timer_is_set(&p->live->deadline);
 }
 
 /* Was the command sent a signal whose deadline is still to come? */

@@ -273,7 +273,7 @@ static int64_t server_eof_limit_ms(const struct server *s, int by_default_ms)
 
 static void server_start_poll(struct server *s)
 {
-	if (!ev_is_active(&s->poll))
+	if (!loop_timer_is_set(&s->poll))
 		loop_timer_start(s->loop, &s->poll, POLL_MS);
 }
 

@@ -5,7 +5,9 @@ is part of the environment of every command, so the unique name of that director
 all processes of a run: survivors() finds them in /proc wherever they have moved to.
 """
 import collections
+import contextlib
 import fcntl
+import glob
 import json
 import multiprocessing.util
 import os
@@ -191,6 +193,30 @@ def status_kib(pid, field):
             if line.startswith(field + ":"):
                 return int(line.split()[1])
     raise Failure("no %s in /proc/%d/status" % (field, pid))
+
+
+def is_traced(pid):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        return "TracerPid:\t0\n" not in f.read()
+
+
+@contextlib.contextmanager
+def held_up(server, ms):
+    """The next line of its audit log takes the server @ms: it looks at nothing else meanwhile."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    [log] = glob.glob(os.path.join(server.state, "audit", "*.jsonl"))
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % server.pid, "-P", log, "-e",
+                               "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms],
+                              stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: tracer.poll() is not None or is_traced(server.pid), WAIT, "not traced")
+        if tracer.poll() is not None:
+            raise Skip("strace cannot attach to the server")
+        yield
+    finally:
+        tracer.kill()
+        tracer.wait()
 
 
 def hostile_program(name="hostile"):

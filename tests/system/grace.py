@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from client import (STRESS, WAIT, Server, Skip, check, equal, eventually, is_alive,
+from client import (STRESS, WAIT, Server, Skip, check, equal, eventually, held_up, is_alive,
                     processes_marked)
 from suite import Suite
 
@@ -429,6 +429,27 @@ def test_pending_is_not_killed():
     equal((answer["killed"], answer["pending"]), (False, True), str(answer))
     eventually(lambda: server.call("process.monitor", {"process_id": run})["alive"] == 0, WAIT,
                "it lives")
+    server.stop()
+
+
+@suite.test()
+def test_what_is_due_is_not_put_off():
+    """What comes in the turn in which SIGKILL and a sample are due is no new deadline, and ends the stream."""
+    server = Server()
+    run = server.run("trap '' TERM; touch ready; while :; do sleep 0.05; done", background=True)["process_id"]
+    other = server.run("sleep 600", background=True)["process_id"]
+    eventually(lambda: os.path.exists(os.path.join(server.workspace, "ready")), WAIT, "it does not begin")
+    server.call("server.metrics", {"interval_ms": 1000})
+    first = server.request("process.kill", {"process_id": run, "force_after": 2})
+    server.ping()
+    with held_up(server, 3500):
+        calls = [("process.kill", {"process_id": other, "signal": "WINCH"}), ("server.metrics.stop", {}),
+                 ("process.kill", {"process_id": run, "force_after": 3600})]
+        server.send_bytes(b"".join(
+            json.dumps({"jsonrpc": "2.0", "id": "held%d" % i, "method": method, "params": params}).encode() + b"\n"
+            for i, (method, params) in enumerate(calls)))  # all in one read
+        equal(server.result(first)["signal_sent"], "SIGKILL", "the first call")
+        equal(server.result("held1"), {"stopped": True}, "the stream")
     server.stop()
 
 

@@ -199,6 +199,55 @@ static void test_loop_timer_restart_and_stop(void **state)
 	loop_free(loop);
 }
 
+/* A descriptor that always has something, whose events start a timer. */
+struct busy {
+	ev_timer timer;
+	int fired, turns;
+	bool guarded; /* start it only if it is not set */
+	double ms;
+};
+
+static void on_busy(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct busy *b = io->data;
+
+	(void)revents;
+	if (!b->guarded || !loop_timer_is_set(&b->timer))
+		loop_timer_start(loop, &b->timer, b->ms);
+	if (++b->turns == 1000)
+		ev_break(loop, EVBREAK_ALL);
+}
+
+/* One that is due is still to come: who looks for it there does not put it off in every turn. */
+static void test_loop_timer_is_not_put_off(void **state)
+{
+	static const struct busy kinds[] = { { .guarded = true, .ms = 0.001 }, { .ms = 0 } };
+	struct ev_loop *loop = loop_new();
+	ev_io io;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct busy b = kinds[i];
+
+		ev_timer_init(&b.timer, on_timer, 0., 0.);
+		b.timer.data = &b.fired;
+		ev_io_init(&io, on_busy, pair[0], EV_READ);
+		io.data = &b;
+		ev_io_start(loop, &io);
+		ev_run(loop, 0);
+		ev_io_stop(loop, &io);
+		loop_timer_stop(loop, &b.timer);
+		assert_false(loop_timer_is_set(&b.timer));
+		assert_in_range(b.fired, 100, 1000);
+	}
+	close(pair[0]);
+	close(pair[1]);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_loop_close_before_the_first_run),
 		cmocka_unit_test(test_loop_timer_fires_once),
 		cmocka_unit_test(test_loop_timer_restart_and_stop),
+		cmocka_unit_test(test_loop_timer_is_not_put_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,7 +156,7 @@ static void pool_add(struct pool *s, const struct idle_shim *k)
 {
 	s->idle[s->count++] = *k;
 	reaper_watch(s->reaper, k->pid, pool_on_shim_dead, s);
-	if (s->count > KEPT && !ev_is_active(&s->unused))
+	if (s->count > KEPT && !loop_timer_is_set(&s->unused))
 		pool_begin_period(s);
 }
 
@@ -340,7 +340,7 @@ static void pool_on_refill(struct ev_loop *loop, ev_timer *w, int revents)
 
 static void pool_plan_refill(struct pool *s, int64_t ms)
 {
-	if (!ev_is_active(&s->refill))
+	if (!loop_timer_is_set(&s->refill))
 		loop_timer_start(s->loop, &s->refill, ms);
 }
 
