@@ -171,6 +171,7 @@ static bool log_file_has_room(const struct log_file *f)
 static void log_file_give_up(struct log_file *f)
 {
 	if (log_file_has_room(f)) {
+		f->finish_by_ms = clock_mono_ms() + f->finish_ms;
 		log_file_serve(f);
 		return;
 	}

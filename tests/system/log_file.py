@@ -449,14 +449,15 @@ def test_kill_before_the_last_bytes():
 def test_late_server():
     """The time in which the server itself was stopped is not the writer's."""
     server = Server()
-    for command, size in (("echo 1", 2), ("seq 100000", 588895)):
+    # Longer than a writer may be stuck, and than it may take for all.
+    for command, size, seconds in (("echo 1", 2, 1.5), ("seq 100000", 588895, 1.5), ("seq 100000", 588895, 5.5)):
         for _ in range(5):  # a busy machine may take a second before the server is stopped
             id, writer = with_stopped_writer(server, command, log_mode="truncate")
             go(server)
             await_last_bytes(server)
             server.signal(signal.SIGSTOP)
             os.kill(writer, signal.SIGCONT)
-            time.sleep(1.5)  # longer than a writer may be stuck
+            time.sleep(seconds)
             server.signal(signal.SIGCONT)
             result = server.result(id)
             if result["log_file_bytes"] is not None:
