@@ -487,11 +487,10 @@ static void proc_on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct
  * time for it is over. If it has ended, it was in time, and what it has left lives on. */
 static void proc_time_out(struct proc *p, enum proc_reason limit)
 {
-	bool asked = clock_mono_ms() < p->live->asked_until_ms;
-
 	if (!tree_look(&p->live->tree) || (p->exited && p->phase != PROC_ENDING))
 		return;
-	proc_kill_tree(p, asked ? PROC_REASON_KILLED_BY_REQUEST : limit);
+	proc_kill_tree(p, clock_mono_ms() < p->live->asked_until_ms ? PROC_REASON_KILLED_BY_REQUEST
+								     : limit);
 }
 
 static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)

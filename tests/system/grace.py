@@ -409,6 +409,44 @@ def test_answer_comes_first():
         equal((answer["killed"], answer["pending"]), (True, False), "its end came first")
 
 
+def shim_of(server, name="bash"):
+    """Of the only run, whose processes called @name are its children."""
+    pids = [pid for pid in processes_marked(server.base) if name_of(pid) == name]
+    with open("/proc/%d/status" % pids[0], encoding="utf-8") as f:
+        return int(re.search(r"^PPid:\s*(\d+)", f.read(), re.M)[1])
+
+
+@suite.test()
+def test_signal_before_the_time_was_over():
+    """A timeout is not the end of a run that had its signal before, of which a server that was stopped
+    has yet to read."""
+    server = Server()
+    has = lambda name: os.path.exists(os.path.join(server.workspace, name))
+    for _ in range(5):  # a busy machine may take three seconds before the server is stopped
+        began = time.monotonic()
+        run = server.request("process.run", {
+            "command": "trap '' TERM; touch ready; while :; do sleep 0.05; done", "timeout": 3})
+        eventually(lambda: has("ready"), WAIT, "it does not begin")
+        process_id = server.call("process.list")["processes"][0]["process_id"]
+        shim = shim_of(server)
+        os.kill(shim, signal.SIGSTOP)
+        server.request("process.kill", {"process_id": process_id, "force_after": 100})
+        server.ping()
+        server.signal(signal.SIGSTOP)
+        in_time = time.monotonic() - began < 2.9
+        os.kill(shim, signal.SIGCONT)
+        time.sleep(3.2)
+        server.signal(signal.SIGCONT)
+        result = server.result(run)
+        if in_time:
+            break
+        os.unlink(os.path.join(server.workspace, "ready"))
+    if not in_time:
+        raise Skip("the machine is too busy")
+    equal((result["state"], result["reason"]), ("killed", "killed_by_request"), "the end")
+    server.stop()
+
+
 @suite.test()
 def test_pending_is_not_killed():
     """What is dead, but of which the shim has not said so, is pending: not killed as well."""
@@ -417,9 +455,7 @@ def test_pending_is_not_killed():
     run = server.run("(trap 'touch asked; until rm go 2>/dev/null; do sleep 0.02; done; exit' TERM; "
                      "touch ready; while :; do sleep 0.02; done) & true")["process_id"]
     eventually(lambda: has("ready"), WAIT, "no leftover")
-    left = [pid for pid in processes_marked(server.base) if name_of(pid) == "bash"]
-    with open("/proc/%d/status" % left[0], encoding="utf-8") as f:
-        shim = int(re.search(r"^PPid:\s*(\d+)", f.read(), re.M)[1])
+    shim = shim_of(server)
     kill = server.request("process.kill", {"process_id": run, "force_after": 600, "wait_ms": 2000})
     eventually(lambda: has("asked"), WAIT, "no signal")
     os.kill(shim, signal.SIGSTOP)
