@@ -416,12 +416,10 @@ static void server_renew_lease(struct server *s)
 	loop_timer_start(s->loop, &s->lease, (double)lease_ms / 2);
 }
 
-/* Input has come that is not read yet; or none is read because the queue to the client is full, and
- * it does take bytes. */
-static bool server_hears_client(struct server *s) /* ev_is_pending() casts const away */
+/* None of its input is read, because the queue to it is full, but it does take bytes. */
+static bool server_hears_client(const struct server *s)
 {
-	return ev_is_pending(&s->in_io) ||
-	       (s->out.stopped && outq_progress(&s->out) != s->leased);
+	return s->out.stopped && outq_progress(&s->out) != s->leased;
 }
 
 static void server_end_lease(struct server *s)
