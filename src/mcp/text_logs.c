@@ -400,6 +400,10 @@ static void text_logs_matches(struct text *t)
 	text_logs_add_match(t, last, NULL);
 	text_logs_add_all_evicted(t, ", and were not searched");
 	text_add_replaced(t);
+	if (shown >= total && text_flag(t, "truncated")) {
+		text_add(t, "[... the rest was not searched: the server ends ...]");
+		return;
+	}
 	if (!total && text_is(t, NULL, "state", "running"))
 		text_add(t, "[still running; process_monitor with \"until\":\"pattern\" waits "
 			    "for one]");

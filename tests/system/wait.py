@@ -528,6 +528,8 @@ def test_searches_at_the_end():
         searches = [server.request("process.monitor", search) for _ in range(150)]
         searches += [server.request("process.logs", {"process_id": run, "grep": "1.*2.*3.*4x"})
                      for _ in range(150)]
+        texts = [server.request("tools/call", {"name": "process_logs", "arguments": {
+            "process_id": run, "grep": "1.*2.*3.*4x"}}) for _ in range(50)]
         server.wait_read()
         if end == "eof":
             server.close_input()
@@ -537,6 +539,9 @@ def test_searches_at_the_end():
         equal([answer for answer in answers if "error" in answer], [], end)
         for found in (answer["result"] for answer in answers):
             check(not found.get("matches") and not found.get("match"), str(found)[:300])
+        for shown in (server.result(id) for id in texts):
+            equal("not searched" in shown["content"][0]["text"],
+                  shown["_meta"]["dev.procpen/result"]["truncated"], shown["content"][0]["text"])
         equal(server.wait_exit(), 0, "exit status")
 
 
