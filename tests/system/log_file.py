@@ -432,11 +432,13 @@ def test_kill_before_the_last_bytes():
     """When the tree is gone and the file is not whole, process.kill says that the end comes."""
     server = Server()
     for number in ("TERM", "INT"):
-        id, writer = with_stopped_writer(server, "seq 100000; exec sleep 600", background=True)
+        # A shell ignores SIGINT while it waits for a command, so wait until it has done so.
+        id, writer = with_stopped_writer(server, "seq 100000; : >wrote; exec sleep 600", background=True)
         run = server.result(id)["process_id"]
         go(server)
-        eventually(lambda: server.logs(run, limit=1)["stdout_size"] == 588895, client.WAIT,
-                   "output")
+        wrote = os.path.join(server.workspace, "wrote")
+        eventually(lambda: os.path.exists(wrote), client.WAIT, "output")
+        os.unlink(wrote)
         answer = server.call("process.kill", {"process_id": run, "signal": number, "wait_ms": 300})
         check(answer["killed"] or answer["pending"] or answer["alive"], str(answer))
         end = server.call("process.monitor", {"process_id": run, "wait_ms": 60000})
