@@ -193,7 +193,8 @@ def test_file_is_saved_in_every_form(place):
 def test_force_after_takes_the_rest_only(place):
     """One saves, one ignores the signal: the first has its grace, SIGKILL ends the second."""
     for force_after in (3, 12, 30):  # half a second is all that it needs, on a machine that is idle
-        p = place.start("app", command="(trap '' TERM; sleep 100; sleep 100) & " + saver())
+        p = place.start("app", command="rm -f deaf; (trap '' TERM; : >deaf; sleep 100; sleep 100) & "
+                        "until [ -e deaf ]; do sleep 0.02; done; " + saver())
         answer = place.kill(p, force_after=force_after)
         if place.has("app.saved"):
             break
