@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -171,7 +173,9 @@ static bool audit_file_is_as_left(const struct audit_file *f)
 {
 	struct statx st;
 
-	return f->ino && !statx(AT_FDCWD, f->path, 0, STATX_INO | STATX_SIZE, &st) &&
+	/* not every C library wraps it */
+	return f->ino &&
+	       !syscall(SYS_statx, AT_FDCWD, f->path, 0, STATX_INO | STATX_SIZE, &st) &&
 	       st.stx_ino == f->ino && st.stx_size == (uint64_t)f->length &&
 	       makedev(st.stx_dev_major, st.stx_dev_minor) == f->dev;
 }

@@ -311,7 +311,7 @@ static void dataflow_add_name(struct dataflow *f, const char *name, unsigned flo
 {
 	for (size_t k = 0; k < COUNT_OF(f->text_names); k++)
 		if (!f->text_names[k][0]) {
-			strncpy(f->text_names[k], name, sizeof(f->text_names[k]) - 1);
+			snprintf(f->text_names[k], sizeof(f->text_names[k]), "%s", name);
 			f->text_flows[k] = (uint16_t)flow;
 			return;
 		}
