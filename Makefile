@@ -1,7 +1,7 @@
 # procpen: `make` builds build/procpen and nothing else. See README.md and docs/hacking.md.
 #
 #   make VARIANT=asan     the same with the sanitizers, in build/asan
-#   make LINK=shared      the C library, libev, libseccomp, jansson, libmd and PCRE2 as shared ones
+#   make LINK=shared      the C library, libev, libseccomp, jansson, nettle and PCRE2 as shared ones
 #   make CROSS=aarch64-linux-gnu  the same for another machine, in build/aarch64
 #   make install          program, man pages, completions, docs, into PREFIX=/usr/local below DESTDIR
 #   make uninstall        removes just these
@@ -85,10 +85,10 @@ ALL_CFLAGS = -std=c11 $(OPT) $(HERE) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB
 # gcc warns at every link that plain -flto works on one part after the other.
 ALL_LDFLAGS = $(OPT) $(HERE) $(PIE) $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
 
-LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd libpcre2-8 2>/dev/null)
+LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp nettle libpcre2-8 2>/dev/null)
 # Some builds of libev need it; if ours does not, no start has to load it.
 LIBM := -Wl,--as-needed -lm -Wl,--no-as-needed
-LIB_NAMES := -lev -lseccomp -ljansson -lmd -lpcre2-8
+LIB_NAMES := -lev -lseccomp -ljansson -lnettle -lpcre2-8
 LIBS := $(LIB_NAMES) $(LIBM)
 UNIT_LIBS := $(LIBS)
 PIE := -pie
@@ -141,7 +141,7 @@ GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.
 	$(GEN_TOOL_BASE:%=src/base/%.c)
 
 $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h src/base/version.h $(GEN_TOOL_BASE:%=src/base/%.h)
-	@$(PKG_CONFIG) --exists jansson libseccomp libmd libpcre2-8 || { \
+	@$(PKG_CONFIG) --exists jansson libseccomp nettle libpcre2-8 || { \
 		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,HOSTCC)
@@ -350,7 +350,7 @@ $(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/she
 	@mkdir -p $(@D)
 	$(call say,FUZZ  )
 	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson -lmd -lpcre2-8
+		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson -lnettle -lpcre2-8
 
 fuzz:
 	@if command -v clang > /dev/null; then \

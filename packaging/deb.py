@@ -52,8 +52,8 @@ def files():
 
 def copyright_text(licence):
     return ("procpen, from %s\n\n%s\nThe program contains libraries, under the licences in the file "
-            "THIRD-PARTY\nbeside this one. The text of the LGPL 2.1 is in\n"
-            "/usr/share/common-licenses/LGPL-2.1.\n" % (common.IDENTITY["homepage"], licence))
+            "THIRD-PARTY\nbeside this one. The texts of the LGPL 2.1 and 3 are in\n"
+            "/usr/share/common-licenses.\n" % (common.IDENTITY["homepage"], licence))
 
 
 def changelog():

@@ -12,9 +12,9 @@ LIBRARIES = {
     "libc6-dev": "LGPL-2.1-or-later",
     "libev-dev": "BSD-2-Clause OR GPL-2.0-or-later",
     "libjansson-dev": "MIT",
-    "libmd-dev": "BSD-3-Clause AND BSD-2-Clause AND ISC AND LicenseRef-public-domain",
     "libpcre2-dev": "BSD-3-Clause",
     "libseccomp-dev": "LGPL-2.1-only",
+    "nettle-dev": "LGPL-3.0-or-later OR GPL-2.0-or-later",
 }
 
 

@@ -83,7 +83,7 @@ enum cap_outcome {
 
 /* What a grant of the session binds of a call (cap/grant.h). */
 struct cap_grant {
-	unsigned char digest[HMAC_SIZE];
+	unsigned char digest[DIGEST_SIZE];
 	const char *lacks; /* why none can bind it, static; NULL: one can */
 	unsigned number;   /* of the grant that allows the call; 0: none */
 };

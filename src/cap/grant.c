@@ -84,13 +84,13 @@ static json_t *grant_digest(struct cap_call *call)
 		"intent", "timeout", "max_runtime", "idle_timeout", "yield_ms", "wait_ms",
 		"stdout_lines", "stderr_lines", "max_output_bytes", NULL,
 	};
-	unsigned char params[HMAC_SIZE];
-	char hex[2 * HMAC_SIZE + 1];
+	unsigned char params[DIGEST_SIZE];
+	char hex[DIGEST_TEXT_SIZE];
 	json_t *bound, *files = NULL;
 	char *text;
 
 	run_key_digest_params(call->c->config, call->r, left_out, params);
-	hmac_hex(params, sizeof(params), hex);
+	digest_hex(params, sizeof(params), hex);
 	bound = json_pack("{s:s, s:s}", "capability", call->row->name, "params", hex);
 	if (call->row->flags & CAP_COMMAND)
 		files = grant_read_command(call, bound);
@@ -128,7 +128,7 @@ bool grant_is_as_shown(struct cap_call *call)
 	if (shown.lacks)
 		return true;
 	json_decref(grant_read(call));
-	if (call->grant.lacks || !hmac_equal(call->grant.digest, shown.digest, HMAC_SIZE))
+	if (call->grant.lacks || !digest_equal(call->grant.digest, shown.digest, DIGEST_SIZE))
 		return false;
 	call->event.grant = 0; /* the answer allows it, whatever another one has granted since */
 	return true;
@@ -159,11 +159,11 @@ void grant_remember(struct cap_call *call, enum req_remember wish)
 
 void grant_write_offer(struct jsonw *w, const struct cap_call *call, const json_t *files)
 {
-	char hex[2 * HMAC_SIZE + 1];
+	char hex[DIGEST_TEXT_SIZE];
 
 	if (call->grant.lacks)
 		return;
-	hmac_hex(call->grant.digest, sizeof(call->grant.digest), hex);
+	digest_hex(call->grant.digest, sizeof(call->grant.digest), hex);
 	jsonw_str(w, "remember", hex);
 	if (json_array_size(files))
 		jsonw_json(w, "scripts", files);

@@ -6,7 +6,7 @@
 
 /* The parameters in one spelling; -1 if they are too large. */
 static int repeat_digest(const struct schema *schema, json_t *params,
-			 unsigned char digest[HMAC_SIZE])
+			 unsigned char digest[DIGEST_SIZE])
 {
 	json_t *compared = json_copy(params);
 	int result;
@@ -14,7 +14,7 @@ static int repeat_digest(const struct schema *schema, json_t *params,
 	json_object_del(compared, "intent");
 	json_object_del(compared, "idempotency_key");
 	schema_drop_defaults(schema, compared);
-	result = hmac_digest_json(compared, COMPARED_MAX, digest);
+	result = digest_json(compared, COMPARED_MAX, digest);
 	json_decref(compared);
 	return result;
 }

@@ -9,11 +9,11 @@
 
 #include <jansson.h>
 
-#include "base/hmac.h"
+#include "base/digest.h"
 #include "base/schema.h"
 
 struct repeat {
-	unsigned char digest[HMAC_SIZE]; /* of the last failure */
+	unsigned char digest[DIGEST_SIZE]; /* of the last failure */
 	int exit_code;
 	unsigned count;
 };

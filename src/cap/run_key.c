@@ -99,7 +99,7 @@ static void run_key_unify_numbers(json_t *params)
 }
 
 void run_key_digest_params(const struct config *config, const struct req *r,
-			   const char *const *left_out, unsigned char digest[HMAC_SIZE])
+			   const char *const *left_out, unsigned char digest[DIGEST_SIZE])
 {
 	json_t *compared = json_copy(r->params);
 
@@ -110,7 +110,7 @@ void run_key_digest_params(const struct config *config, const struct req *r,
 	if (json_object_get(compared, "shell") == json_boolean(!json_object_get(compared, "args")))
 		json_object_del(compared, "shell");
 	run_key_drop_defaults(compared, config, r);
-	BUG_IF(hmac_digest_json(compared, PARAMS_MAX, digest));
+	BUG_IF(digest_json(compared, PARAMS_MAX, digest));
 	json_decref(compared);
 }
 
@@ -168,12 +168,12 @@ static bool run_key_is_cancelled(const struct proc *p)
 
 /* The key @name that a start holds, or NULL. */
 static struct run_key *run_key_find(struct run_keys *keys, struct proctab *procs,
-				    const unsigned char name[HMAC_SIZE])
+				    const unsigned char name[DIGEST_SIZE])
 {
 	struct run_key *key = keys->chains[name[0]];
 	const struct proc *p;
 
-	while (key && memcmp(key->name, name, HMAC_SIZE))
+	while (key && memcmp(key->name, name, DIGEST_SIZE))
 		key = key->next;
 	if (!key || !key->seq)
 		return key;
@@ -196,13 +196,13 @@ static int run_key_fail_other(struct proctab *procs, const struct run_key *key, 
 			   "parameters of the first call; only intent and yield_ms may differ.");
 }
 
-static struct run_key *run_key_new(struct run_keys *keys, const unsigned char name[HMAC_SIZE],
-				   const unsigned char params[HMAC_SIZE], uint64_t owner)
+static struct run_key *run_key_new(struct run_keys *keys, const unsigned char name[DIGEST_SIZE],
+				   const unsigned char params[DIGEST_SIZE], uint64_t owner)
 {
 	struct run_key *key = mem_zalloc(sizeof(*key));
 
-	memcpy(key->name, name, HMAC_SIZE);
-	memcpy(key->params, params, HMAC_SIZE);
+	memcpy(key->name, name, DIGEST_SIZE);
+	memcpy(key->params, params, DIGEST_SIZE);
 	key->owner = owner;
 	key->next = keys->chains[name[0]];
 	keys->chains[name[0]] = key;
@@ -215,13 +215,13 @@ struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs,
 			     struct err *e)
 {
 	static const char *const left_out[] = { "idempotency_key", "intent", "yield_ms", NULL };
-	unsigned char digest[HMAC_SIZE], params[HMAC_SIZE];
+	unsigned char digest[DIGEST_SIZE], params[DIGEST_SIZE];
 	struct run_key *key;
 
-	hmac_digest(name, strlen(name), digest);
+	digest_bytes(name, strlen(name), digest);
 	run_key_digest_params(config, r, left_out, params);
 	key = run_key_find(keys, procs, digest);
-	if (key && memcmp(key->params, params, HMAC_SIZE)) {
+	if (key && memcmp(key->params, params, DIGEST_SIZE)) {
 		(void)run_key_fail_other(procs, key, e);
 		return NULL;
 	}

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/err.h"
-#include "base/hmac.h"
 #include "policy/config.h"
 #include "proc/proctab.h"
 #include "rpc/req.h"
@@ -24,7 +24,7 @@
 #define RUN_KEY_CHAINS 256
 
 struct run_key {
-	unsigned char name[HMAC_SIZE], params[HMAC_SIZE];
+	unsigned char name[DIGEST_SIZE], params[DIGEST_SIZE];
 	uint64_t owner;    /* handle of the first request; 0 when that has ended */
 	uint64_t seq;      /* the run; 0: not started yet */
 	unsigned holders;  /* open requests */
@@ -38,7 +38,7 @@ struct run_key {
  * @left_out (NULL-terminated).
  */
 void run_key_digest_params(const struct config *config, const struct req *r,
-			   const char *const *left_out, unsigned char digest[HMAC_SIZE]);
+			   const char *const *left_out, unsigned char digest[DIGEST_SIZE]);
 
 /* All keys of one server; empty: all zero. */
 struct run_keys {

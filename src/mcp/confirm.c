@@ -208,7 +208,7 @@ enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp
 /* ---- stateless ---- */
 
 static void mcp_confirm_digest_json(const char *prefix, const json_t *value,
-				    unsigned char out[HMAC_SIZE])
+				    unsigned char out[DIGEST_SIZE])
 {
 	AUTO_FREE char *json = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
 	struct buf bytes;
@@ -217,13 +217,13 @@ static void mcp_confirm_digest_json(const char *prefix, const json_t *value,
 	buf_adds(&bytes, prefix);
 	buf_addc(&bytes, '\0');
 	buf_adds(&bytes, json ? json : "");
-	hmac_digest(bytes.data, bytes.len, out);
+	digest_bytes(bytes.data, bytes.len, out);
 	buf_release(&bytes);
 }
 
 /* The client may repeat its parameters, and variables, in another order. The form shows the
  * variables as the object that they are, which the digest sorts; their names are a list besides. */
-static void mcp_confirm_digest_notice(const struct buf *json, unsigned char out[HMAC_SIZE])
+static void mcp_confirm_digest_notice(const struct buf *json, unsigned char out[DIGEST_SIZE])
 {
 	json_t *notice = mcp_confirm_read_notice(json);
 
@@ -295,12 +295,12 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct 
 				     int deadline_ms)
 {
 	struct mcp_confirmation *c = r->extra;
-	unsigned char shown[HMAC_SIZE];
+	unsigned char shown[DIGEST_SIZE];
 
 	if (!c)
 		return REQ_CANNOT_ASK;
 	mcp_confirm_digest_notice(notice, shown);
-	if (c->answered && (!c->answer.allowed || hmac_equal(shown, c->shown, HMAC_SIZE))) {
+	if (c->answered && (!c->answer.allowed || digest_equal(shown, c->shown, DIGEST_SIZE))) {
 		const struct req_answer answer = c->answer; /* @c goes with the request */
 
 		c->answered = false; /* it was to this question alone */

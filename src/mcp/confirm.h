@@ -13,16 +13,16 @@
 #ifndef PROCPEN_MCP_CONFIRM_H
 #define PROCPEN_MCP_CONFIRM_H
 
-#include "base/hmac.h"
+#include "base/digest.h"
 #include "mcp/mcp.h"
 #include "policy/approval.h"
 
 /* r->extra of a stateless call: the confirmation that it carries, the state of its question. */
 struct mcp_confirmation {
-	unsigned char request[HMAC_SIZE]; /* digest of capability and what is asked for */
+	unsigned char request[DIGEST_SIZE]; /* digest of capability and what is asked for */
 	bool answered;
 	struct req_answer answer;         /* if so */
-	unsigned char shown[HMAC_SIZE];   /* digest of the notice that the human was shown */
+	unsigned char shown[DIGEST_SIZE];   /* digest of the notice that the human was shown */
 	char state[APPROVAL_SIZE];
 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/hmac.h"
+#include "base/digest.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "mcp/task_source.h"
@@ -17,7 +17,7 @@
 
 struct mcp_tasks {
 	struct mcp *m;
-	unsigned char key[HMAC_SIZE]; /* of the tags; generated on first use */
+	unsigned char key[DIGEST_SIZE]; /* of the tags; generated on first use */
 	bool has_key;
 	struct mcp_task *first;
 };
@@ -75,11 +75,11 @@ static void mcp_tasks_sweep(struct mcp_tasks *t)
 
 static void mcp_tasks_write_id(const struct mcp_tasks *t, const char *name, char id[ID_SIZE])
 {
-	unsigned char tag[HMAC_SIZE];
+	unsigned char tag[DIGEST_SIZE];
 	char hex[2 * TAG_BYTES + 1];
 
-	hmac_sign(t->key, sizeof(t->key), name, strlen(name), tag);
-	hmac_hex(tag, TAG_BYTES, hex);
+	digest_sign(t->key, sizeof(t->key), name, strlen(name), tag);
+	digest_hex(tag, TAG_BYTES, hex);
 	snprintf(id, ID_SIZE, "%s-%s", name, hex);
 }
 
@@ -92,7 +92,7 @@ static bool mcp_tasks_is_id(const struct mcp_tasks *t, const struct mcp_task *ta
 	if (strlen(id) != len + 1 + 2 * TAG_BYTES || strncmp(id, task->name, len))
 		return false;
 	mcp_tasks_write_id(t, task->name, own);
-	return hmac_equal(id + len, own + len, 1 + 2 * TAG_BYTES);
+	return digest_equal(id + len, own + len, 1 + 2 * TAG_BYTES);
 }
 
 static struct mcp_task *mcp_tasks_find_id(struct mcp_tasks *t, const char *id)

@@ -23,12 +23,12 @@
 struct payload {
 	unsigned char nonce[NONCE_SIZE];
 	unsigned char expiry[8]; /* monotonic ms, big end first */
-	unsigned char shown[HMAC_SIZE];
+	unsigned char shown[DIGEST_SIZE];
 };
 
 struct token {
 	struct payload payload;
-	unsigned char mac[HMAC_SIZE];
+	unsigned char mac[DIGEST_SIZE];
 };
 
 struct used {
@@ -80,17 +80,17 @@ static int64_t approval_get_time(const unsigned char in[8])
 }
 
 static void approval_sign(const struct approval *a, const struct payload *p,
-			  const unsigned char request[HMAC_SIZE], unsigned char mac[HMAC_SIZE])
+			  const unsigned char request[DIGEST_SIZE], unsigned char mac[DIGEST_SIZE])
 {
-	unsigned char bytes[sizeof(*p) + HMAC_SIZE];
+	unsigned char bytes[sizeof(*p) + DIGEST_SIZE];
 
 	memcpy(bytes, p, sizeof(*p));
-	memcpy(bytes + sizeof(*p), request, HMAC_SIZE);
-	hmac_sign(a->key, sizeof(a->key), bytes, sizeof(bytes), mac);
+	memcpy(bytes + sizeof(*p), request, DIGEST_SIZE);
+	digest_sign(a->key, sizeof(a->key), bytes, sizeof(bytes), mac);
 }
 
-int approval_issue(struct approval *a, const unsigned char request[HMAC_SIZE],
-		   const unsigned char shown[HMAC_SIZE], int64_t ttl_ms, char out[APPROVAL_SIZE])
+int approval_issue(struct approval *a, const unsigned char request[DIGEST_SIZE],
+		   const unsigned char shown[DIGEST_SIZE], int64_t ttl_ms, char out[APPROVAL_SIZE])
 {
 	struct token t;
 
@@ -100,10 +100,10 @@ int approval_issue(struct approval *a, const unsigned char request[HMAC_SIZE],
 	if (approval_random_bytes(t.payload.nonce, sizeof(t.payload.nonce)))
 		return -1;
 	approval_put_time(t.payload.expiry, clock_mono_ms() + ttl_ms);
-	memcpy(t.payload.shown, shown, HMAC_SIZE);
+	memcpy(t.payload.shown, shown, DIGEST_SIZE);
 	approval_sign(a, &t.payload, request, t.mac);
 	memcpy(out, PREFIX, strlen(PREFIX));
-	hmac_hex((const unsigned char *)&t, sizeof(t), out + strlen(PREFIX));
+	digest_hex((const unsigned char *)&t, sizeof(t), out + strlen(PREFIX));
 	return 0;
 }
 
@@ -145,27 +145,27 @@ static int approval_parse(const char *text, struct token *t)
 
 	if (strncmp(text, PREFIX, prefix) || strlen(text) != prefix + 2 * sizeof(*t))
 		return -1;
-	return hmac_unhex(text + prefix, (unsigned char *)t, sizeof(*t));
+	return digest_unhex(text + prefix, (unsigned char *)t, sizeof(*t));
 }
 
-int approval_redeem(struct approval *a, const char *token, const unsigned char request[HMAC_SIZE],
-		    unsigned char shown[HMAC_SIZE], struct err *e)
+int approval_redeem(struct approval *a, const char *token, const unsigned char request[DIGEST_SIZE],
+		    unsigned char shown[DIGEST_SIZE], struct err *e)
 {
 	int64_t now = clock_mono_ms();
-	unsigned char mac[HMAC_SIZE];
+	unsigned char mac[DIGEST_SIZE];
 	struct token t;
 
 	if (!a->has_key || approval_parse(token, &t))
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "requestState was not issued by this server");
 	approval_sign(a, &t.payload, request, mac);
-	if (!hmac_equal(mac, t.mac, HMAC_SIZE))
+	if (!digest_equal(mac, t.mac, DIGEST_SIZE))
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "requestState was changed, or was issued for another call");
 	if (approval_get_time(t.payload.expiry) <= now)
 		return err_set(e, ERR_INVALID_PARAMS, "requestState has expired");
 	if (approval_use_up(a, &t.payload, now, e))
 		return -1;
-	memcpy(shown, t.payload.shown, HMAC_SIZE);
+	memcpy(shown, t.payload.shown, DIGEST_SIZE);
 	return 0;
 }

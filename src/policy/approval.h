@@ -15,8 +15,8 @@
 
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/err.h"
-#include "base/hmac.h"
 
 #define APPROVAL_SIZE 192 /* bytes of a token with its NUL */
 
@@ -30,15 +30,15 @@ void approval_free(struct approval *a);
  * with digest @shown. Returns 0, or -1 if the system has no random bytes for the key: then no
  * question can be asked.
  */
-int approval_issue(struct approval *a, const unsigned char request[HMAC_SIZE],
-		   const unsigned char shown[HMAC_SIZE], int64_t ttl_ms, char out[APPROVAL_SIZE]);
+int approval_issue(struct approval *a, const unsigned char request[DIGEST_SIZE],
+		   const unsigned char shown[DIGEST_SIZE], int64_t ttl_ms, char out[APPROVAL_SIZE]);
 
 /*
  * Redeem @token for a request with digest @request. Returns 0 and fills @shown, or -1 with
  * InvalidParams: another server issued it, it belongs to another request, it expired, or it was
  * used before.
  */
-int approval_redeem(struct approval *a, const char *token, const unsigned char request[HMAC_SIZE],
-		    unsigned char shown[HMAC_SIZE], struct err *e);
+int approval_redeem(struct approval *a, const char *token, const unsigned char request[DIGEST_SIZE],
+		    unsigned char shown[DIGEST_SIZE], struct err *e);
 
 #endif

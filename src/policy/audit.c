@@ -6,7 +6,6 @@
 #include "policy/audit.h"
 
 #include <fcntl.h>
-#include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/ids.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
@@ -154,18 +154,12 @@ const char *audit_path(const struct audit *a)
 
 /* Hash the exact arguments, each with its NUL, or the command's text if there are none. */
 static void audit_hash_command(const struct audit_event *event,
-			       char out[SHA256_DIGEST_STRING_LENGTH])
+			       char out[DIGEST_TEXT_SIZE])
 {
-	SHA2_CTX ctx;
-
-	SHA256Init(&ctx);
-	if (event->argv) {
-		for (const char *const *p = event->argv; *p; p++)
-			SHA256Update(&ctx, (const uint8_t *)*p, strlen(*p) + 1);
-	} else {
-		SHA256Update(&ctx, (const uint8_t *)event->command, strlen(event->command));
-	}
-	SHA256End(&ctx, out);
+	if (event->argv)
+		digest_args(event->argv, out);
+	else
+		digest_text(event->command, strlen(event->command), out);
 }
 
 /* Add at most @max bytes of @text, if it is not NULL. */
@@ -321,7 +315,7 @@ static void audit_add_runs(struct jsonw *w, const struct audit_event *event)
 static void audit_build_line(const struct audit *a, const struct audit_event *event,
 			     struct audit_line *line)
 {
-	char hash[SHA256_DIGEST_STRING_LENGTH];
+	char hash[DIGEST_TEXT_SIZE];
 	struct jsonw *w = &line->w;
 
 	audit_open_line(a, line, event->event);
@@ -354,7 +348,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	audit_add_client_text(w, "user", event->user, AUDIT_PATH_MAX);
 	audit_add_client_text(w, "intent", event->intent, AUDIT_TEXT_MAX);
 	if (event->input) {
-		SHA256Data(event->input, event->input_len, hash);
+		digest_text(event->input, event->input_len, hash);
 		jsonw_int(w, "input_bytes", (int64_t)event->input_len);
 		jsonw_str(w, "input_sha256", hash);
 		audit_add_client_text(w, "input", event->input_text, AUDIT_TEXT_MAX);

@@ -198,7 +198,7 @@ static void audit_file_count(struct audit_file *f, const struct buf *line)
 {
 	f->chain.seq++;
 	f->chain.file[0] = '\0';
-	SHA256Data((const uint8_t *)line->data, line->len - 1, f->chain.prev);
+	digest_text(line->data, line->len - 1, f->chain.prev);
 }
 
 /* A line is one write(2). After a part of it the next write says what is in the way: space

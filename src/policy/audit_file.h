@@ -16,19 +16,19 @@
 #ifndef PROCPEN_POLICY_AUDIT_FILE_H
 #define PROCPEN_POLICY_AUDIT_FILE_H
 
-#include <sha2.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/err.h"
 #include "policy/audit_dir.h"
 
 /* What the next line follows. */
 struct audit_chain {
 	uint64_t seq; /* of the line before it */
-	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of that line, hex */
+	char prev[DIGEST_TEXT_SIZE]; /* hash of that line, hex */
 	char file[AUDIT_DIR_NAME_MAX]; /* where that line is, if the next one begins a file */
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/mem.h"
 
 #define LOCK_NAME "run.lock"
@@ -88,7 +89,7 @@ static bool audit_share_parse_tail(const char *text, size_t len, struct audit_ch
 	bool torn = text[len - 1] != '\n';
 	size_t end = torn ? len : len - 1, start = audit_share_last_line(text, end);
 
-	SHA256Data((const uint8_t *)text + start, end - start, chain->prev);
+	digest_text(text + start, end - start, chain->prev);
 	if (torn && start) {
 		end = start - 1;
 		start = audit_share_last_line(text, end);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sha2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "policy/audit_dir.h"
 #include "policy/audit_lines.h"
 
-#define HASH_LEN (SHA256_DIGEST_STRING_LENGTH - 1)
+#define HASH_LEN (DIGEST_TEXT_SIZE - 1)
 #define INSTANCE_LEN 16
 #define TIME_LEN 24 /* 2026-11-21T08:00:00.123Z */
 
@@ -186,7 +186,7 @@ static void audit_verify_check_junk(struct verify *v, struct verify_file *f,
 	if (text->cut)
 		f->after[0] = '\0';
 	else
-		SHA256Data((const uint8_t *)text->bytes, text->len, f->after);
+		digest_text(text->bytes, text->len, f->after);
 	f->torn = text->torn; /* maybe it is being written */
 	if (!f->torn)
 		audit_verify_say(v, "changed", f->name, f->lines,
@@ -221,7 +221,7 @@ static void audit_verify_take_line(struct verify *v, struct verify_file *f,
 
 	if (f->seq)
 		audit_verify_check_order(v, f, line);
-	SHA256Data((const uint8_t *)text->bytes, text->len, f->hash);
+	digest_text(text->bytes, text->len, f->hash);
 	if (!f->seq) {
 		f->first_seq = line->seq;
 		memcpy(f->first_prev, line->prev, HASH_LEN);

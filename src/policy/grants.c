@@ -13,30 +13,30 @@ void grants_release(struct grants *g)
 	*g = (struct grants){ .list = NULL };
 }
 
-int grants_digest(struct grants *g, const void *bytes, size_t len, unsigned char out[HMAC_SIZE])
+int grants_digest(struct grants *g, const void *bytes, size_t len, unsigned char out[DIGEST_SIZE])
 {
 	if (!g->has_secret && getrandom(g->secret, sizeof(g->secret), GRND_NONBLOCK) !=
 				      (ssize_t)sizeof(g->secret))
 		return -1;
 	g->has_secret = true;
-	hmac_sign(g->secret, sizeof(g->secret), bytes, len, out);
+	digest_sign(g->secret, sizeof(g->secret), bytes, len, out);
 	return 0;
 }
 
-unsigned grants_find(const struct grants *g, const unsigned char digest[HMAC_SIZE])
+unsigned grants_find(const struct grants *g, const unsigned char digest[DIGEST_SIZE])
 {
 	unsigned oldest = g->made > GRANTS_MAX ? g->made - GRANTS_MAX : 0;
 
 	for (unsigned n = g->made; n > oldest; n--)
-		if (hmac_equal(g->list[(n - 1) % GRANTS_MAX], digest, HMAC_SIZE))
+		if (digest_equal(g->list[(n - 1) % GRANTS_MAX], digest, DIGEST_SIZE))
 			return n;
 	return 0;
 }
 
-unsigned grants_add(struct grants *g, const unsigned char digest[HMAC_SIZE])
+unsigned grants_add(struct grants *g, const unsigned char digest[DIGEST_SIZE])
 {
 	if (!g->list)
 		g->list = mem_zalloc(GRANTS_MAX * sizeof(*g->list));
-	memcpy(g->list[g->made % GRANTS_MAX], digest, HMAC_SIZE);
+	memcpy(g->list[g->made % GRANTS_MAX], digest, DIGEST_SIZE);
 	return ++g->made;
 }

@@ -12,7 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/hmac.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "blocklist/altered.h"
@@ -72,7 +72,7 @@ static bool run_files_is_compiled(const char *head)
 static bool run_files_hash(int fd, size_t size, char told[TOLD_SIZE])
 {
 	AUTO_FREE char *bytes = mem_zalloc(size + 1);
-	unsigned char digest[HMAC_SIZE];
+	unsigned char digest[DIGEST_SIZE];
 	size_t len = 0;
 	ssize_t n = 1;
 
@@ -82,8 +82,8 @@ static bool run_files_hash(int fd, size_t size, char told[TOLD_SIZE])
 	}
 	if (n < 0 || len != size)
 		return false;
-	hmac_digest(bytes, len, digest);
-	hmac_hex(digest, sizeof(digest), told);
+	digest_bytes(bytes, len, digest);
+	digest_hex(digest, sizeof(digest), told);
 	return true;
 }
 

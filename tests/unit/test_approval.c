@@ -10,13 +10,13 @@
 #include "policy/approval.h"
 #include "unit.h"
 
-static unsigned char request[HMAC_SIZE] = "what is asked for";
-static unsigned char shown[HMAC_SIZE] = "what the human saw";
+static unsigned char request[DIGEST_SIZE] = "what is asked for";
+static unsigned char shown[DIGEST_SIZE] = "what the human saw";
 
 static void check_refused(struct approval *a, const char *token, const unsigned char *for_what,
 			  const char *why)
 {
-	unsigned char back[HMAC_SIZE];
+	unsigned char back[DIGEST_SIZE];
 	struct err e = ERR_INIT;
 
 	assert_int_equal(approval_redeem(a, token, for_what, back, &e), -1);
@@ -27,11 +27,11 @@ static void check_refused(struct approval *a, const char *token, const unsigned 
 
 static void check_taken(struct approval *a, const char *token)
 {
-	unsigned char back[HMAC_SIZE];
+	unsigned char back[DIGEST_SIZE];
 	struct err e = ERR_INIT;
 
 	assert_int_equal(approval_redeem(a, token, request, back, &e), 0);
-	assert_memory_equal(back, shown, HMAC_SIZE);
+	assert_memory_equal(back, shown, DIGEST_SIZE);
 }
 
 static void test_approval_is_good_once(void **state)
@@ -72,7 +72,7 @@ static void test_approval_notices_every_change(void **state)
 
 static void test_approval_is_for_one_request(void **state)
 {
-	unsigned char another[HMAC_SIZE] = "what is asked for.";
+	unsigned char another[DIGEST_SIZE] = "what is asked for.";
 	struct approval *a = approval_new();
 	char token[APPROVAL_SIZE];
 

@@ -7,13 +7,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include <sha2.h>
 
 #include <cmocka.h>
 #include <jansson.h>
 
 #include "scratch.h"
 
+#include "base/digest.h"
 #include "policy/audit.h"
 
 #define INSTANCE "0123456789abcdef"
@@ -74,7 +74,7 @@ static void write_refused(struct audit *a, const char *part)
 static char *read_chain(const struct audit *a, int *lines)
 {
 	FILE *file = fopen(audit_path(a), "r");
-	char prev[SHA256_DIGEST_STRING_LENGTH] = ZEROS;
+	char prev[DIGEST_TEXT_SIZE] = ZEROS;
 	char *text = NULL, *line;
 	size_t size = 0;
 
@@ -92,7 +92,7 @@ static char *read_chain(const struct audit *a, int *lines)
 		assert_non_null(root);
 		assert_int_equal(json_integer_value(json_object_get(root, "seq")), ++*lines);
 		assert_string_equal(json_string_value(json_object_get(root, "prev")), prev);
-		SHA256Data((const uint8_t *)line, (size_t)(end - line), prev);
+		digest_text(line, (size_t)(end - line), prev);
 		json_decref(root);
 		line = end + 1;
 	}
@@ -174,7 +174,7 @@ static void test_audit_all_members(void **state)
 		argv, "/ws", "/ws/log", "nobody", "look", "a\0b", 3,
 		"echo --password=x", true, "all", runs, "running/none", &end,
 	};
-	char hash[SHA256_DIGEST_STRING_LENGTH];
+	char hash[DIGEST_TEXT_SIZE];
 	struct fixture *f = *state;
 
 	audit_set_client(f->audit, "editor", "1");
@@ -189,10 +189,10 @@ static void test_audit_all_members(void **state)
 	assert_string_equal(member(line, "command"), "ls -l ''");
 	assert_string_equal(member(line, "prev"), ZEROS);
 	assert_int_equal(strlen(member(line, "time")), strlen("2026-11-21T08:00:00.123Z"));
-	SHA256Data((const uint8_t *)"ls\0-l\0\0", 7, hash);
+	digest_text("ls\0-l\0\0", 7, hash);
 	assert_string_equal(member(line, "argv_sha256"), hash);
 	assert_int_equal(json_integer_value(json_object_get(line, "input_bytes")), 3);
-	SHA256Data((const uint8_t *)"a\0b", 3, hash);
+	digest_text("a\0b", 3, hash);
 	assert_string_equal(member(line, "input_sha256"), hash);
 	assert_string_equal(member(line, "input"), "echo --password=***");
 	json_decref(line);
@@ -465,14 +465,14 @@ static void test_audit_absent_members_are_left_out(void **state)
 	struct audit_event event = {
 		.event = "attempt", .capability = "process.run", .decision = "allowed", .command = "ls"
 	};
-	char hash[SHA256_DIGEST_STRING_LENGTH];
+	char hash[DIGEST_TEXT_SIZE];
 	struct fixture *f = *state;
 
 	write_ok(f->audit, &event);
 	json_t *line = last_line(f->audit);
 
 	assert_int_equal(json_object_size(line), 12); /* uid, host and peer too */
-	SHA256Data((const uint8_t *)"ls", 2, hash);
+	digest_text("ls", 2, hash);
 	assert_string_equal(member(line, "argv_sha256"), hash);
 	json_decref(line);
 	event.event = "end"; /* joined to its attempt by request_id, not by a second hash */
