@@ -1,9 +1,9 @@
 /*
  * json - strict parsing of one JSON text, and typed getters (parse only; writing is jsonw).
  *
- * Source of the rules: RFC 8259; jansson does the parsing. On top of it: a
- * nesting limit, refusal of duplicate member names, and the distinction between
- * text that is malformed and valid JSON that we refuse (docs/protocol.md).
+ * Source of the rules: RFC 8259. On top of it: limits of nesting and of values, refusal of
+ * duplicate member names, and the distinction between text that is malformed and valid JSON that
+ * we refuse (docs/protocol.md). The values are jansson's.
  */
 #ifndef PROCPEN_BASE_JSON_H
 #define PROCPEN_BASE_JSON_H
@@ -24,7 +24,7 @@ enum json_fault {
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
 	JSON_REFUSED,   /* valid, but with a duplicate member, a NUL in a name, a number out of
 			 * range, or a lone surrogate */
-	JSON_TOO_MANY,  /* more than JSON_VALUES_MAX values; it may be malformed, too */
+	JSON_TOO_MANY,  /* more than JSON_VALUES_MAX values; what follows them was not read */
 };
 
 /*

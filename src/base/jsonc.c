@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_long.h"
+#include "base/json_token.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -46,7 +46,7 @@ char *jsonc_blank(const char *text, size_t len, bool commas)
 			continue;
 		}
 		if (plain[at] == '"') {
-			at = json_long_skip(plain, len, at);
+			at = json_token_skip_string(plain, len, at);
 			comma = len;
 			continue;
 		}
@@ -82,7 +82,7 @@ static size_t jsonc_token_start(const char *plain, size_t len, size_t end)
 	for (; at < end; at = next) {
 		next = at + 1;
 		if (plain[at] == '"')
-			next = json_long_skip(plain, len, at);
+			next = json_token_skip_string(plain, len, at);
 		else if (isalnum((unsigned char)plain[at]))
 			while (next < len && (isalnum((unsigned char)plain[next]) ||
 					      strchr("+-._", plain[next])))

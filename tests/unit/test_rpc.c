@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "rpc/plain.h"
 #include "rpc/rpc.h"
 #include "wire_end.h"
@@ -142,7 +143,7 @@ static void *count_bytes(size_t size)
 	return malloc(size);
 }
 
-/* The id may be what has too many values. */
+/* The id may be what has too many values: it is not parsed for its own sake, after those. */
 static void test_rpc_parses_no_id_of_too_many_values(void **state)
 {
 	json_malloc_t usual;
@@ -151,7 +152,7 @@ static void test_rpc_parses_no_id_of_too_many_values(void **state)
 
 	buf_init(&line, 1 << 20);
 	buf_adds(&line, V "\"method\":\"echo\",\"id\":[");
-	for (int i = 0; i < 60000; i++)
+	for (int i = 0; i < 4 * JSON_VALUES_MAX; i++)
 		buf_adds(&line, "{},");
 	buf_adds(&line, "{}]}");
 	json_get_alloc_funcs(&usual, &usual_free);
@@ -159,7 +160,7 @@ static void test_rpc_parses_no_id_of_too_many_values(void **state)
 	asked = 0;
 	check_error(*state, line.data, -32600, "null");
 	json_set_alloc_funcs(usual, usual_free);
-	assert_in_range(asked, 0, line.len);
+	assert_in_range(asked, 0, JSON_VALUES_MAX * 256);
 	buf_release(&line);
 }
 

@@ -1,0 +1,44 @@
+#include "base/json_token.h"
+
+#include <string.h>
+
+#include "base/plain.h"
+
+#define BOM "\xef\xbb\xbf"
+
+size_t json_token_bom(const char *text, size_t len)
+{
+	return len >= 3 && !memcmp(text, BOM, 3) ? 3 : 0;
+}
+
+size_t json_token_skip_string(const char *text, size_t len, size_t at)
+{
+	for (at++; at < len && text[at] != '"';) {
+		size_t plain = plain_length(text + at, len - at);
+
+		at += plain ? plain : text[at] == '\\' ? 2 : 1;
+	}
+	return at < len ? at + 1 : len;
+}
+
+static int json_token_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int32_t json_token_unit(const char *s, size_t len)
+{
+	int32_t unit = 0;
+
+	if (len < JSON_ESCAPE_LEN || s[0] != '\\' || s[1] != 'u')
+		return -1;
+	for (size_t i = 2; i < JSON_ESCAPE_LEN && unit >= 0; i++) {
+		int digit = json_token_hex_digit(s[i]);
+
+		unit = digit < 0 ? -1 : unit << 4 | digit;
+	}
+	return unit;
+}
