@@ -103,26 +103,47 @@ static size_t transcript_kept_max(const struct transcript *t)
 	return t->reader == BLOCKLIST_READS_DATA ? KEPT_DATA_MAX : KEPT_MAX;
 }
 
-/* Of the written text keep about the last @bytes, from the start of a line on, and the line that is
- * not complete, if it is not longer than any text may be. */
-static void transcript_forget(struct transcript *t, size_t bytes)
+/* Where a line begins, of the written text of a shell, that has at most @bytes behind it; else the
+ * last one. */
+static size_t transcript_find_line(const struct transcript *t, size_t bytes)
 {
 	struct transcript_lines lines;
 	size_t from = 0;
 
-	if (t->written <= bytes)
-		return;
 	transcript_read_lines(t, &lines);
 	for (size_t i = 0; i < lines.at.count && lines.at.ends[i] <= t->written; i++) {
 		from = lines.at.ends[i];
 		if (t->written - from <= bytes)
 			break;
 	}
+	transcript_lines_release(&lines);
+	return from;
+}
+
+/* The same where each newline ends a line. */
+static size_t transcript_find_newline(const struct transcript *t, size_t bytes)
+{
+	const char *from = t->text.data + t->written - bytes - 1;
+	const char *newline = memchr(from, '\n', bytes + 1);
+
+	return newline ? (size_t)(newline + 1 - t->text.data)
+		       : transcript_line_start(&t->text, t->written);
+}
+
+/* Of the written text keep about the last @bytes, from the start of a line on, and the line that is
+ * not complete, if it is not longer than any text may be. */
+static void transcript_forget(struct transcript *t, size_t bytes)
+{
+	size_t from;
+
+	if (t->written <= bytes)
+		return;
+	from = t->reader == BLOCKLIST_READS_SHELL ? transcript_find_line(t, bytes)
+						  : transcript_find_newline(t, bytes);
 	if (t->written - from > transcript_kept_max(t))
 		from = t->written;
 	buf_consume(&t->text, from);
 	t->written -= from;
-	transcript_lines_release(&lines);
 }
 
 /* Drop the written lines that change nothing, but not the last, and the comments and empty lines
@@ -237,6 +258,8 @@ static void transcript_refuse(struct transcript *t, size_t to, size_t waited,
 {
 	size_t from = t->written;
 
+	if (t->reader == BLOCKLIST_READS_DATA)
+		transcript_read_lines(t, lines);
 	if (part->verdict.work <= KEPT_WORK)
 		from = transcript_find_blocked(t, lines, &to, &part->verdict);
 	transcript_show(t, from, to, part);
@@ -268,11 +291,12 @@ size_t transcript_judged_end(const struct shell_lines *lines, size_t written, si
 static bool transcript_judge_text(struct transcript *t, bool end, size_t waited, bool may_forget,
 				  struct stream_part *part)
 {
-	struct transcript_lines lines;
+	struct transcript_lines lines = { 0 };
 	bool overloaded;
 	size_t to;
 
-	transcript_read_lines(t, &lines);
+	if (t->reader != BLOCKLIST_READS_DATA) /* there they matter only where one is blocked */
+		transcript_read_lines(t, &lines);
 	to = transcript_judged_end(&lines.at, t->written, t->text.len, end);
 	if (to > t->written)
 		transcript_judge_prefix(t, to, &lines, &part->verdict);

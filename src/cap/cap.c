@@ -291,12 +291,13 @@ static void cap_log_call(const struct cap_call *call, const char *what)
 static void cap_notify(struct cap_call *call)
 {
 	const struct dialect *d = call->r->dialect;
-	char allowed[RULE_ID_MAX + 48];
+	char allowed[RULE_ID_MAX + 48] = "notify";
 	struct buf notice;
 
-	snprintf(allowed, sizeof(allowed), "grant %u (rule %s) allows", call->grant.number,
-		 cap_rule(call, "tier.confirm"));
-	cap_log_call(call, call->grant.number ? allowed : "notify");
+	if (call->grant.number)
+		snprintf(allowed, sizeof(allowed), "grant %u (rule %s) allows", call->grant.number,
+			 cap_rule(call, "tier.confirm"));
+	cap_log_call(call, allowed);
 	if (!d->notify)
 		return;
 	buf_init(&notice, SIZE_MAX / 2);

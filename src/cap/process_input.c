@@ -459,6 +459,8 @@ static bool process_input_is_cut(const struct stream_part *part, const struct pr
 {
 	size_t line = 0;
 
+	if (part->len <= PTY_LINE_MAX)
+		return false;
 	for (size_t at = 0; at < part->len && line <= PTY_LINE_MAX; at++)
 		if (memchr("\n\r\4\25", part->bytes[at], 4))
 			line = 0;
