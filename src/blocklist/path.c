@@ -4,6 +4,8 @@
  */
 #include "blocklist/path.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -335,6 +337,24 @@ static bool path_unknown_disk(const struct tokens *t)
 	return len && path_wholly_unknown((struct path_part){ t->s, len });
 }
 
+/*
+ * Does @word say "$X/etc", and @t, what it is without the variable, name one path? X is empty
+ * unless something sets it, unlike a parameter of a function, and the output of a program, which
+ * mostly prints something.
+ */
+static bool path_is_one_after_variable(const struct shell_word *word, size_t skip,
+				       const struct tokens *t)
+{
+	const struct shell_unknown *u = shell_word_unknown(word, skip);
+
+	if (!u || !u->name || (!isalpha((unsigned char)u->name[0]) && u->name[0] != '_'))
+		return false;
+	for (size_t i = 0; i < t->len; i++)
+		if (t->s[i] > UCHAR_MAX)
+			return false;
+	return true;
+}
+
 uint64_t path_classify(const struct shell_word *word, size_t skip,
 		       const struct path_dir *dir, enum path_reach reach)
 {
@@ -361,6 +381,7 @@ uint64_t path_classify(const struct shell_word *word, size_t skip,
 	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	path_resolve(&p, &t, false, dir);
+	floating = floating && !path_is_one_after_variable(word, skip, &t);
 	return found | (path_match_tree(&p, false) & (floating ? classes->root : classes->empty));
 }
 

@@ -173,10 +173,10 @@ static void test_blocklist_unknown_parts(void **state)
 	static const char *const blocked[] = {
 		"rm -rf \"$X\"/", "rm -rf $X/*", "rm -rf /$X", "rm -rf ~/$X", "rm -rf /etc/$X",
 		"rm $FLAGS /etc", "$RM -rf /etc", "$SUDO rm -rf /etc", "dd if=x of=/dev/$DISK",
-		"mke2fs $DISK", "rm -rf /usr/lib/../$X",
+		"mke2fs $DISK", "rm -rf /usr/lib/../$X", "rm -rf $X/lib",
 	};
 	static const char *const allowed[] = {
-		"rm -rf \"$X\"", "rm -rf build/$X", "rm -rf \"${X:?}\"/*", "rm -rf $X/lib",
+		"rm -rf \"$X\"", "rm -rf build/$X", "rm -rf \"${X:?}\"/*", "rm -rf $X/dist",
 		"rm -rf \"$A/$B\"", "rm -rf /opt/$APP", "rm -rf \"$PWD\"/*", "rm -rf $(mktemp -d)/*",
 		"dd if=x of=$FILE", "$CMD -rf build", "rm -rf /tmp/$X", "cp -r $A $B", "$EDITOR notes",
 	};
