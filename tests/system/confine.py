@@ -1844,6 +1844,30 @@ def test_user():
 
 
 @suite.test()
+def test_ambient_capabilities():
+    """Those that an ordinary user's server was given are not its commands'."""
+    try:
+        place = Place(ORDINARY)
+    except Skip as e:
+        raise Skip("%s, and give it capabilities" % e) from e
+    given = ["setpriv", "--reuid", str(ORDINARY), "--regid", str(ORDINARY), "--clear-groups",
+             "--inh-caps", "+net_raw", "--ambient-caps", "+net_raw", "--"]
+    try:
+        for options, kept in ((["--set", "sandbox.profile=none"], True), (NO_NAMESPACES, False),
+                              ([], False)):
+            server = Server(*options, base=place.base, wrapper=given)
+            for again in range(3):  # the third finds a shim that waits
+                for params in ({}, {"explain_denials": not kept}):
+                    found = server.run("grep -E '^Cap(Prm|Eff|Amb)' /proc/self/status",
+                                       **params)["stdout_summary"]
+                    equal(sum(int(line.split()[1], 16) != 0 for line in found.splitlines()),
+                          3 if kept else 0, "%s, run %d: %s" % (options, again, found))
+            server.stop()
+    finally:
+        place.close()
+
+
+@suite.test()
 def test_user_by_default():
     if os.geteuid() != 0:
         raise Skip("only root can run commands as another user")

@@ -209,6 +209,10 @@ static int command_enter_layers(struct command *c)
 	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
 	 * command_change_user(), which would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* What an ordinary user's server was given itself would last through the exec, where no
+	 * SHIM_DROP_CAPS has dropped it. */
+	if (flags & SHIM_NO_NEW_PRIVS && !(flags & SHIM_DROP_CAPS))
+		sys5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
