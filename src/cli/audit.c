@@ -29,12 +29,15 @@
 enum { STATUS_OK = 0, STATUS_BAD = 1 };
 
 #define LAST_COUNT 10
+#define LAST_COUNT_MAX 1000000
 #define POLL_MS 200
 #define LINE_MAX_BYTES (8 * AUDIT_LINES_MAX)
 
 struct audit_view {
 	const struct cli_command *command;
 	bool json, follow;
+	bool counts; /* how many records to begin with was said */
+	size_t last_count;
 	bool waits; /* for a log, which is said */
 	const char *state_dir, *decision, *process, *rule;
 	char since[CLOCK_TEXT_SIZE], until[CLOCK_TEXT_SIZE]; /* prefixes of a time; or "" */
@@ -83,6 +86,17 @@ static int cli_audit_take_time(struct audit_view *v, const struct cli_option *op
 				       "how long ago: 30m, 2h, 7d.", option->name, text);
 }
 
+static int cli_audit_take_count(struct audit_view *v, const struct cli_option *option,
+			    const struct cmdline_value *value)
+{
+	if (value->number > LAST_COUNT_MAX)
+		return say_mistake(v->command, "%s %s must be at most %d; show prints all records",
+				   option->name, value->text, LAST_COUNT_MAX);
+	v->counts = true;
+	v->last_count = (size_t)value->number;
+	return CMDLINE_GO_ON;
+}
+
 static int cli_audit_take_option(void *view, const struct cli_option *option,
 			     const struct cmdline_value *value)
 {
@@ -95,6 +109,8 @@ static int cli_audit_take_option(void *view, const struct cli_option *option,
 	case OPTION_FOLLOW:
 		v->follow = true;
 		break;
+	case OPTION_LAST:
+		return cli_audit_take_count(v, option, value);
 	case OPTION_SINCE:
 		return cli_audit_take_time(v, option, value->text, v->since);
 	case OPTION_UNTIL:
@@ -384,9 +400,9 @@ static int cli_audit_show(struct audit_view *v)
 
 /* ---- tail ---- */
 
-/* The last records of one log, in a ring whose oldest is at @next. */
+/* The last records of one log, in a ring of last_count whose oldest is at @next. */
 struct audit_last {
-	char *lines[LAST_COUNT];
+	char **lines;
 	size_t next;
 };
 
@@ -406,10 +422,9 @@ static void cli_audit_keep_line(struct audit_view *v, void *ctx, const struct au
 {
 	struct audit_last *last = ctx;
 
-	(void)v;
 	free(last->lines[last->next]);
 	last->lines[last->next] = mem_strndup(line->bytes, line->len);
-	last->next = (last->next + 1) % LAST_COUNT;
+	last->next = (last->next + 1) % v->last_count;
 }
 
 static int cli_audit_order_written(const void *a, const void *b)
@@ -457,40 +472,43 @@ static int cli_audit_find_new(struct audit_view *v, struct audit_tail *t, bool f
 	return status;
 }
 
-/* Put the records of @last before those that @lines has from @at on; what finds no place is freed.
+/* Move the records of @last before those that @lines has from @at on; what finds no place is freed.
  * Returns the new @at. */
-static size_t cli_audit_prepend(char *lines[LAST_COUNT], size_t at, struct audit_last *last)
+static size_t cli_audit_prepend(const struct audit_view *v, char **lines, size_t at,
+				struct audit_last *last)
 {
-	for (size_t i = 1; i <= LAST_COUNT; i++) {
-		char *line = last->lines[(last->next + LAST_COUNT - i) % LAST_COUNT];
+	for (size_t i = 1; i <= v->last_count; i++) {
+		char **line = &last->lines[(last->next + v->last_count - i) % v->last_count];
 
-		if (line && at)
-			lines[--at] = line;
+		if (*line && at)
+			lines[--at] = *line;
 		else
-			free(line);
+			free(*line);
+		*line = NULL;
 	}
+	last->next = 0;
 	return at;
 }
 
 /* Print the last records; the log that was written last has the last of them. */
 static int cli_audit_print_last(struct audit_view *v, struct audit_tail *t)
 {
-	char *lines[LAST_COUNT];
-	size_t at = LAST_COUNT;
+	AUTO_FREE char **lines = mem_zalloc((v->last_count + 1) * sizeof(*lines));
+	AUTO_FREE char **ring = mem_zalloc((v->last_count + 1) * sizeof(*ring));
+	struct audit_last last = { .lines = ring };
+	size_t at = v->last_count;
 	int status = STATUS_OK;
 
 	if (t->count)
 		qsort(t->files, t->count, sizeof(*t->files), cli_audit_order_written);
 	for (size_t i = t->count; i-- > 0 && at;) {
-		struct audit_last last = { .next = 0 };
-
 		t->files[i].offset = 0;
 		if (cli_audit_read_file(v, t->files[i].name, &t->files[i].offset,
 					cli_audit_keep_line, &last))
 			status = cli_audit_fail(v, t->files[i].name);
-		at = cli_audit_prepend(lines, at, &last);
+		at = cli_audit_prepend(v, lines, at, &last);
 	}
-	for (; at < LAST_COUNT; at++) {
+	for (; at < v->last_count; at++) {
 		cli_audit_print(v, lines[at], strlen(lines[at]));
 		free(lines[at]);
 	}
@@ -625,8 +643,9 @@ static int cli_audit_carry_out(struct audit_view *v, const char *what)
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		if (strcmp(parts[i].name, what))
 			continue;
-		if (v->follow && !parts[i].follows)
-			return say_mistake(v->command, "--follow belongs to tail, not to %s", what);
+		if ((v->follow || v->counts) && !parts[i].follows)
+			return say_mistake(v->command, "%s belongs to tail, not to %s",
+					   v->follow ? "--follow" : "--last", what);
 		if (cli_audit_has_filter(v) && !parts[i].filters)
 			return say_mistake(v->command, "%s reads all records: no filter", what);
 		return cli_audit_find_path(v) ? SAY_STATUS_USAGE : parts[i].run(v);
@@ -636,7 +655,7 @@ static int cli_audit_carry_out(struct audit_view *v, const char *what)
 
 int cli_audit(const struct cli_command *command, char **argv)
 {
-	struct audit_view v = { .command = command };
+	struct audit_view v = { .command = command, .last_count = LAST_COUNT };
 	struct cmdline a;
 	int status = cmdline_read(&a, command, argv, cli_audit_take_option, &v);
 

@@ -21,6 +21,7 @@ static const struct {
 	[OPTION_IS_NUMBER] = { .what = "number", .forms = "Write 0.5 or 2." },
 	[OPTION_IS_DURATION] = { .what = "time", .has_unit = true, .unit = QUANTITY_SECONDS },
 	[OPTION_IS_SIZE] = { .what = "size", .has_unit = true, .unit = QUANTITY_BYTES },
+	[OPTION_IS_COUNT] = { .what = "count", .has_unit = true, .unit = QUANTITY_COUNT },
 };
 
 static bool cmdline_is_number(const struct cli_option *option)
@@ -72,6 +73,14 @@ static int cmdline_read_number(const struct cmdline *a, const struct cli_option 
 
 /* ---- options ---- */
 
+/* Is @word the option @short_name, with its value behind it if it takes one? */
+static bool cmdline_is_short(const char *short_name, const char *word, const char *value)
+{
+	size_t len = strlen(short_name);
+
+	return !strncmp(short_name, word, len) && (value || !word[len]);
+}
+
 static const struct cli_option *cmdline_find(const struct cli_command *command, const char *word,
 					      size_t len)
 {
@@ -79,7 +88,7 @@ static const struct cli_option *cmdline_find(const struct cli_command *command, 
 		const char *short_name = strtab_get(o->short_name);
 
 		if ((strlen(o->name) == len && !strncmp(o->name, word, len)) ||
-		    (short_name && !strcmp(short_name, word)))
+		    (short_name && cmdline_is_short(short_name, word, strtab_get(o->value))))
 			return o;
 	}
 	return NULL;
@@ -112,22 +121,32 @@ static int cmdline_check_choice(const struct cmdline *a, const struct cli_option
 					  : say_unknown(a->command, option->name, text, known);
 }
 
+/* The value in the option @word: that of --last=5, and of -n5. NULL: there is none. */
+static const char *cmdline_joined(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	if (word[1] != '-')
+		return word[2] ? word + 2 : NULL;
+	return equals ? equals + 1 : NULL;
+}
+
 /* The value of @option, whose word is argv[*at]; moves *at to its last word. */
 static int cmdline_find_value(const struct cmdline *a, const struct cli_option *option, char **argv,
 			   int *at, struct cmdline_value *value)
 {
-	const char *equals = strchr(argv[*at], '='), *what = strtab_get(option->value);
+	const char *joined = cmdline_joined(argv[*at]), *what = strtab_get(option->value);
 
-	*value = (struct cmdline_value){ .text = equals ? equals + 1 : argv[*at + 1] };
+	*value = (struct cmdline_value){ .text = joined ? joined : argv[*at + 1] };
 	if (!what) {
 		value->text = NULL;
-		return equals ? say_mistake(a->command, "%s takes no value", option->name)
+		return joined ? say_mistake(a->command, "%s takes no value", option->name)
 			      : CMDLINE_GO_ON;
 	}
 	if (!value->text || (!*value->text && option->kind != OPTION_IS_TEXT))
 		return say_mistake(a->command, "%s needs a value: %s %s", option->name,
 				   option->name, what);
-	*at += !equals;
+	*at += !joined;
 	if (option->kind == OPTION_IS_CHOICE)
 		return cmdline_check_choice(a, option, value->text);
 	return cmdline_is_number(option) ? cmdline_read_number(a, option, value) : CMDLINE_GO_ON;

@@ -1,9 +1,9 @@
 /*
  * cmdline - reads a command line as the table of its command has it.
  *
- * Values stand behind the option or after =. `--` ends the options; so does the first word that is
- * none, where the table says so, else words and options may be mixed. Times, sizes and numbers are
- * read here and keep the bounds of the table, and choices are words of it.
+ * Values stand behind the option, after =, or joined to a short one. `--` ends the options; so does
+ * the first word that is none, where the table says so, else words and options may be mixed. Times,
+ * sizes, numbers and counts are read here and keep the bounds of the table; choices are its words.
  */
 #ifndef PROCPEN_CLI_CMDLINE_H
 #define PROCPEN_CLI_CMDLINE_H
@@ -17,7 +17,7 @@
 /* What was given for @option. */
 struct cmdline_value {
 	const char *text; /* NULL for a flag */
-	double number;    /* of a time in seconds, a size in bytes, a number */
+	double number;    /* of a time in seconds, a size in bytes, a number, a count */
 };
 
 /* Returns CMDLINE_GO_ON or the exit status, with all printed. */

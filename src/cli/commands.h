@@ -12,7 +12,7 @@
 #include "base/strtab.h"
 #include "gen/cli.h" /* enum option_id: OPTION_... */
 
-/* What follows it. The parser checks times, sizes, numbers and choices; all else is text. */
+/* What follows it. The parser checks numbers of any kind, and choices; all else is text. */
 enum option_kind {
 	OPTION_IS_FLAG,
 	OPTION_IS_TEXT,
@@ -24,6 +24,7 @@ enum option_kind {
 	OPTION_IS_NUMBER,
 	OPTION_IS_DURATION,
 	OPTION_IS_SIZE,
+	OPTION_IS_COUNT,
 	OPTION_IS_CHOICE, /* one of a few words */
 	OPTION_IS_ENGINE, /* may begin with one of a few words and a colon */
 };

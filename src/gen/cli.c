@@ -17,8 +17,8 @@
 
 /* What an option takes, and an operand may be: completions offer what fits. */
 const char *const gen_cli_kinds[] = { "flag", "text", "dir", "file", "setting", "variable", "user",
-				      "number", "duration", "size", "choice", "engine",
-				      NULL };
+				      "number", "duration", "size", "count", "choice",
+				      "engine", NULL };
 static const char *const operand_kinds[] = { "program", "method", "host", "command",
 					     "text",	"file",	  "choice", NULL };
 

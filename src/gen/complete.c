@@ -140,6 +140,8 @@ static void gen_complete_add_option(const struct gen *g, json_t *option, void *c
 		return;
 	json_object_set_new(list->seen, name, json_true());
 	buf_addf(list->out, "%s%s", list->before, name);
+	if (list->kind && gen_member(option, "short"))
+		buf_addf(list->out, "%s%s", list->before, gen_member(option, "short"));
 }
 
 /* The options of all commands that take a @kind, each behind @before. */
@@ -318,9 +320,10 @@ static void gen_complete_zsh_name(struct buf *out, const char *name, const json_
 {
 	const char *value = gen_member(option, "value"), *id = gen_member(option, "name");
 	bool ends = !strcmp(id, "--help") || !strcmp(id, "--version");
+	const char *joined = name[1] == '-' ? "=" : "+";
 
 	buf_addf(out, " \\\n\t\t\t'%s%s%s[", ends ? "(- *)" : value ? "*" : "", name,
-		 value ? "=" : "");
+		 value ? joined : "");
 	gen_complete_brief(out, gen_member(option, "text"), "\\[]:", ZSH_QUOTE);
 	buf_addc(out, ']');
 	if (value) {

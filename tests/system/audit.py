@@ -860,6 +860,35 @@ def test_tail():
 
 
 @suite.test()
+def test_tail_of_so_many():
+    """As tail(1) takes the number: apart, joined, by the long name; of several logs together."""
+    place, _ = filled(8)
+    server = Server("--state-dir", place.state)
+    server.run("true")
+    server.stop()
+    lines = audit(place, "show")[1].splitlines(keepends=True)
+    for words, count in ((["-n", "3"], 3), (["-n3"], 3), (["--last", "6"], 6), (["--last=15"], 15),
+                         (["-n", "0"], 0), (["-n1K"], len(lines)), (["-n", "1000000"], len(lines))):
+        equal(audit(place, "tail", *words)[:2], (0, "".join(lines[len(lines) - count:])), str(words))
+    for words in (["-n"], ["-n", ""], ["-n", "-3"], ["-n+3"], ["-n=3"], ["-n", "1.5"], ["-n", "few"],
+                  ["--last", "1000001"], ["-f3"]):
+        status, out, err = audit(place, "tail", *words)
+        equal((status, out), (2, ""), "%s: status, stdout" % words)
+        check("procpen audit: " in err and "tail" not in err, err)
+    for what in ("show", "verify"):
+        status, _, err = audit(place, what, "-n", "3")
+        equal(status, 2, what + " -n: status")
+        check("--last belongs to tail, not to " + what in err, err)
+    process = place.start("audit", "tail", "-f", "-n", "1", "--json", "--state-dir", place.state)
+    equal(json.loads(process.stdout.readline())["event"], "server_stop", "the last one")
+    equal(place.run()[0], 0, "status")
+    equal([json.loads(process.stdout.readline())["event"] for _ in range(2)], ["attempt", "end"],
+          "what was added")
+    process.kill()
+    process.communicate()
+
+
+@suite.test()
 def test_a_directory_that_others_may_change():
     """The advice mends the cause: they must lose what they may do."""
     place = Place()

@@ -213,6 +213,7 @@ def check_values(shell):
                 ("config ", ["schema", "show", "validate"]), ("config va", ["validate"]),
                 ("audit ", ["show", "tail", "verify"]), ("audit show --decision b", ["blocked"]),
                 ("audit tail --decision=", ["allowed", "asked", "blocked", "denied", "failed"]),
+                ("audit -n ", []), ("audit -n 5 t", ["tail"]), ("audit -n5 t", ["tail"]),
                 ("help opt", ["options"]), ("help ru", ["run"]),
                 ("run --env A_VARIAB", ["A_VARIABLE"]),
                 ("run --user roo", ["root"]),
