@@ -325,10 +325,11 @@ static int cli_call_ask(struct call *c)
 	number = caught;
 	if (status == STATUS_FAILED)
 		fprintf(stderr, "procpen %s: the server gave no answer\n", c->command->name);
-	if (say_flush(c->command))
-		status = STATUS_FAILED;
+	fflush(stdout); /* nobody waits for the end of the session to read the answer */
 	fclose(from);
 	if (cli_call_wait(c))
+		status = STATUS_FAILED;
+	if (say_flush(c->command))
 		status = STATUS_FAILED;
 	if (!number)
 		return status;

@@ -242,6 +242,7 @@ int cli_main(int argc, char **argv)
 {
 	const struct cli_command *command;
 
+	say_start();
 	if (argc < 2 && isatty(STDIN_FILENO))
 		return cli_say_hint();
 	if (argc < 2 || argv[1][0] == '-') {

@@ -1,6 +1,8 @@
 #include "cli/say.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +18,8 @@
 #define CONTAINED_MIN 3 /* shorter words are in too many names */
 #define TEXT_MAX 512
 #define SHOWN_MAX 8192
+
+static bool ignores_pipe; /* as procpen was started */
 
 static void say_begin(const struct cli_command *command)
 {
@@ -119,11 +123,29 @@ void say_error(const struct cli_command *command, const struct err *e)
 	fputc('\n', stderr);
 }
 
+void say_start(void)
+{
+	struct sigaction action;
+
+	ignores_pipe = !sigaction(SIGPIPE, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+static bool say_reader_is_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) > 0 && out.revents & POLLERR;
+}
+
 int say_flush(const struct cli_command *command)
 {
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
+	if (!ignores_pipe && say_reader_is_gone()) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
 	say_begin(command);
 	fprintf(stderr, "cannot write to stdout%s%s\n", errno ? ": " : "",
 		errno ? strerror(errno) : "");

@@ -33,7 +33,14 @@ void say_text(FILE *to, const char *text);
 /* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
 void say_error(const struct cli_command *command, const struct err *e);
 
-/* Flush stdout: 0, or -1 and the reason on stderr. */
+/* First of all: look whether procpen was started with SIGPIPE ignored. */
+void say_start(void);
+
+/*
+ * Flush stdout: 0, or -1 and the reason on stderr. Call it when nothing is left to be cleaned up:
+ * without a reader this ends procpen by SIGPIPE, as it ends other filters, unless the one who
+ * started procpen ignores that. Commands that have a server, or work as one, ignore it too.
+ */
 int say_flush(const struct cli_command *command);
 
 #endif

@@ -269,7 +269,8 @@ def test_killed():
 @suite.test()
 def test_answers_that_cannot_be_written():
     place = Place()
-    for shell in ("exec \"$@\" >/dev/full", "exec \"$@\" >&-", "\"$@\" | true; exit ${PIPESTATUS[0]}"):
+    for shell in ("exec \"$@\" >/dev/full", "exec \"$@\" >&-",
+                  "trap '' PIPE; \"$@\" | true; exit ${PIPESTATUS[0]}"):
         for option in ([], ["--json"]):
             done = subprocess.run(["bash", "-c", shell, "bash", *place.argv(*option), "process.run",
                                    '{"command":"sleep 0.2; head -c 300000 /dev/zero | tr \'\\\\0\' x",'
@@ -277,6 +278,21 @@ def test_answers_that_cannot_be_written():
                                   env=place.env, capture_output=True, text=True, timeout=WAIT)
             equal(done.returncode, 125, "%s %s: %s" % (shell, option, done.stderr))
             check("stdout" in done.stderr, "%s: %r" % (shell, done.stderr))
+
+
+@suite.test()
+def test_a_reader_that_goes():
+    """`call | head` ends without a word, as other filters do; what it started does not live on."""
+    place = Place()
+    run = '{"command":"setsid sleep 99 & seq 9999"}'
+    options = ["--workspace", place.workspace, "--state-dir", place.state]
+    for words in (["call", *options, "process.run", run], ["call", *options, "process_run", run],
+                  ["call", *options, "--json", "rpc.discover"], ["doctor", *options],
+                  ["doctor", "--json", *options], ["run", *options, "--json", "seq", "99999"]):
+        done = subprocess.run(["bash", "-c", "\"$@\" | :; exit ${PIPESTATUS[0]}", "bash", server_path(), *words],
+                              env=place.env, capture_output=True, timeout=WAIT, cwd=place.workspace)
+        equal((done.returncode, done.stderr), (128 + signal.SIGPIPE, b""), "%s: status, stderr" % words)
+    place.nothing_left()
 
 
 @suite.test()
