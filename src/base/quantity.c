@@ -18,9 +18,11 @@ static const struct suffix times[] = {
 
 static const struct suffix sizes[] = {
 	{ "", 1 },	       { "KiB", INT64_C(1) << 10 }, { "MiB", INT64_C(1) << 20 },
-	{ "GiB", INT64_C(1) << 30 }, { "k", INT64_C(1) << 10 },	  { "m", INT64_C(1) << 20 },
+	{ "GiB", INT64_C(1) << 30 }, { "TiB", INT64_C(1) << 40 }, { "PiB", INT64_C(1) << 50 },
+	{ "EiB", INT64_C(1) << 60 }, { "k", INT64_C(1) << 10 },	  { "m", INT64_C(1) << 20 },
 	{ "g", INT64_C(1) << 30 },   { "K", INT64_C(1) << 10 },	  { "M", INT64_C(1) << 20 },
-	{ "G", INT64_C(1) << 30 },   { NULL, 0 },
+	{ "G", INT64_C(1) << 30 },   { "T", INT64_C(1) << 40 },	  { "P", INT64_C(1) << 50 },
+	{ "E", INT64_C(1) << 60 },   { NULL, 0 },
 };
 
 static const struct suffix counts[] = {
@@ -37,7 +39,7 @@ static const struct {
 	[QUANTITY_COUNT] = { counts, 1,
 			     "Give digits, with K, M or G after them for units of 1024." },
 	[QUANTITY_BYTES] = { sizes, 1,
-			     "Write 64K, 64M, 64MiB or 2G; a number alone is in bytes." },
+			     "Write 64K, 64MiB, 2G or 1T; a number alone is in bytes." },
 	[QUANTITY_SECONDS] = { times, 1000000,
 			       "Write 500ms, 90s, 5m or 1h; a number alone is in seconds." },
 	[QUANTITY_MILLISECONDS] = { times, 1000,

@@ -16,7 +16,8 @@ enum quantity { QUANTITY_COUNT, QUANTITY_BYTES, QUANTITY_SECONDS, QUANTITY_MILLI
 
 /*
  * Read @text: digits, with a decimal fraction if wanted, and a suffix: ms, s, m, h for a time; K,
- * M, G, each also with iB, for bytes; K, M, G for a count (units of 1024). No sign and no blank.
+ * M, G, T, P, E, each also with iB, for bytes; K, M, G for a count (units of 1024). No sign and no
+ * blank.
  * *@value: the count, the bytes, or for a time the microseconds. Returns 0, or -1 with *@value
  * unchanged.
  */

@@ -37,6 +37,10 @@ static void test_quantity_takes(void **state)
 		{ QUANTITY_BYTES, "2G", 2147483648 },
 		{ QUANTITY_BYTES, "1.5GiB", 1610612736 },
 		{ QUANTITY_BYTES, "0.1G", 107374182 },
+		{ QUANTITY_BYTES, "2T", INT64_C(2) << 40 },
+		{ QUANTITY_BYTES, "2TiB", INT64_C(2) << 40 },
+		{ QUANTITY_BYTES, "1PiB", INT64_C(1) << 50 },
+		{ QUANTITY_BYTES, "1E", INT64_C(1) << 60 },
 		{ QUANTITY_BYTES, "1152921504606846977", 1152921504606846977 },
 		{ QUANTITY_COUNT, "64", 64 },
 		{ QUANTITY_COUNT, "1K", 1024 },
@@ -67,6 +71,7 @@ static void test_quantity_refuses(void **state)
 		{ QUANTITY_BYTES, "64Mi", 0 },	 { QUANTITY_BYTES, "64KK", 0 },
 		{ QUANTITY_BYTES, "5m5", 0 },	 { QUANTITY_BYTES, "0x10", 0 },
 		{ QUANTITY_BYTES, "9223372036854775807K", 0 },
+		{ QUANTITY_BYTES, "8E", 0 },	 { QUANTITY_BYTES, "1E3", 0 },
 		{ QUANTITY_BYTES, "18446744073709551617", 0 },
 		{ QUANTITY_COUNT, "1.5", 0 },	 { QUANTITY_COUNT, "1KiB", 0 },
 		{ QUANTITY_COUNT, "1s", 0 },
@@ -86,6 +91,8 @@ static void test_quantity_shows_the_largest_unit(void **state)
 		{ QUANTITY_SECONDS, "500ms", 500000 },	{ QUANTITY_SECONDS, "0", 0 },
 		{ QUANTITY_BYTES, "4M", 4194304 },	{ QUANTITY_BYTES, "1000", 1000 },
 		{ QUANTITY_BYTES, "1G", 1 << 30 },	{ QUANTITY_COUNT, "3", 3 },
+		{ QUANTITY_BYTES, "1E", INT64_C(1) << 60 },
+		{ QUANTITY_BYTES, "1025T", INT64_C(1025) << 40 },
 	};
 	char text[QUANTITY_TEXT_SIZE];
 
