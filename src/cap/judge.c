@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "cap/command.h"
 #include "cap/run_log.h"
 #include "policy/env.h"
 
-#define JUDGE_TEXT_MAX (RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64)
+#define JUDGE_TEXT_MAX (RULING_SHOWN_MAX + RULE_ID_MAX + 2 * RULE_TEXT_MAX + 64)
 
 /* ---- the request ---- */
 
@@ -101,28 +102,55 @@ static const char *judge_stop(const char *text)
 	return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
 }
 
+/* Commands can write a project's file, so what its rules say is quoted wherever we speak. */
+static bool judge_is_quoted(const struct rule *r)
+{
+	return !strncmp(r->id, RULE_PROJECT, strlen(RULE_PROJECT));
+}
+
+/* @before and @text, a reason or a suggestion of @r, as part of a text of ours; "" for NULL. */
+static char *judge_words(const struct rule *r, const char *before, const char *text)
+{
+	json_t *value = text && judge_is_quoted(r) ? json_string(text) : NULL;
+	char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *words;
+
+	if (asprintf(&words, "%s%s", text ? before : "", quoted ? quoted : text ? text : "") < 0)
+		abort();
+	free(quoted);
+	json_decref(value);
+	return words;
+}
+
+static char *judge_suggestion(const struct rule *r)
+{
+	const char *before = judge_is_quoted(r) ? "The file of the project says: " : "";
+
+	return judge_words(r, before, r->suggestion);
+}
+
 /* "rule "site.prod" denies "deploy.sh prod": reason" */
 static void judge_say(const struct ruling *ruling, char *text, size_t size)
 {
 	const struct rule *r = ruling->rule;
+	AUTO_FREE char *reason = judge_words(r, ": ", r->reason);
 
-	snprintf(text, size, "%s%s%srule \"%s\" denies \"%s\"%s%s",
+	snprintf(text, size, "%s%s%srule \"%s\" denies \"%s\"%s",
 		 ruling->pack ? "pack " : "", ruling->pack ? ruling->pack : "",
-		 ruling->pack ? ", " : "", r->id, ruling->shown, r->reason ? ": " : "",
-		 r->reason ? r->reason : "");
+		 ruling->pack ? ", " : "", r->id, ruling->shown, reason);
 }
 
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
 {
 	const struct rule *r = ruling->rule;
+	AUTO_FREE char *suggestion = judge_suggestion(r);
 	char text[JUDGE_TEXT_MAX];
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
 	/* the origin of a pack's rule is the pack, which the message names */
 	err_hint(e, "%s%s%s" CAP_TO_MODEL "the operator can change the rule%s%.200s%s.",
-		 r->suggestion ? r->suggestion : "",
-		 r->suggestion ? judge_stop(r->suggestion) : "", r->suggestion ? " " : "",
+		 suggestion, *suggestion && !judge_is_quoted(r) ? judge_stop(suggestion) : "",
+		 *suggestion ? " " : "",
 		 ruling->pack ? "" : " (", ruling->pack ? "" : r->origin,
 		 ruling->pack ? "" : ")");
 	err_detail(e, "rule", json_string(r->id));
@@ -224,8 +252,10 @@ static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
 	char text[JUDGE_TEXT_MAX];
 
 	if (ruling->rule) {
+		AUTO_FREE char *suggestion = judge_suggestion(ruling->rule);
+
 		judge_say(ruling, text, sizeof(text));
-		judge_write_refusal(w, text, ruling->rule->id, ruling->rule->suggestion);
+		judge_write_refusal(w, text, ruling->rule->id, *suggestion ? suggestion : NULL);
 	} else {
 		judge_write_refusal(w, "The operator denies process.run", "tier.deny", NULL);
 	}
