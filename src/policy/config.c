@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "base/schema.h"
+
+#define MEANT_MAX 3 /* options that are named for one that does not exist */
+#define MEANT_TEXT_MAX 4096
 
 static const char *const true_words[] = { "true", "yes", "on", "1", NULL };
 static const char *const false_words[] = { "false", "no", "off", "0", NULL };
@@ -292,19 +296,43 @@ int config_find(const char *name)
 	return -1;
 }
 
-static int config_unknown_option(const char *name, struct err *e)
+/* Does @option have all words of @name in a row, as sandbox.network has network? */
+static bool config_has_words(const char *option, const char *name)
 {
-	const char *names[CONFIG_COUNT + 1] = { NULL };
+	const char *at = strstr(option, name);
+
+	return *name && at && (at == option || strchr("._", at[-1])) &&
+	       strchr("._", at[strlen(name)]);
+}
+
+/* Add what may be meant by @name: the nearest option, else those of which it is a part, if few. */
+static void config_add_meant(const char *name, struct buf *out)
+{
+	const char *names[CONFIG_COUNT + 1] = { NULL }, *nearest;
+	size_t count = 0;
 
 	for (int key = 0; key < CONFIG_COUNT; key++)
 		names[key] = config_rows[key].name;
-	const char *near = schema_nearest(name, names);
+	nearest = schema_nearest(name, names);
+	if (nearest)
+		buf_addf(out, "; the nearest is \"%s\"", nearest);
+	for (int key = 0; !nearest && names[key]; key++)
+		if (config_has_words(names[key], name))
+			buf_addf(out, "%s\"%s\"", count++ ? " or " : "; the nearest is ",
+				 names[key]);
+	if (count > MEANT_MAX)
+		buf_clear(out);
+}
 
-	if (near)
-		err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"; the nearest is \"%s\"",
-			name, near);
-	else
-		err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"", name);
+static int config_unknown_option(const char *name, struct err *e)
+{
+	struct buf meant;
+
+	buf_init(&meant, MEANT_TEXT_MAX);
+	config_add_meant(name, &meant);
+	err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"%s", name,
+		meant.len ? meant.data : "");
+	buf_release(&meant);
 	return err_hint(e, "`procpen help options` lists all options.");
 }
 

@@ -252,6 +252,10 @@ static void test_config_unknown_key_names_the_nearest(void **state)
 {
 	assert_refused(*state, "limits.requets=5", "limits.requests");
 	assert_refused(*state, "tier.process.runn=deny", "tier.process.run");
+	assert_refused(*state, "network=false", "the nearest is \"sandbox.network\"");
+	assert_refused(*state, "process.timeout=5", "the nearest is \"process.timeout_seconds\"");
+	assert_refused(*state, "timeout=5", "the nearest is \"confirm.timeout_ms\" or "
+					    "\"process.timeout_seconds\" or \"limits.timeout_seconds\"");
 	assert_refused(*state, "qqqqqqqqqqqqqqq=1", "unknown option");
 	assert_refused(*state, "=1", "unknown option");
 	assert_refused(*state, "limits.requests", "no '='");
