@@ -1,5 +1,6 @@
 #include "mcp/progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,13 +170,21 @@ void mcp_progress_free(struct mcp_progress *p)
 	free(p);
 }
 
+/* A text that is not too long, or a whole number, which may be written 2.0. */
+static bool mcp_progress_is_token(const json_t *token)
+{
+	double value = json_is_real(token) ? json_real_value(token) : 0;
+
+	return (json_is_number(token) && trunc(value) == value) ||
+	       (json_is_string(token) && json_string_length(token) <= TOKEN_MAX);
+}
+
 void mcp_progress_watch(struct mcp_progress *p, const struct req *r, const struct mcp_shape *shape)
 {
 	const json_t *token = json_object_get(mcp_meta(r->root), "progressToken");
 	struct watch *w;
 
-	if (!json_is_number(token) &&
-	    (!json_is_string(token) || json_string_length(token) > TOKEN_MAX))
+	if (!mcp_progress_is_token(token))
 		return;
 	w = mem_zalloc(sizeof(*w));
 	w->handle = r->handle;
