@@ -101,6 +101,8 @@ static void jsonc_explain(const json_error_t *error, char why[JSONC_WHY_SIZE])
 	snprintf(why, JSONC_WHY_SIZE, "%.150s", error->text);
 	if (json_error_code(error) == json_error_stack_overflow)
 		snprintf(why, JSONC_WHY_SIZE, "nested too deep");
+	if (json_error_code(error) == json_error_null_character)
+		snprintf(why, JSONC_WHY_SIZE, "a NUL (\\u0000) in a string");
 	if (json_error_code(error) == json_error_duplicate_key)
 		snprintf(why, JSONC_WHY_SIZE, JSONC_DUPLICATE "%.130s", near ? near : "");
 }

@@ -54,7 +54,7 @@ static void test_jsonc_faults_have_their_place(void **state)
 	expect_fault("\xef\xbb\xbf" "x", 4, 1, 1, "x");
 	expect_fault("{} {}", 5, 1, 4, "end of file expected");
 	expect_fault("[1\0]", 4, 1, 3, "NUL");
-	expect_fault("[\"\\u0000\"]", 10, 1, 2, "\\u0000");
+	expect_fault("[\"\\u0000\"]", 10, 1, 2, "a NUL (\\u0000) in a string");
 	expect_fault("[\"\xff\"]", 5, 1, 2, "0xff");
 	expect_fault("[1, /* x", 8, 1, 5, "/");
 }
