@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -29,7 +28,8 @@ static int options_set(struct options *o, const char *value)
 	if (!config_set(&o->context.config, value, &e) &&
 	    !rulebook_check(&o->context.config, &e))
 		return CMDLINE_GO_ON;
-	fprintf(stderr, "procpen: --set %s: %s. %s\n", value, e.message, e.hint);
+	err_prefix(&e, "--set %.400s: ", value);
+	say_error(NULL, &e);
 	err_release(&e);
 	return SAY_STATUS_USAGE;
 }

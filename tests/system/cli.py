@@ -147,12 +147,13 @@ def test_bad_settings():
              ("nonsense", "="), ("limits.line_bytes=17M", "16777216"),
              ("limits.memory_bytes=64MB", "64MiB"), ("server.eof_seconds=soon", "500ms"),
              ("confirm.timeout_ms=2h", "600000 milliseconds"), ("packs=gti:deny", "git"),
-             ("packs=git:allow", "git:notify"))
+             ("packs=git:allow", "git:notify"), ("a\x1b[2J=1", "a\\u001b[2J"))
     for setting, wanted in cases:
         for words in (["serve"], ["run", "true"], ["call", "rpc.discover"], ["check", "ls"], ["doctor"]):
             status, out, err = run(words[0], "--set", setting, *words[1:])
             equal((status, out), (2, ""), "%s %s: %s" % (words[0], setting, err))
             check(wanted.lower() in err.lower(), "%s: no %r in %r" % (setting, wanted, err))
+            check("\x1b" not in err, repr(err))
 
 
 @suite.test()
