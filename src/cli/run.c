@@ -115,6 +115,21 @@ static const struct cli_option *cli_run_option_in(const struct cli_command *comm
 	return NULL;
 }
 
+/* A layer is missing; the error has a hint of its own where the run could have it by asking. */
+static const char *cli_run_layer_hint(const struct err *e)
+{
+	const char *layer = json_get_str(e->details, "layer", "");
+
+	if (!*e->hint)
+		return err_is_shortage(e->sys) ? "" : "`procpen doctor` shows all layers.";
+	if (!strcmp(layer, "network_off"))
+		return "Add --no-network or --strict, or switch the network off for all runs with "
+		       "sandbox.network=false.";
+	if (!strcmp(layer, "credentials"))
+		return "Name an account with --user, or one for all runs with sandbox.user.";
+	return e->hint;
+}
+
 /* What to do about it on a command line; the errors' own hints are for clients where they name
  * parameters and calls. */
 static const char *cli_run_hint(const struct err *e)
@@ -128,8 +143,7 @@ static const char *cli_run_hint(const struct err *e)
 	case ERR_PROTECTED_VARIABLE:
 		return "Leave it out of --env; a command may set it for itself.";
 	case ERR_SANDBOX_UNAVAILABLE:
-		return *e->hint || err_is_shortage(e->sys) ? e->hint
-							   : "`procpen doctor` shows all layers.";
+		return cli_run_layer_hint(e);
 	case ERR_RESOURCE_LIMIT_EXCEEDED:
 		return "";
 	case ERR_COMMAND_NOT_FOUND:

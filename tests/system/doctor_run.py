@@ -884,6 +884,7 @@ def test_words_for_people():
                  (["--env", "=x"], 2, "NAME=VALUE"), (["--set", "limits.cpu_percent=50", "--cpu", "1"], 125, "--cpu"),
                  (["--set", "limits.memory_bytes=64M", "--memory", "65M"], 125, "--memory"),
                  (["--set", "tier.process.run=deny"], 77, "tier.process.run"),
+                 (["--set", "sandbox.require=network_off"], 125, "--no-network"),
                  (["--workspace", place.base + "/none"], 125, "none"),
                  (["--state-dir", place.workspace], 125, "--state-dir"))
         for words, wanted, part in cases:
@@ -891,7 +892,7 @@ def test_words_for_people():
             equal(status, wanted, "%s: %s" % (words, err))
             check(part in err, "%s: no %s in %r" % (words, part, err))
             for word in ("parameter", "param", "call ", "as args", "InvalidParams", "agent.session", "_limit",
-                         "working_directory"):
+                         "working_directory", "network: false"):
                 check(word not in err, "%s: %s in %r" % (words, word, err))
         err = place.run("--shell", "--", "rm -rf /")[2]
         check("files.remove_tree" in err and "client" not in err, err)
