@@ -173,5 +173,51 @@ def test_it_has_all_that_schema_has():
     equal(set(document["components"]["errors"]), {r["name"] for r in rows}, "errors")
 
 
+def declared(document, method):
+    """The types of error that @method names."""
+    return {error["$ref"].split("/")[-1]
+            for found in document["methods"] if found["name"] == method
+            for error in found["errors"]}
+
+
+def examples_of_all(document):
+    """A call of each method, with the parameters of its first example."""
+    return {m["name"]: {p["name"]: p["value"] for p in m["examples"][0]["params"]}
+            for m in document["methods"]}
+
+
+def check_is_declared(document, method, answer):
+    kind = answer["error"]["data"]["type"]
+    check(kind in declared(document, method), "%s may fail with %s too" % (method, kind))
+
+
+@suite.test()
+def test_errors_of_a_question_are_named():
+    """Whoever asks a human makes a call wait, so it may find no place, and may be cancelled."""
+    document = kept()
+    for method, params in examples_of_all(document).items():
+        server = Server("--set", "tier.%s=confirm" % method, "--set", "limits.requests=1")
+        first = server.request(method, params)
+        second = server.request(method, params)
+        server.notify("$/cancelRequest", {"id": first})
+        answer = server.answer(first)
+        equal(answer["error"]["data"]["type"], "Cancelled", method)
+        check_is_declared(document, method, answer)
+        server.close_input() # refuses the question of one that has places of its own
+        check_is_declared(document, method, server.answer(second))
+        server.stop()
+
+
+@suite.test()
+def test_errors_without_workspace_are_named():
+    document = kept()
+    server = Server(cwd="home")
+    for method, params in examples_of_all(document).items():
+        answer = server.answer(server.request(method, params))
+        if "error" in answer:
+            check_is_declared(document, method, answer)
+    server.stop()
+
+
 if __name__ == "__main__":
     suite.main()
