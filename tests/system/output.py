@@ -360,7 +360,8 @@ def test_packets_after_a_shortage():
 
 @suite.test()
 def test_budget_stops_growing_tails():
-    """Running runs alone over the budget: their tails stop growing, the hole says so."""
+    """Running runs alone over the budget: their tails stop growing, the hole says so. The head and
+    64 KiB of the tail are kept of each all the same."""
     server = Server("--set", "log.budget_bytes=1M", "--set", "log.head_bytes=64K",
                     "--set", "log.tail_bytes=1M")
     runs = [server.run("%s pattern 2000000 %d; exec sleep 60" % (server.hostile_path(), n),
@@ -372,6 +373,8 @@ def test_budget_stops_growing_tails():
         want = pattern(2000000, n)
         equal(answer["stdout"].encode(), want[:10], "head")
         start, end = answer["stdout_evicted"]
+        equal(start, 65536, "bytes of the head")
+        check(len(want) - end >= 65536, "the tail has only %d bytes" % (len(want) - end))
         tail = whole(server, run["process_id"], start=end)
         check(tail == want[end:], "the tail from %d is not what was written" % end)
     server.stop()
