@@ -186,17 +186,25 @@ static void verdict_add_text_reason(struct judging *j, const struct finding *f, 
 	verdict_add_rest(t, at, out);
 }
 
-/* If only an empty variable is harmful, suggest ${X:?}, with which the shell refuses it. */
-static void verdict_suggest_set(struct judging *j, const char *name)
+/* If only an empty variable is harmful, suggest ${X:?}, with which the shell refuses it. @name: it,
+ * or NULL. @root: if it is empty, the command means the root directory. */
+static void verdict_suggest_set(struct judging *j, const char *name, bool root)
 {
-	if (name)
-		snprintf(j->v->suggestion, sizeof(j->v->suggestion),
+	char *out = j->v->suggestion;
+	const size_t size = sizeof(j->v->suggestion);
+
+	if (!name)
+		snprintf(out, size,
+			 "Store that part in a variable and let the shell stop if it is empty, for "
+			 "example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build");
+	else if (root)
+		snprintf(out, size,
 			 "Write \"${%s:?}\" for $%s, so that the shell stops if it is empty, for "
 			 "example: rm -rf \"${%s:?}\"/*", name, name, name);
 	else
-		snprintf(j->v->suggestion, sizeof(j->v->suggestion),
-			 "Store that part in a variable and let the shell stop if it is empty, for "
-			 "example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build");
+		snprintf(out, size,
+			 "Write \"${%s:?}\" for $%s, so that the shell stops if it is empty.",
+			 name, name);
 }
 
 static void verdict_suggest_end(struct judging *j)
@@ -242,7 +250,8 @@ static void verdict_fill_finding(struct judging *j, const struct finding *f)
 		buf_addf(&text, "\" %s", strtab_get(f->rule->reason));
 		verdict_add_match(f, named, &text);
 		if (f->match.if_empty)
-			verdict_suggest_set(j, named ? f->match.name : NULL);
+			verdict_suggest_set(j, named ? f->match.name : NULL,
+					    !strcmp(f->match.path, "/"));
 	}
 	verdict_set_reason(j, &text, id);
 	buf_release(&text);

@@ -132,6 +132,8 @@ static void test_blocklist_reason_and_suggestion(void **state)
 		  "rm -rf \"${X:?}\"/*" },
 		{ "rm -rf \"${BUILD_DIR}\"/", "if $BUILD_DIR is empty, it means /, the root",
 		  "rm -rf \"${BUILD_DIR:?}\"/*" },
+		{ "rm -rf \"$X/etc\"", "if $X is empty, it means /etc, a system directory",
+		  "for $X, so that the shell stops if it is empty." },
 		{ "rm -rf \"$(cat x)\"/*", "if an unknown part of it is empty, it means everything",
 		  "\"${DIR:?}\"/build" },
 		{ "S=\"$(cd x && pwd)\"; rm -rf \"$S/\"*", "if an unknown part of it is empty, it",
@@ -167,7 +169,7 @@ static void test_blocklist_reason_and_suggestion(void **state)
 	}
 }
 
-/* An unknown part: only where nothing else is left it counts as empty. */
+/* An unknown part counts as empty where nothing else is left, or it begins a path of the system. */
 static void test_blocklist_unknown_parts(void **state)
 {
 	static const char *const blocked[] = {
