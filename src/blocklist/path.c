@@ -452,7 +452,7 @@ static const char *path_empty_name(const struct shell_word *word, size_t skip)
 	for (size_t i = skip; i < word->text.len; i++) {
 		const struct shell_unknown *u = shell_word_unknown(word, i);
 
-		if (u && !u->is_set)
+		if (u && !u->is_set && word->kind[i] != SHELL_TILDE)
 			return u->name;
 	}
 	return "";

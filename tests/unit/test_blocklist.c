@@ -134,6 +134,8 @@ static void test_blocklist_reason_and_suggestion(void **state)
 		  "rm -rf \"${BUILD_DIR:?}\"/*" },
 		{ "rm -rf \"$X/etc\"", "if $X is empty, it means /etc, a system directory",
 		  "for $X, so that the shell stops if it is empty." },
+		{ "rm -rf ~/$X", "if $X is empty, it means ~, a home", "Write \"${X:?}\" for $X, so" },
+		{ "rm -rf $HOME/$X", "if $X is empty, it means ~, a home", "Write \"${X:?}\"" },
 		{ "rm -rf \"$(cat x)\"/*", "if an unknown part of it is empty, it means everything",
 		  "\"${DIR:?}\"/build" },
 		{ "S=\"$(cd x && pwd)\"; rm -rf \"$S/\"*", "if an unknown part of it is empty, it",
