@@ -152,13 +152,12 @@ static size_t json_parse_skip_plain(const struct json_parse *p, size_t at)
 /* Why does the string end at @at, where it should not? */
 static void json_parse_bad_string(struct json_parse *p, size_t at)
 {
-	const char *why = "a control character in a string";
-
 	if (at == p->len)
-		why = "a string does not end";
+		json_parse_malformed(p, p->at, "a string does not end"); /* from its quote on */
 	else if ((unsigned char)p->text[at] >= 0x80)
-		why = "invalid UTF-8";
-	json_parse_malformed(p, at, why);
+		json_parse_malformed(p, at, "invalid UTF-8");
+	else
+		json_parse_malformed(p, at, "a control character in a string");
 }
 
 /* The string whose quote is here: *@bytes lie in the text, or in @decoded until the next string.
@@ -343,7 +342,7 @@ static int json_parse_member_value(struct json_parse *p, json_t *object, const c
 	if (json_object_setn_new_nocheck(object, name, len, value))
 		return -1;
 	if (json_object_size(object) == members && p->fault == JSON_OK)
-		json_parse_explain(p, JSON_REFUSED, "the member %.*s occurs twice (byte %zu)",
+		json_parse_explain(p, JSON_REFUSED, "the member \"%.*s\" occurs twice (byte %zu)",
 				   (int)utf8_cut(name, len, NAME_SHOWN), name, at + 1);
 	return 0;
 }
@@ -351,8 +350,8 @@ static int json_parse_member_value(struct json_parse *p, json_t *object, const c
 static int json_parse_member(struct json_parse *p, json_t *object)
 {
 	AUTO_FREE char *copy = NULL;
-	size_t at = p->at, len;
 	const char *name;
+	size_t at, len;
 
 	if (json_parse_next(p) != '"') {
 		json_parse_unexpected(p, "a member name in quotes");

@@ -87,6 +87,35 @@ static void test_json_malformed_wins_over_refused(void **state)
 	assert_fault("{\"a\":1,\"a\":9223372036854775808,\"b\\u0000\":]", JSON_MALFORMED);
 }
 
+static void test_json_says_what_is_wrong_and_where(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "{\"a\":1,\"\\u0061\":2}", "the member \"a\" occurs twice (byte 8)" },
+		{ "{\"\":1,\"\":2}", "the member \"\" occurs twice (byte 7)" },
+		{ "[\"a\", \"b]", "a string does not end (byte 7)" },
+		{ "[\"a\nb\"]", "a control character in a string (byte 4)" },
+		{ "[\"\\d\"]", "this is no escape (byte 3)" },
+		{ "[1.]", "this is no number (byte 2)" },
+		{ "[01]", ", or ] expected, not 1 (byte 3)" },
+		{ "{'a':1}", "a member name in quotes expected, not ' (byte 2)" },
+		{ "{\"a\" \x01", "a colon expected, not the byte 0x01 (byte 6)" },
+		{ "[", "a value expected, and the text ends" },
+		{ "[]]", "the end of the text expected, not ] (byte 3)" },
+		{ "[1e400]", "a number beyond what 64 bits hold (byte 2)" },
+	};
+	enum json_fault fault;
+	char why[160];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		assert_null(json_text_parse(cases[i].text, strlen(cases[i].text), DEPTH, &fault,
+					    why));
+		assert_string_equal(why, cases[i].why);
+	}
+}
+
 static void test_json_depth_is_counted_outside_strings(void **state)
 {
 	char text[1000];
@@ -404,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_json_malformed),
 		cmocka_unit_test(test_json_refused_is_not_malformed),
 		cmocka_unit_test(test_json_malformed_wins_over_refused),
+		cmocka_unit_test(test_json_says_what_is_wrong_and_where),
 		cmocka_unit_test(test_json_depth_is_counted_outside_strings),
 		cmocka_unit_test(test_json_reads_what_jansson_reads),
 		cmocka_unit_test(test_json_strings_hold_what_they_do_for_jansson),
