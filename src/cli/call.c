@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/json_token.h"
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -76,7 +77,8 @@ static int cli_call_check_params(const struct call *c, const struct buf *text)
 	params = json_text_parse(text->data ? text->data : "", text->len,
 				 RPC_DEPTH_MAX - 1 /* within the request */, &fault, why);
 	if (!params)
-		return say_mistake(c->command, "this is not JSON: %s", why);
+		return say_mistake(c->command, fault == JSON_MALFORMED ? "this is not JSON: %s"
+							: "this JSON is refused: %s", why);
 	if (!json_is_object(params))
 		status = say_mistake(c->command, "the JSON must be an object, like "
 						 "'{\"command\":\"echo hi\"}'");
@@ -131,6 +133,7 @@ static int cli_call_read_words(struct call *c, char **words)
 		buf_adds(&params, words[1] ? words[1] : "{}");
 	if (status == CMDLINE_GO_ON)
 		status = cli_call_check_params(c, &params);
+	buf_consume(&params, json_token_bom(params.data, params.len));
 	if (status == CMDLINE_GO_ON)
 		cli_call_write_request(c, &params);
 	buf_release(&params);

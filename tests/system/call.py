@@ -136,7 +136,7 @@ def test_usage():
     for words, part in (([], "no method"), ([""], "no method"), (["process.run", "{", "}"], "quotes"),
                         (["process.run", "{"], "not JSON"), (["process.run", "[1]"], "object"),
                         (["process.run", '"x"'], "object"), (["process.run", ""], "not JSON"),
-                        (["process.run", '{"command":"ls","command":"ls"}'], "JSON"),
+                        (["process.run", '{"command":"ls","command":"ls"}'], "this JSON is refused: the member"),
                         (["process.run", '{"command":"a\nb"}'], "not JSON"),
                         (["process.run", '{"command":"ls","background":true}'], "background"),
                         (["process.run", "-"], "not JSON"), (["--jsom", "process.run"], "--json")):
@@ -152,6 +152,8 @@ def test_json_from_stdin():
     text = json.dumps({"command": "cat", "stdin": "x  y\r\nz"}, indent=2).encode()
     status, result = place.document("process.run", "-", input=text)
     equal((status, result["stdout_summary"]), (0, "x  y\r\nz"), "pretty-printed JSON")
+    status, result = place.document("process.run", "-", input='{"command":"echo a"}'.encode("utf-8-sig"))
+    equal((status, result["stdout_summary"]), (0, "a\n"), "behind a byte order mark")
     status, _, err = place.call("process.run", "-", input=b'{"command":"' + b"x" * (17 << 20) + b'"}')
     equal(status, 2, "17 MiB: %s" % err)
     status, _, err = place.call("process.run", "-", input=b'{"command":"' + b"x" * (5 << 20) + b'"}')
