@@ -338,18 +338,23 @@ static bool path_unknown_disk(const struct tokens *t)
 }
 
 /*
- * Does @word say "$X/etc", and @t, what it is without the variable, name one path? X is empty
- * unless something sets it, unlike a parameter of a function, and the output of a program, which
- * mostly prints something.
+ * Does @word say "$X/etc", and @t, what it is without the variable, name one path, or by a star
+ * all in it? X is empty unless something sets it, unlike a parameter of a function, and the output
+ * of a program, which mostly prints something.
  */
 static bool path_is_one_after_variable(const struct shell_word *word, size_t skip,
 				       const struct tokens *t)
 {
 	const struct shell_unknown *u = shell_word_unknown(word, skip);
+	size_t len = t->len, last = t->len;
 
 	if (!u || !u->name || (!isalpha((unsigned char)u->name[0]) && u->name[0] != '_'))
 		return false;
-	for (size_t i = 0; i < t->len; i++)
+	while (last > 0 && t->s[last - 1] != '/')
+		last--;
+	if (path_broad((struct path_part){ t->s + last, len - last }))
+		len = last;
+	for (size_t i = 0; i < len; i++)
 		if (t->s[i] > UCHAR_MAX)
 			return false;
 	return true;
