@@ -1843,9 +1843,26 @@ def test_user():
         place.close()
 
 
+def capabilities_of_writer(server):
+    """The effective ones of the process that writes a run's log file, a child of its shim."""
+    server.run("sleep", ["100"], background=True, log_file="log")
+    found = []
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8") as f:
+                status = dict(line.strip().partition(":\t")[::2] for line in f)
+            with open("/proc/%s/stat" % status["PPid"], encoding="utf-8") as f:
+                grandparent = f.read().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if status["Name"] == "procpen-log" and int(grandparent) == server.pid:
+            found.append(int(status["CapEff"], 16))
+    return found
+
+
 @suite.test()
 def test_ambient_capabilities():
-    """Those that an ordinary user's server was given are not its commands'."""
+    """Those that an ordinary user's server was given are not its commands', nor their writers'."""
     try:
         place = Place(ORDINARY)
     except Skip as e:
@@ -1862,6 +1879,8 @@ def test_ambient_capabilities():
                                        **params)["stdout_summary"]
                     equal(sum(int(line.split()[1], 16) != 0 for line in found.splitlines()),
                           3 if kept else 0, "%s, run %d: %s" % (options, again, found))
+            if not kept:
+                equal(capabilities_of_writer(server), [0], "%s: of the writer" % options)
             server.stop()
     finally:
         place.close()

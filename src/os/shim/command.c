@@ -179,6 +179,13 @@ static int command_drop_capabilities(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
+/* Those that an ordinary user's server was given itself, too: ambient ones would last through the
+ * exec, and the writer of a log file executes nothing. */
+static int command_drops_capabilities(uint32_t flags)
+{
+	return flags & SHIM_DROP_CAPS || (flags & SHIM_NO_NEW_PRIVS && sys0(__NR_geteuid));
+}
+
 static int command_enter_landlock(struct command *c, int ruleset)
 {
 	long result = 0;
@@ -204,15 +211,11 @@ static int command_enter_layers(struct command *c)
 		return 1;
 	if (flags & SHIM_CREDENTIALS && command_change_user(c))
 		return 1;
-	if (flags & SHIM_DROP_CAPS && command_drop_capabilities(c))
+	if (command_drops_capabilities(flags) && command_drop_capabilities(c))
 		return 1;
 	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
 	 * command_change_user(), which would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* What an ordinary user's server was given itself would last through the exec, where no
-	 * SHIM_DROP_CAPS has dropped it. */
-	if (flags & SHIM_NO_NEW_PRIVS && !(flags & SHIM_DROP_CAPS))
-		sys5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
