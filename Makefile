@@ -141,8 +141,8 @@ GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.
 	$(GEN_TOOL_BASE:%=src/base/%.c)
 
 $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h src/base/version.h $(GEN_TOOL_BASE:%=src/base/%.h)
-	@$(PKG_CONFIG) --exists jansson libseccomp nettle libpcre2-8 || { \
-		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
+	@$(PKG_CONFIG) --print-errors --exists 'jansson >= 2.14' libseccomp nettle libpcre2-8 || { \
+		echo "Libraries are missing or too old; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,HOSTCC)
 	$(Q)$(HOSTCC) $(DEFINES) $(INCLUDES) -std=c11 -O1 -g $(WARNINGS) $(GEN_TOOL_SOURCES) -o $@ \
