@@ -176,6 +176,8 @@ static bool script_run_is_call(const struct script_reader *r, size_t i)
 		       r->t.tokens[i + 1].start > r->t.tokens[i].end; /* run :out, "x" of Raku */
 	if (script_is_char(&r->t, i + 1, '='))
 		return r->awk; /* command = "x"; command | getline */
+	if (script_is_char(&r->t, i + 1, '\\') && script_is_char(&r->t, i + 2, '('))
+		return false; /* a pattern: s/system\("x"\)/f()/ */
 	if (script_token_in(&r->t, i, " command ") && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
 	    !script_token_in(&r->t, i - 2, " Sys ")) /* of OCaml */
 		return false;
