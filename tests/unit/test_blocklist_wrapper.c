@@ -40,7 +40,7 @@ static size_t split(const char *line)
 
 static struct place place = { .index = SHELL_NONE };
 
-/* What the wrapper @line does. */
+/* What the wrapper @line does, but for the cd to the home of a login. */
 static struct action_list open_line(const char *line)
 {
 	struct command cmd = { .words = words, .count = split(line), .at = &place };
@@ -52,6 +52,10 @@ static struct action_list open_line(const char *line)
 	assert_non_null(cmd.name);
 	assert_non_null(name_wrapper(cmd.name));
 	wrapper_read(name_wrapper(cmd.name), &cmd, &out);
+	if (out.count && out.list[0].kind == ACTION_CHDIR) {
+		out.list++;
+		out.count--;
+	}
 	return out;
 }
 

@@ -415,6 +415,28 @@ static void wrapper_run_rest(struct wrapping *w, size_t at)
 		input_run(w->cmd, NULL, 0, w->flags, w->out);
 }
 
+/* Does it begin in the user's home: su -, su -l, sudo -i, ssh? */
+static bool wrapper_goes_home(const struct wrapping *w)
+{
+	const struct args *a = w->args;
+
+	if (w->wrapper->remote)
+		return true;
+	if (command_in(w->cmd, " sudo sudo-rs "))
+		return args_has(a, " -i --login ");
+	return command_in(w->cmd, " su runuser ") &&
+	       (args_has(a, " -l --login ") ||
+		(a->operand_count && word_is(a->operands[0], "-")));
+}
+
+static void wrapper_go_home(struct wrapping *w)
+{
+	struct shell_word home = word_fixed("~", SHELL_TILDE, &w->words[0], w->out->arena);
+
+	if (wrapper_goes_home(w))
+		action_chdir(w->out, &home, 0);
+}
+
 static void wrapper_read_run(struct wrapping *w)
 {
 	const struct blocklist_wrapper *wrapper = w->wrapper;
@@ -422,6 +444,7 @@ static void wrapper_read_run(struct wrapping *w)
 	const struct args_option *directory = named ? wrapper_option(w, named) : NULL;
 	size_t at = w->args->first_operand;
 
+	wrapper_go_home(w);
 	if (directory)
 		action_chdir(w->out, wrapper_value(w, directory), 0);
 	if (wrapper->assigns)
@@ -546,11 +569,25 @@ static void wrapper_read_text(struct wrapping *w)
 
 /* ---- su -c TEXT; runuser -u USER COMMAND; script FILE COMMAND ---- */
 
+/* su USER -- -c TEXT: what is behind the -- are arguments of the user's shell. */
+static bool wrapper_run_shell_option(struct wrapping *w)
+{
+	const struct args *a = w->args;
+
+	for (size_t i = 1; w->wrapper->login && i + 1 < a->operand_count; i++)
+		if (word_is(a->operands[i], "-c")) {
+			wrapper_run_text(w, a->operands[i + 1], NULL, 0);
+			return true;
+		}
+	return false;
+}
+
 static void wrapper_read_option(struct wrapping *w)
 {
 	size_t skip = w->wrapper->skip;
 
-	if (wrapper_run_options(w, NULL, 0))
+	wrapper_go_home(w);
+	if (wrapper_run_options(w, NULL, 0) || wrapper_run_shell_option(w))
 		return;
 	if (skip && w->args->operand_count > skip)
 		wrapper_run_words(w, (size_t)(w->args->operands[skip] - w->words));
