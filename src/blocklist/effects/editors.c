@@ -65,6 +65,14 @@ void read_ed(const struct command *cmd, struct action_list *out)
 
 /* ---- sed ---- */
 
+/* The next @mark in @s that no backslash quotes; NULL: there is none. */
+static const char *editors_sed_mark(const char *s, char mark)
+{
+	for (; *s && *s != mark; s++)
+		s += *s == '\\' && s[1];
+	return *s ? s : NULL;
+}
+
 /* sed's s/A/B/e runs B; for an & in B, the input. */
 static void editors_sed_flag(const struct command *cmd, const struct shell_word *script,
 			     struct action_list *out)
@@ -74,8 +82,8 @@ static void editors_sed_flag(const struct command *cmd, const struct shell_word 
 
 	if (!start || !start[1] || start[1] == ' ')
 		return;
-	middle = strchr(start + 2, start[1]);
-	end = middle ? strchr(middle + 1, start[1]) : NULL;
+	middle = editors_sed_mark(start + 2, start[1]);
+	end = middle ? editors_sed_mark(middle + 1, start[1]) : NULL;
 	if (!end || !memchr(end, 'e', strspn(end + 1, "egpiIm0123456789") + 1))
 		return;
 	text = word_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), out->arena);

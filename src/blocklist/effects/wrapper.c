@@ -535,6 +535,7 @@ static void wrapper_read_text(struct wrapping *w)
 	const struct shell_word *template;
 	bool any = false;
 
+	wrapper_run_options(w, NULL, 0); /* hyperfine --prepare TEXT */
 	for (unsigned i = 0; i < w->wrapper->skip && at < w->count; i++) {
 		/* options of the subcommand */
 		args_read(w->args, w->words + at, w->count - at, strtab_get(w->wrapper->values),
@@ -611,6 +612,7 @@ static const struct wrapper_runner {
 	{ " op doppler infisical teller foreman toolbox dotenvx ", " run ", 0 },
 	{ " nvm fnm lerna tox bundle pyenv rbenv asdf ddev mirrord xdotool ", " exec ", 0 },
 	{ " direnv aws-vault chamber apptainer singularity ", " exec ", 1 },
+	{ " ip ", " exec ", 1 },
 	{ " mise ", " exec x ", 1 },
 	{ " distrobox ", " enter ", 1 },
 	{ " perf ", " record stat trace mem c2c ", 0 },
@@ -681,6 +683,20 @@ static bool wrapper_is_task(const struct wrapping *w, size_t i, const struct blo
 	       !strchr(w->words[i].text.s, '/') && !name_wrapper(name) && !name_program(name);
 }
 
+/* ip netns exec NAME iptables -F: the network is another one. That of ip vrf exec is not. */
+static bool wrapper_is_apart(const struct wrapping *w, const struct shell_word *program)
+{
+	static const char network[] =
+		" ip tc ifconfig route bridge iptables ip6tables nft ebtables iptables-restore "
+		"ip6tables-restore iptables-legacy iptables-nft ipset conntrack ipvsadm ifdown "
+		"ifup sysctl ";
+	bool foreign;
+	struct shell_text name = name_base(program, &foreign);
+
+	return command_in(w->cmd, " ip ") && words_have(w->words, w->count, " netns ") &&
+	       list_has(network, name.s, name.len);
+}
+
 /*
  * The words from @i on, behind @operands of the wrapper. The first one that cannot be the value
  * of an option is the program, known or not: what follows are its arguments. One that can be
@@ -700,7 +716,7 @@ static void wrapper_scan(struct wrapping *w, size_t i, unsigned operands)
 		if (word->text.s[0] == '-' || wrapper_is_value(w, i) ||
 		    (!known && wrapper_is_version(word)))
 			continue;
-		if (wrapper_is_task(w, i, name))
+		if (wrapper_is_task(w, i, name) || (!operands && wrapper_is_apart(w, word)))
 			return;
 		if (known || (!value && !operands))
 			wrapper_run_words(w, i);
