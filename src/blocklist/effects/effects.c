@@ -38,6 +38,7 @@ static const struct reader {
 	{ " chpasswd ", read_chpasswd },
 	{ " iptables-restore ip6tables-restore iptables-nft-restore ", read_iptables_restore },
 	{ " nft ", read_nft },
+	{ " ufw ", read_ufw },
 	{ " parted ", read_parted },
 	{ " make gmake ", read_make },
 	{ " ed ", read_ed },

@@ -1,8 +1,10 @@
 /*
- * Programs that read lines in their own format: at, crontab, iptables-restore and nft, parted,
- * chpasswd.
+ * Programs that read lines or arguments in their own format: at, crontab, iptables-restore, nft
+ * and ufw, parted, chpasswd.
  */
 #include "blocklist/effects/readers.h"
+
+#include <string.h>
 
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
@@ -28,6 +30,19 @@ static bool jobs_none(const struct shell_word *text)
 			return false;
 	}
 	return true;
+}
+
+/* What the file @name holds, or standard input for -; NULL: unknown. */
+static const struct shell_word *jobs_file(const struct command *cmd, const struct shell_word *name,
+					  struct action_list *out)
+{
+	const struct place *at = cmd->at;
+
+	if (word_in(name, " - /dev/stdin "))
+		return at->input;
+	if (name->content || place_is_repeated(at))
+		return name->content;
+	return files_content(files_find(at->files, name), out->budget, out->arena);
 }
 
 /* Is standard input /dev/null? */
@@ -57,11 +72,16 @@ static bool jobs_from_nothing(const struct place *at)
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
 }
 
+/* Lines of a known file of -f, <(...) or one that the text wrote, or of standard input. */
 static size_t jobs_lines(const struct command *cmd, struct action_list *out,
 			 struct shell_word **lines)
 {
-	return cmd->at->input ? word_items(cmd->at->input, true, out->budget, out->arena, lines)
-			      : 0;
+	const struct shell_word *text = cmd->at->input;
+
+	for (size_t i = 1; i + 1 < cmd->count; i++)
+		if (word_in(&cmd->words[i], " -f --file "))
+			text = jobs_file(cmd, &cmd->words[i + 1], out);
+	return text ? word_items(text, true, out->budget, out->arena, lines) : 0;
 }
 
 /* ---- jobs ---- */
@@ -148,6 +168,25 @@ void read_parted(const struct command *cmd, struct action_list *out)
 	jobs_command_lines(cmd, "parted", cmd->count, out);
 }
 
+/* A table for iptables-restore without a rule: it leaves the policies alone. */
+static bool jobs_has_no_rule(const struct shell_word *text)
+{
+	const char *s = text->text.s;
+	bool table = false;
+
+	if (word_has_unknown(text))
+		return false;
+	for (; *s; s += strcspn(s, "\n")) {
+		s += strspn(s, " \t\n");
+		table |= *s == '*';
+		s += *s == '[' ? strcspn(s, " \n") : 0; /* [packets:bytes] -A ... */
+		s += strspn(s, " \t");
+		if (*s == '-')
+			return false;
+	}
+	return table;
+}
+
 static void jobs_rule_lines(const struct command *cmd, const char *program,
 			    struct action_list *out)
 {
@@ -155,7 +194,9 @@ static void jobs_rule_lines(const struct command *cmd, const char *program,
 
 	if (cmd->count > 1 && word_in(&cmd->words[1], " -t --test "))
 		return;
-	if (jobs_from_null(at) || (at->input && jobs_blank(at->input) && cmd->count == 1) ||
+	if (jobs_from_null(at) ||
+	    (cmd->count == 1 && at->input &&
+	     (jobs_blank(at->input) || jobs_has_no_rule(at->input))) ||
 	    (cmd->count > 1 && word_is(&cmd->words[cmd->count - 1], "/dev/null")))
 		action_found(out, "firewall.empty", cmd->words, cmd->count);
 	else
@@ -167,8 +208,49 @@ void read_iptables_restore(const struct command *cmd, struct action_list *out)
 	jobs_rule_lines(cmd, "iptables", out);
 }
 
-/* nft -f - */
+/* nft -f -, nft 'add table x; flush ruleset' */
 void read_nft(const struct command *cmd, struct action_list *out)
 {
 	jobs_rule_lines(cmd, "nft", out);
+	for (size_t i = 1; i < cmd->count; i++)
+		for (const char *s = cmd->words[i].text.s, *at = s; (at = strchr(at, ';'));) {
+			struct shell_word *list = shell_alloc(out->arena, 2 * sizeof(*list));
+			size_t from = (size_t)(++at - s);
+
+			from += strspn(at, " \t");
+			list[0] = cmd->words[0];
+			list[1] = word_slice(&cmd->words[i], from, from + strcspn(s + from, ";"),
+					     out->arena);
+			action_named(out, cmd->name, list, 2);
+		}
+}
+
+/* allow from any, allow from any to any: at the end, so from and to every port. */
+static bool jobs_ufw_takes_any(const struct command *cmd)
+{
+	size_t n = cmd->count;
+	const struct shell_word *last = &cmd->words[n - 1];
+
+	if (n > 5 && word_is(last, "any") && word_is(last - 1, "to"))
+		last -= 2;
+	return n > 3 && word_is(last, "any") && word_is(last - 1, "from") &&
+	       !words_have(cmd->words, n, " on "); /* an interface */
+}
+
+/*
+ * ufw default allow, ufw allow from any: an argument that is left out is the widest one, which the
+ * table of rules cannot say. They are judged as with it.
+ */
+void read_ufw(const struct command *cmd, struct action_list *out)
+{
+	size_t n = cmd->count;
+	const struct shell_word *last = &cmd->words[n - 1];
+	struct shell_word *list = shell_alloc(out->arena, (n + 1) * sizeof(*list));
+	bool bare = n > 2 && word_is(last - 1, "default") && word_is(last, "allow");
+
+	if (!bare && !jobs_ufw_takes_any(cmd))
+		return;
+	memcpy(list, cmd->words, n * sizeof(*list));
+	list[n] = word_fixed(bare ? "incoming" : "everything", SHELL_LITERAL, last, out->arena);
+	action_named(out, cmd->name, list, n + 1);
 }

@@ -42,6 +42,7 @@ void read_crontab(const struct command *cmd, struct action_list *out);
 void read_chpasswd(const struct command *cmd, struct action_list *out);
 void read_iptables_restore(const struct command *cmd, struct action_list *out);
 void read_nft(const struct command *cmd, struct action_list *out);
+void read_ufw(const struct command *cmd, struct action_list *out);
 void read_parted(const struct command *cmd, struct action_list *out);
 
 /* ---- makefile: make ---- */
