@@ -106,6 +106,9 @@ static bool filenames_of_find(struct expander *e, const struct call *c)
 			k++;
 		else if (filenames_is_prune(c->words + k, c->count - k))
 			k += 3;
+		else if (k + 1 < c->count && word_is_text(&c->words[k], "-name") &&
+			 word_is_text(&c->words[k + 1], "*"))
+			k++;
 		else if (word_is_text(&c->words[k], "-print0"))
 			end = '\0';
 		else if (!word_is_text(&c->words[k], "-print") &&

@@ -648,6 +648,14 @@ static size_t dataflow_names_whole(const struct shell_command *filter, size_t n,
 	return kept;
 }
 
+/* grep -v x, tail -n +2 */
+static bool dataflow_leaves_most(const struct shell_command *c, unsigned kind)
+{
+	return (kind & FLOW_KIND_PICK) &&
+	       (dataflow_has_word(c, " -v ") ||
+		(word_in(&c->words[0], " tail ") && !listing_picks(c)));
+}
+
 size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_budget *budget,
 		      struct shell_arena *arena, struct shell_word names[DATAFLOW_NAMES_MAX])
 {
@@ -667,8 +675,7 @@ size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_bud
 		if (kind & (FLOW_KIND_FIND | FLOW_KIND_FD))
 			return filter ? 0 : dataflow_names_of_find(c, kind & FLOW_KIND_FD, budget,
 								   arena, names);
-		if (!(kind & FLOW_KIND_KEEP) &&
-		    !((kind & FLOW_KIND_PICK) && dataflow_has_word(c, " -v "))) {
+		if (!(kind & FLOW_KIND_KEEP) && !dataflow_leaves_most(c, kind)) {
 			if (filter || !(kind & FLOW_KIND_PICK))
 				return 0;
 			filter = c;

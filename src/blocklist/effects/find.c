@@ -174,20 +174,26 @@ static void find_add_run_on(struct search *s, const struct shell_word *words, si
 }
 
 /*
- * find / -name PATTERN: system directories that may hold such a name, besides / itself.
+ * find / -name PATTERN, find /usr -name PATTERN: system directories that may hold such a name,
+ * besides / or /usr itself.
  * Returns how many of @tops; the last, /boot, only if the pattern names a file of it.
  */
 static size_t find_below_root(const struct search *s, const char *const **tops)
 {
 	static const char *const places[] = { "/etc", "/lib", "/bin", "/boot" };
+	static const char *const below_usr[] = { "/usr/lib" };
 	static const char *const kernels[] = { "vmlinu", "initr", "grub", "System.map" };
-	bool root = false;
+	bool root = false, usr = false;
 
-	*tops = places;
-	for (size_t p = 0; p < s->place_count; p++)
+	for (size_t p = 0; p < s->place_count; p++) {
 		root |= word_is(s->places[p], "/");
-	if (!root || s->choice != CHOICE_NARROW || !s->name)
+		usr |= word_in(s->places[p], " /usr /usr/ ");
+	}
+	*tops = root ? places : below_usr;
+	if (s->choice != CHOICE_NARROW || !s->name || !(root || usr))
 		return 0;
+	if (!root)
+		return COUNT_OF(below_usr);
 	for (size_t i = 0; i < COUNT_OF(kernels); i++)
 		if (strncmp(s->name->text.s, kernels[i], strlen(kernels[i])) == 0)
 			return COUNT_OF(places);
@@ -215,22 +221,21 @@ static void find_add_run(struct search *s, const struct shell_word *words, size_
 	s->choice = choice;
 }
 
-static void find_add_below_root(struct search *s)
+static void find_add_below_root(struct search *s, enum action_kind kind)
 {
 	const char *const *tops;
 
 	for (size_t i = find_below_root(s, &tops); i-- > 0;) {
 		struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, s->places[0], s->arena);
 
-		find_add_subject(s, ACTION_TOUCH, find_subject(s, &top), true);
+		find_add_subject(s, kind, find_subject(s, &top), true);
 	}
 }
 
 static void find_add_each(struct search *s, enum action_kind kind)
 {
 	for (size_t k = 0; find_next_name(s, &k);) {
-		if (kind == ACTION_TOUCH)
-			find_add_below_root(s);
+		find_add_below_root(s, kind);
 		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
 			find_add_subject(s, kind, find_subject(s, s->places[p]),
 					 s->choice == CHOICE_NARROW);
@@ -247,11 +252,10 @@ static void find_add_place(struct search *s, const struct shell_word *place)
 static const char names_tests[] =
 	" -name -iname -path -ipath -wholename -iwholename -regex -iregex "
 	"-lname -ilname ";
-static const char strong_tests[] = " -group -inum -samefile -gid -fstype -uid -user -newer -anewer "
-				   "-cnewer -newermt -links ";
+static const char strong_tests[] = " -group -inum -samefile -gid -fstype -uid -user -links ";
 static const char strong_flags[] = " -empty -nouser -nogroup ";
-static const char weak_tests[] = " -mtime -mmin -atime -amin -ctime -cmin -size -perm -used "
-				 "-context ";
+static const char weak_tests[] = " -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer "
+				 "-newermt -newerat -newerct -size -perm -used -context ";
 static const char other_values[] = " -maxdepth -mindepth -type -xtype -printf -D -O -regextype ";
 
 /* -perm -4000: setuid programs are not a few files like any other. */

@@ -72,10 +72,10 @@ static bool fork_bomb_is_endless(const struct shell_command *c)
 {
 	return c->word_count == 1 && (c->context & SHELL_IN_LOOP) &&
 	       !(c->context & SHELL_BACKGROUND) &&
-	       (word_is(&c->words[0], ":") || word_is(&c->words[0], "true"));
+	       word_in(&c->words[0], " : true false ");
 }
 
-/* while true; do X & done: starts processes and never waits. */
+/* while true; do X & done, until false; do X & done: starts processes and never waits. */
 static bool fork_bomb_of_loop(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	for (uint32_t i = 0, k; i < s->command_count; i = k) {

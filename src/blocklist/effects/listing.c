@@ -45,9 +45,10 @@ static bool listing_is_processes(const struct words *w)
 {
 	const char *first = w->count > 1 ? w->list[1].text.s : "";
 
-	if (listing_program_in(w, " ps "))
-		return (listing_has_letter(w, "eA") || strpbrk(first, "ax")) &&
-		       !listing_has(w, " -C -p -u --pid ");
+	if (listing_program_in(w, " ps ")) /* -u: all of a user */
+		return (listing_has_letter(w, "eA") || strpbrk(first, "ax") ||
+			listing_has(w, " -u -U --user ")) &&
+		       !listing_has(w, " -C -p --pid ");
 	if (listing_program_in(w, " pgrep pidof "))
 		return listing_has(w, " . .* * ^ init systemd ") ||
 		       listing_has_letter(w, "v") ||
