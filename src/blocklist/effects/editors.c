@@ -166,7 +166,7 @@ static size_t editors_vi_colon_skip(const char *s, size_t from, const char *bang
 static void editors_vi_colon(const struct command *cmd, const struct shell_word *word, size_t from,
 			     struct action_list *out)
 {
-	static const char *const marks[] = { "w ", "w! ", "w >>", "wq ", "sav ", "saveas ", "sav! ",
+	static const char *const marks[] = { "w ", "w!", "w >>", "wq ", "sav ", "saveas ", "sav! ",
 					     "wn ", NULL };
 	const char *s = word->text.s;
 	struct shell_word *rest;
