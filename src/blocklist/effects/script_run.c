@@ -87,6 +87,17 @@ static void script_run_words(struct script_reader *r, const struct script_args *
 		action_words(r->out, words + 1, count - 1, ACTION_LENIENT);
 }
 
+/* for c in ["a", "b"]: system(c), with system at token @i and its first argument @word. */
+static void script_run_items(struct script_reader *r, size_t i, const struct shell_word *word)
+{
+	size_t at = i + 2 + script_is_char(&r->t, i + 2, '$');
+	const struct script_variable *item = script_find_variable(r, at);
+
+	if (item && item->is_item && item->lines.text.len && script_is_char(&r->t, i + 1, '(') &&
+	    word->text.s == item->value.text.s)
+		action_text(r->out, &item->lines, ACTION_LENIENT);
+}
+
 void script_read_run(struct script_reader *r, size_t i)
 {
 	static const char takes_text[] = " system popen exec Popen check_output check_call "
@@ -110,6 +121,7 @@ void script_read_run(struct script_reader *r, size_t i)
 	text = script_with_variables(r, &a.words[0]);
 	if (a.directory)
 		action_chdir(r->out, a.directory, ACTION_PUSH);
+	script_run_items(r, i, &a.words[0]);
 	action_text(r->out, &text, ACTION_LENIENT);
 	if (a.count > 1)
 		script_run_words(r, &a);
@@ -149,10 +161,25 @@ static bool script_run_is_quoted(const struct script_reader *r, size_t i)
 	       script_is_char(&r->t, i + 2, '(');
 }
 
+/* eval STDIN.read of Ruby, eval join("", <STDIN>) of Perl, not eval { ... <STDIN> ... } */
+static bool script_run_evals_input(const struct script_reader *r, size_t i)
+{
+	if (!script_token_in(&r->t, i, " eval instance_eval "))
+		return false;
+	for (size_t k = i + 1; k < i + 10 && k < r->t.count; k++) {
+		if (script_token_in(&r->t, k, " STDIN stdin ARGF "))
+			return true;
+		if (script_is_char(&r->t, k, '{') || script_is_char(&r->t, k, ';'))
+			return false;
+	}
+	return false;
+}
+
 /* shell "TEXT" of Raku, "TEXT".! of Scala, system $_ of Perl. */
 static void script_run_read_others(struct script_reader *r, size_t i)
 {
 	const struct shell_word *text = script_string(&r->t, i);
+	size_t at = i + 1;
 
 	if (script_token_in(&r->t, i, " shell ") &&
 	    (script_string(&r->t, i + 1) ||
@@ -160,8 +187,11 @@ static void script_run_read_others(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 	if (text && script_is_char(&r->t, i + 1, '.') && script_is_char(&r->t, i + 2, '!'))
 		action_text(r->out, text, ACTION_LENIENT);
-	if (script_token_in(&r->t, i, " system exec eval ") && script_is_char(&r->t, i + 1, '$') &&
-	    script_token_in(&r->t, i + 2, " _ "))
+	at += script_is_char(&r->t, at, '('); /* system($_) */
+	if (script_token_in(&r->t, i, " system exec eval ") && script_is_char(&r->t, at, '$') &&
+	    script_token_in(&r->t, at + 1, " _ "))
+		script_run_input(r, NULL);
+	if (script_run_evals_input(r, i))
 		script_run_input(r, NULL);
 }
 

@@ -190,6 +190,56 @@ static bool script_vars_constant(struct script_reader *r, size_t i, struct shell
 	return true;
 }
 
+/*
+ * The item of a list at token *@i as a line of shell text: "ls -l" as it is, and of ["ls", "-l"]
+ * each string in quotes. *@i: behind it. False: it is neither.
+ */
+static bool script_vars_line(struct script_reader *r, size_t *i, struct shell_word *out)
+{
+	struct shell_word words[CONSTANT_PIECES_MAX];
+	bool list = script_is_char(&r->t, *i, '[') || script_is_char(&r->t, *i, '(');
+	const struct shell_word *next;
+	size_t n = 0;
+
+	*i += list;
+	while (n < CONSTANT_PIECES_MAX && (next = script_string(&r->t, *i)) != NULL) {
+		words[n++] = *next;
+		++*i;
+		if (!list)
+			break;
+		*i += script_is_char(&r->t, *i, ',');
+	}
+	if (list && n)
+		*out = word_quote(words, n, r->out->budget, r->t.arena);
+	else if (n)
+		*out = words[0];
+	*i += list && script_is_char(&r->t, *i, ']');
+	*i += list && script_is_char(&r->t, *i, ')');
+	return n > 0;
+}
+
+/* ["a b", "c"] or [["a", "b"], ["c"]] from token @i on, a line for each; empty if it is neither, or
+ * a list of a single string. */
+static struct shell_word script_vars_lines(struct script_reader *r, size_t i)
+{
+	struct shell_word parts[3] = { { .text = { .s = "" } } };
+	bool several;
+
+	if (!script_is_char(&r->t, i, '[') && !script_is_char(&r->t, i, '('))
+		return parts[0];
+	several = script_is_char(&r->t, ++i, '[') || script_is_char(&r->t, i, '(');
+	for (size_t n = 0; n < CONSTANT_PIECES_MAX && script_vars_line(r, &i, &parts[2]); n++) {
+		if (!script_step(r, 1 + parts[0].text.len / SCRIPT_STEP_BYTES))
+			break;
+		parts[1] = script_char(r, '\n', SHELL_LITERAL, i);
+		several |= n > 0;
+		parts[0] = n ? word_concat_all(parts, COUNT_OF(parts), r->t.arena) : parts[2];
+		if (!script_is_char(&r->t, i++, ','))
+			break;
+	}
+	return several ? parts[0] : (struct shell_word){ .text = { .s = "" } };
+}
+
 /* The call .expanduser() at token *@i, if it is there, of the path @out. *@i: behind it. */
 static void script_vars_expand_user(struct script_reader *r, size_t *i, struct shell_word *out)
 {
@@ -427,6 +477,42 @@ static size_t script_vars_expression_end(const struct script_reader *r, size_t i
 	return end;
 }
 
+/* The strings that @v, with its name at token @i, holds as a list or gets from a loop. */
+static void script_vars_note_lines(struct script_reader *r, size_t i, bool loop,
+				   struct script_variable *v)
+{
+	size_t at = loop ? i + 2 : script_vars_receiver(r, i);
+	const struct script_variable *list = script_find_variable(r, at);
+
+	v->is_item = at < r->t.count;
+	if (v->is_item && list)
+		v->lines = list->lines;
+	else if (v->is_item || script_is_char(&r->t, i + 1, '='))
+		v->lines = script_vars_lines(r, v->is_item ? at : i + 2);
+}
+
+/* The value of @v, with its name at token @i. False: it has none that is known. */
+static bool script_vars_note_value(struct script_reader *r, size_t i, bool loop,
+				   struct script_variable *v)
+{
+	if (script_vars_items(r, i, loop, &v->value)) {
+		v->is_list = true;
+	} else if (!r->picks && (loop ? script_vars_listing(r, i + 2, &v->value)
+				      : script_vars_each(r, i, &v->value))) {
+		v->is_listing = true;
+	} else if (!loop && !script_is_char(&r->t, i + 1, '=')) {
+		return false;
+	} else if (!script_vars_constant(r, i + 2, &v->value, &v->is_list) &&
+		   !script_vars_path(r, i + 2, &v->value) &&
+		   (loop || !script_vars_home(r, i + 2, &v->value))) {
+		if (loop || !script_step(r, 1) ||
+		    !script_says_empty(r, i + 2, script_vars_expression_end(r, i + 2)))
+			return false;
+		v->may_be_empty = true;
+	}
+	return true;
+}
+
 void script_note_variable(struct script_reader *r, size_t i)
 {
 	bool loop = script_token_in(&r->t, i + 1, " in of ");
@@ -436,20 +522,11 @@ void script_note_variable(struct script_reader *r, size_t i)
 		return;
 	*v = (struct script_variable){ .start = r->t.tokens[i].start,
 				       .len = r->t.tokens[i].end - r->t.tokens[i].start };
-	if (script_vars_items(r, i, loop, &v->value)) {
-		v->is_list = true;
-	} else if (!r->picks && (loop ? script_vars_listing(r, i + 2, &v->value)
-				      : script_vars_each(r, i, &v->value))) {
-		v->is_listing = true;
-	} else if (!loop && !script_is_char(&r->t, i + 1, '=')) {
-		return;
-	} else if (!script_vars_constant(r, i + 2, &v->value, &v->is_list) &&
-		   !script_vars_path(r, i + 2, &v->value) &&
-		   (loop || !script_vars_home(r, i + 2, &v->value))) {
-		if (loop || !script_step(r, 1) ||
-		    !script_says_empty(r, i + 2, script_vars_expression_end(r, i + 2)))
-			return;
-		v->may_be_empty = true;
+	script_vars_note_lines(r, i, loop, v);
+	if (script_vars_note_value(r, i, loop, v)) {
+		r->variable_count++;
+	} else if (v->lines.text.len) {
+		v->value = script_char(r, '?', SHELL_UNKNOWN, i);
+		r->variable_count++;
 	}
-	r->variable_count++;
 }

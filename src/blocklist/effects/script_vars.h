@@ -33,6 +33,9 @@ struct script_reader {
 	struct script_variable {
 		size_t start, len; /* its name, in the text */
 		struct shell_word value;
+		/* The strings of a list, or those that a loop gives it, a line for each. */
+		struct shell_word lines;
+		bool is_item;      /* a loop gives it one of these */
 		bool is_list;      /* several words, of ["a", "b"] */
 		bool is_listing;   /* a glob for what a loop lists */
 		bool may_be_empty; /* without a value: the script says so of what is assigned */
