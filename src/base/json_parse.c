@@ -303,25 +303,6 @@ static int json_parse_element(struct json_parse *p, json_t *array)
 	return value && !json_array_append_new(array, value) ? 0 : -1;
 }
 
-static json_t *json_parse_array(struct json_parse *p)
-{
-	json_t *array = json_array();
-	int more = json_parse_open(p);
-
-	if (!more && json_parse_next(p) == ']') {
-		p->at++;
-		p->depth--;
-		return array;
-	}
-	for (more = more ? -1 : 1; more > 0;)
-		more = json_parse_element(p, array) ? -1 : json_parse_more(p, ']');
-	if (more < 0) {
-		json_decref(array);
-		return NULL;
-	}
-	return array;
-}
-
 /* A member whose name is read: its value. */
 static int json_parse_member_value(struct json_parse *p, json_t *object, const char *name,
 				   size_t len, size_t at)
@@ -365,23 +346,24 @@ static int json_parse_member(struct json_parse *p, json_t *object)
 	return json_parse_member_value(p, object, name, len, at);
 }
 
-static json_t *json_parse_object(struct json_parse *p)
+/* An array or object, which is empty so far, with each element that @element reads into it.
+ * NULL: something is wrong. */
+static json_t *json_parse_container(struct json_parse *p, json_t *container, char closer,
+				    int (*element)(struct json_parse *p, json_t *container))
 {
-	json_t *object = json_object();
-	int more = json_parse_open(p);
+	int more = json_parse_open(p) ? -1 : 1;
 
-	if (!more && json_parse_next(p) == '}') {
+	if (more > 0 && json_parse_next(p) == closer) {
 		p->at++;
 		p->depth--;
-		return object;
+		return container;
 	}
-	for (more = more ? -1 : 1; more > 0;)
-		more = json_parse_member(p, object) ? -1 : json_parse_more(p, '}');
-	if (more < 0) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
+	while (more > 0)
+		more = element(p, container) ? -1 : json_parse_more(p, closer);
+	if (more == 0)
+		return container;
+	json_decref(container);
+	return NULL;
 }
 
 static json_t *json_parse_text(struct json_parse *p)
@@ -426,10 +408,11 @@ static json_t *json_parse_value(struct json_parse *p)
 				   JSON_VALUES_MAX);
 		return NULL;
 	}
-	return c == '{'	  ? json_parse_object(p)
-	       : c == '[' ? json_parse_array(p)
-	       : c == '"' ? json_parse_text(p)
-			  : json_parse_other(p, c);
+	if (c == '{')
+		return json_parse_container(p, json_object(), '}', json_parse_member);
+	if (c == '[')
+		return json_parse_container(p, json_array(), ']', json_parse_element);
+	return c == '"' ? json_parse_text(p) : json_parse_other(p, c);
 }
 
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
