@@ -166,23 +166,36 @@ static void test_prune_other_files(void **state)
 	scratch_release(&s);
 }
 
+#define AWAY_SIZE (sizeof(((struct scratch *)NULL)->dir) + 8)
+
+/* Another directory stands in the place of the logs' until they are moved back. */
+static void move_away(const struct scratch *s, char away[AWAY_SIZE])
+{
+	snprintf(away, AWAY_SIZE, "%s.away", s->dir);
+	assert_int_equal(rename(s->dir, away), 0);
+	assert_int_equal(mkdir(s->dir, 0700), 0);
+}
+
+static void move_back(const struct scratch *s, const char *away)
+{
+	assert_int_equal(rmdir(s->dir), 0);
+	assert_int_equal(rename(away, s->dir), 0);
+}
+
 static void test_prune_moved_meanwhile(void **state)
 {
 	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
 	struct audit_prune_found found = { 0 };
-	char away[sizeof(((struct scratch *)NULL)->dir) + 8];
+	char away[AWAY_SIZE];
 	struct audit_prune *p;
 	struct scratch s;
 
 	(void)state;
 	make_logs(&s, LOGS);
 	p = look_at_all(&s, &bounds, &found);
-	snprintf(away, sizeof(away), "%s.away", s.dir);
-	assert_int_equal(rename(s.dir, away), 0);
-	assert_int_equal(mkdir(s.dir, 0700), 0);
+	move_away(&s, away);
 	finish(p, NEWEST, &found);
-	assert_int_equal(rmdir(s.dir), 0);
-	assert_int_equal(rename(away, s.dir), 0);
+	move_back(&s, away);
 	assert_int_equal(found.removed, 0);
 	assert_int_equal(found.beside_count, 0);
 	assert_true(is_there(&s, 0));
@@ -194,7 +207,7 @@ static void test_prune_moved_before_the_removal(void **state)
 {
 	const struct audit_prune_bounds bounds = { .keep_seconds = DAY };
 	struct audit_prune_found found = { 0 };
-	char away[sizeof(((struct scratch *)NULL)->dir) + 8];
+	char away[AWAY_SIZE];
 	struct audit_prune *p;
 	struct scratch s;
 
@@ -204,13 +217,10 @@ static void test_prune_moved_before_the_removal(void **state)
 	while (audit_prune_step(p, NEWEST, &found))
 		;
 	assert_int_equal(found.removed, LOGS);
-	snprintf(away, sizeof(away), "%s.away", s.dir);
-	assert_int_equal(rename(s.dir, away), 0);
-	assert_int_equal(mkdir(s.dir, 0700), 0);
+	move_away(&s, away);
 	audit_prune_remove(p);
 	audit_prune_free(p);
-	assert_int_equal(rmdir(s.dir), 0);
-	assert_int_equal(rename(away, s.dir), 0);
+	move_back(&s, away);
 	assert_true(is_there(&s, 0) && is_there(&s, LOGS - 1));
 	scratch_release(&s);
 }
