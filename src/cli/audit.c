@@ -520,7 +520,7 @@ static int cli_audit_follow(struct audit_view *v, struct audit_tail *t)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO }; /* reported when it is gone */
 
-	while (!fflush(stdout) && poll(&reader, 1, POLL_MS) <= 0) {
+	while (!say_push() && poll(&reader, 1, POLL_MS) <= 0) {
 		if (cli_audit_find_new(v, t, false))
 			return STATUS_BAD;
 		for (size_t i = 0; i < t->count; i++)

@@ -257,7 +257,7 @@ static void cli_call_warn(const struct call *c, const json_t *result)
 
 	if (!state || strcmp(state, "running"))
 		return;
-	fflush(stdout); /* the answer comes first; say_flush() reports a failure */
+	say_push(); /* the answer comes first */
 	fprintf(stderr, "procpen %s: the command is still running, and is killed now: the session "
 			"ends with this call\n", c->command->name);
 }
@@ -328,7 +328,7 @@ static int cli_call_ask(struct call *c)
 	number = caught;
 	if (status == STATUS_FAILED)
 		fprintf(stderr, "procpen %s: the server gave no answer\n", c->command->name);
-	fflush(stdout); /* nobody waits for the end of the session to read the answer */
+	say_push(); /* nobody waits for the end of the session to read the answer */
 	fclose(from);
 	if (cli_call_wait(c))
 		status = STATUS_FAILED;

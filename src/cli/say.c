@@ -21,6 +21,7 @@
 #define SHOWN_MAX 8192
 
 static bool ignores_pipe; /* as procpen was started */
+static int write_error;   /* errno of the first flush that failed */
 
 static void say_begin(const struct cli_command *command)
 {
@@ -135,20 +136,29 @@ static bool say_reader_is_gone(void)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO };
 
-	return poll(&out, 1, 0) > 0 && out.revents & POLLERR;
+	return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP); /* a pipe; a socket */
+}
+
+int say_push(void)
+{
+	errno = 0;
+	if (!fflush(stdout))
+		return 0;
+	if (!write_error)
+		write_error = errno;
+	return -1;
 }
 
 int say_flush(const struct cli_command *command)
 {
-	errno = 0;
-	if (!fflush(stdout) && !ferror(stdout))
+	if (!say_push() && !ferror(stdout))
 		return 0;
 	if (!ignores_pipe && say_reader_is_gone()) {
 		signal(SIGPIPE, SIG_DFL);
 		raise(SIGPIPE);
 	}
 	say_begin(command);
-	fprintf(stderr, "cannot write to stdout%s%s\n", errno ? ": " : "",
-		errno ? strerror(errno) : "");
+	fprintf(stderr, "cannot write to stdout%s%s\n", write_error ? ": " : "",
+		write_error ? strerror(write_error) : "");
 	return -1;
 }

@@ -36,6 +36,9 @@ void say_error(const struct cli_command *command, const struct err *e);
 /* First of all: look whether procpen was started with SIGPIPE ignored. */
 void say_start(void);
 
+/* Write now what was printed, while there is more to do: 0, or -1, which say_flush() reports. */
+int say_push(void);
+
 /*
  * Flush stdout: 0, or -1 and the reason on stderr. Call it when nothing is left to be cleaned up:
  * without a reader this ends procpen by SIGPIPE, as it ends other filters, unless the one who

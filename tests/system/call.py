@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 
 from client import WAIT, Server, Skip, check, equal, eventually, processes_marked, server_path
@@ -280,6 +281,11 @@ def test_answers_that_cannot_be_written():
                                   env=place.env, capture_output=True, text=True, timeout=WAIT)
             equal(done.returncode, 125, "%s %s: %s" % (shell, option, done.stderr))
             check("stdout" in done.stderr, "%s: %r" % (shell, done.stderr))
+    for target, why in ("/dev/full", "No space left on device"), ("pipe", "Broken pipe"):
+        shell = 'trap "" PIPE; "$@" | true; exit ${PIPESTATUS[0]}' if target == "pipe" else '"$@" >' + target
+        done = subprocess.run(["bash", "-c", shell, "bash", *place.argv("process.run", '{"command":"sleep 0.2"}')],
+                              env=place.env, stderr=subprocess.PIPE, text=True, timeout=WAIT)
+        equal((done.returncode, done.stderr), (125, "procpen call: cannot write to stdout: %s\n" % why), target)
 
 
 @suite.test()
@@ -294,6 +300,12 @@ def test_a_reader_that_goes():
         done = subprocess.run(["bash", "-c", "\"$@\" | :; exit ${PIPESTATUS[0]}", "bash", server_path(), *words],
                               env=place.env, capture_output=True, timeout=WAIT, cwd=place.workspace)
         equal((done.returncode, done.stderr), (128 + signal.SIGPIPE, b""), "%s: status, stderr" % words)
+        ours, reader = socket.socketpair()
+        reader.close()
+        done = subprocess.run([server_path(), *words], env=place.env, stdout=ours, stderr=subprocess.PIPE,
+                              timeout=WAIT, cwd=place.workspace)
+        ours.close()
+        equal((done.returncode, done.stderr), (-signal.SIGPIPE, b""), "%s, to a socket: status, stderr" % words)
     place.nothing_left()
 
 
