@@ -24,7 +24,7 @@ struct err {
 	int sys;           /* the errno that caused it, 0 if none */
 	bool lasting;      /* no retry helps, though it does for other errors of the type */
 	char message[768]; /* what failed, where and why */
-	char hint[512];    /* what to do next; empty: the type's default */
+	char hint[768];    /* what to do next; empty: the type's default */
 	json_t *details;   /* object, or NULL */
 };
 

@@ -7,11 +7,13 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "cap/command.h"
 #include "cap/run_log.h"
 #include "policy/env.h"
 
-#define JUDGE_TEXT_MAX (RULING_SHOWN_MAX + RULE_ID_MAX + 2 * RULE_TEXT_MAX + 64)
+#define JUDGE_TEXT_MAX (RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64)
+#define JUDGE_QUOTED_MAX 200 /* bytes of a project's text that are shown: ours has room behind it */
 
 /* ---- the request ---- */
 
@@ -111,17 +113,24 @@ static bool judge_is_quoted(const struct rule *r)
 /* @before and @text, a reason or a suggestion of @r, as part of a text of ours; "" for NULL. */
 static char *judge_words(const struct rule *r, const char *before, const char *text)
 {
-	json_t *value = text && judge_is_quoted(r) ? json_string(text) : NULL;
+	size_t len = text ? strlen(text) : 0, shown = utf8_cut(text, len, JUDGE_QUOTED_MAX);
+	json_t *value = text && judge_is_quoted(r) ? json_stringn(text, shown) : NULL;
 	char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *words;
 
-	if (asprintf(&words, "%s%s", text ? before : "", quoted ? quoted : text ? text : "") < 0)
+	if (asprintf(&words, "%s%s%s", text ? before : "", quoted ? quoted : text ? text : "",
+		     quoted && shown < len ? "..." : "") < 0)
 		abort();
 	free(quoted);
 	json_decref(value);
 	return words;
 }
 
-static char *judge_suggestion(const struct rule *r)
+char *judge_reason(const struct rule *r)
+{
+	return judge_words(r, ": ", r->reason);
+}
+
+char *judge_suggestion(const struct rule *r)
 {
 	const char *before = judge_is_quoted(r) ? "The file of the project says: " : "";
 
@@ -132,7 +141,7 @@ static char *judge_suggestion(const struct rule *r)
 static void judge_say(const struct ruling *ruling, char *text, size_t size)
 {
 	const struct rule *r = ruling->rule;
-	AUTO_FREE char *reason = judge_words(r, ": ", r->reason);
+	AUTO_FREE char *reason = judge_reason(r);
 
 	snprintf(text, size, "%s%s%srule \"%s\" denies \"%s\"%s",
 		 ruling->pack ? "pack " : "", ruling->pack ? ruling->pack : "",

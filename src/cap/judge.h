@@ -35,6 +35,10 @@ struct judge_part {
  */
 void judge_input(const struct cap *c, const struct judge_part *part, struct ruling *ruling);
 
+/* ": " and why @r is there; what to do instead. "" where it does not say. To be freed. */
+char *judge_reason(const struct rule *r);
+char *judge_suggestion(const struct rule *r);
+
 /* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);
 

@@ -81,16 +81,14 @@ static void cli_check_print_ruling(const struct ruling *ruling)
 		printf("%s by tier.%s\n", words[ruling->tier], tier_name(ruling->tier));
 		return;
 	}
-	printf("%s by rule %s (%s)", words[ruling->tier], r->id, r->origin);
-	fputs(": ", stdout);
+	AUTO_FREE char *reason = judge_reason(r), *suggestion = judge_suggestion(r);
+
+	printf("%s by rule %s (%s): ", words[ruling->tier], r->id, r->origin);
 	say_text(stdout, ruling->shown);
-	if (r->reason) {
-		fputs(": ", stdout);
-		say_text(stdout, r->reason);
-	}
+	say_text(stdout, reason);
 	putchar('\n');
-	if (ruling->tier == TIER_DENY && r->suggestion)
-		printf("  Instead: %s\n", r->suggestion);
+	if (ruling->tier == TIER_DENY && *suggestion)
+		printf("  Instead: %s\n", suggestion);
 }
 
 /* @reason quotes the command, or names. */

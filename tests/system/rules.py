@@ -194,7 +194,34 @@ def test_texts_of_a_project_are_data():
     check(blocked["block_reason"].endswith(reason + "."), blocked["block_reason"])
     text = server.call("tools/call", {"name": "is_blocked", "arguments": {"command": "tool"}})["content"][0]["text"]
     check(reason in text and advice in text, text)
+    status, checked, _ = cli(server, "check", "--set", "config.project=narrow", "tool")
+    check(reason[len('"tool"'):] + "\n  Instead: " + advice + "\n" in checked, checked)
+    equal(status, 1, "check: status")
     server.stop()
+
+
+@suite.test()
+def test_long_texts_push_nothing_out():
+    """However long the texts of a rule are: a quote ends, and what procpen says stands behind it."""
+    rule = {"id": "r" * 56, "program": "tool", "decision": "deny", "reason": '"' * 512, "suggestion": "\u00e9" * 256}
+    for of_project in True, False:
+        server = Server(start=False)
+        server.args += ["--config", write_rules(server, {"rules": [] if of_project else [rule]})]
+        if of_project:
+            with open(os.path.join(server.workspace, ".procpen.json"), "w", encoding="utf-8") as f:
+                json.dump({"rules": [rule]}, f)
+            server.args += ["--set", "config.project=narrow"]
+        server.start()
+        try:
+            server.call("process.run", {"command": "tool " + "x" * 200})
+            check(False, "the tool ran")
+        except RpcError as e:
+            message, hint = e.error["message"], e.error["data"]["hint"]
+            check("Do not retry it; the operator can change the rule (" in hint and hint.endswith(")."), hint)
+            if of_project:
+                check(message.endswith(': "' + '\\"' * 200 + '"...'), message)
+                check('says: "' + "\u00e9" * 100 + '"... Do not retry it;' in hint, hint)
+        server.stop()
 
 
 @suite.test()
