@@ -400,10 +400,10 @@ static int cli_audit_show(struct audit_view *v)
 
 /* ---- tail ---- */
 
-/* The last records of one log, in a ring of last_count whose oldest is at @next. */
+/* The last records of one log, in a ring of last_count; the next one's place is @next. */
 struct audit_last {
 	char **lines;
-	size_t next;
+	size_t next, held;
 };
 
 /* A log that is followed. */
@@ -425,6 +425,7 @@ static void cli_audit_keep_line(struct audit_view *v, void *ctx, const struct au
 	free(last->lines[last->next]);
 	last->lines[last->next] = mem_strndup(line->bytes, line->len);
 	last->next = (last->next + 1) % v->last_count;
+	last->held += last->held < v->last_count;
 }
 
 static int cli_audit_order_written(const void *a, const void *b)
@@ -477,16 +478,17 @@ static int cli_audit_find_new(struct audit_view *v, struct audit_tail *t, bool f
 static size_t cli_audit_prepend(const struct audit_view *v, char **lines, size_t at,
 				struct audit_last *last)
 {
-	for (size_t i = 1; i <= v->last_count; i++) {
-		char **line = &last->lines[(last->next + v->last_count - i) % v->last_count];
+	for (; last->held; last->held--) {
+		char **line;
 
-		if (*line && at)
+		last->next = (last->next ? last->next : v->last_count) - 1;
+		line = &last->lines[last->next];
+		if (at)
 			lines[--at] = *line;
 		else
 			free(*line);
 		*line = NULL;
 	}
-	last->next = 0;
 	return at;
 }
 
