@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,6 +459,10 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 	struct err e = ERR_INIT;
 	const char *missing;
 
+	if (t->json && fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		fputs("procpen run: stdout is closed, so nobody can read the result\n", stderr);
+		return STATUS_FAILED;
+	}
 	if (cli_run_passes_directory())
 		return say_mistake(t->command, "a directory as standard input or output leads out "
 					       "of the sandbox");

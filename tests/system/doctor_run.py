@@ -529,6 +529,12 @@ def test_closed_standard_descriptors():
             with open(shown, encoding="utf-8") as f:
                 lines = f.read().split("\n")
             equal([lines[0], lines[2]], ["/dev/null", "/dev/null"], "descriptors after %s" % closed)
+        os.unlink(shown)
+        done = subprocess.run(["/bin/sh", "-c", 'exec "$@" >&-', "sh",
+                               *place.argv("run", "--json", "--shell", "--", command)],
+                              env=place.env, stderr=subprocess.PIPE, text=True, timeout=40)
+        equal((done.returncode, os.path.exists(shown)), (125, False), "a result for nobody: status, it ran")
+        check("stdout is closed" in done.stderr, done.stderr)
 
 
 @suite.test()
