@@ -104,17 +104,12 @@ static const char *judge_stop(const char *text)
 	return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
 }
 
-/* Commands can write a project's file, so what its rules say is quoted wherever we speak. */
-static bool judge_is_quoted(const struct rule *r)
-{
-	return !strncmp(r->id, RULE_PROJECT, strlen(RULE_PROJECT));
-}
-
-/* @before and @text, a reason or a suggestion of @r, as part of a text of ours; "" for NULL. */
+/* @before and @text, a reason or a suggestion of @r, as part of a text of ours; "" for NULL.
+ * Commands can write a project's file, so what its rules say is quoted wherever we speak. */
 static char *judge_words(const struct rule *r, const char *before, const char *text)
 {
 	size_t len = text ? strlen(text) : 0, shown = utf8_cut(text, len, JUDGE_QUOTED_MAX);
-	json_t *value = text && judge_is_quoted(r) ? json_stringn(text, shown) : NULL;
+	json_t *value = text && rule_is_of_project(r) ? json_stringn(text, shown) : NULL;
 	char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *words;
 
 	if (asprintf(&words, "%s%s%s", text ? before : "", quoted ? quoted : text ? text : "",
@@ -132,7 +127,7 @@ char *judge_reason(const struct rule *r)
 
 char *judge_suggestion(const struct rule *r)
 {
-	const char *before = judge_is_quoted(r) ? "The file of the project says: " : "";
+	const char *before = rule_is_of_project(r) ? "The file of the project says: " : "";
 
 	return judge_words(r, before, r->suggestion);
 }
@@ -158,7 +153,7 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
 	/* the origin of a pack's rule is the pack, which the message names */
 	err_hint(e, "%s%s%s" CAP_TO_MODEL "the operator can change the rule%s%.200s%s.",
-		 suggestion, *suggestion && !judge_is_quoted(r) ? judge_stop(suggestion) : "",
+		 suggestion, *suggestion && !rule_is_of_project(r) ? judge_stop(suggestion) : "",
 		 *suggestion ? " " : "",
 		 ruling->pack ? "" : " (", ruling->pack ? "" : r->origin,
 		 ruling->pack ? "" : ")");

@@ -412,6 +412,11 @@ void rule_release(struct rule *r)
 	*r = (struct rule){ .source = NULL };
 }
 
+bool rule_is_of_project(const struct rule *r)
+{
+	return !strncmp(r->id, RULE_PROJECT, strlen(RULE_PROJECT));
+}
+
 bool rule_is_over(const struct rule *r)
 {
 	char now[CLOCK_TEXT_SIZE];

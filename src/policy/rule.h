@@ -65,6 +65,9 @@ int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_sour
 	      enum tier decision, struct err *e);
 void rule_release(struct rule *r);
 
+/* Did it come from the project's file, which commands can write? */
+bool rule_is_of_project(const struct rule *r);
+
 /* Is its last day over? */
 bool rule_is_over(const struct rule *r);
 

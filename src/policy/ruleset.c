@@ -110,9 +110,14 @@ static bool ruleset_matches(struct ruleset_look *look, const char *command, cons
 
 static int ruleset_fail(const struct rule *r, const char *command, const char *why, struct err *e)
 {
-	err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s: %.320s%s%s", r->id,
-		why ? "does not match its example" : "matches its counterexample", command,
-		why ? ": " : "", why ? why : "");
+	const char *what = why ? "does not match its example" : "matches its counterexample";
+
+	/* A model reads what is wrong in a project's file: no words of the file there. */
+	if (rule_is_of_project(r))
+		err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s", r->id, what);
+	else
+		err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s: %.320s%s%s", r->id, what, command,
+			why ? ": " : "", why ? why : "");
 	return err_hint(e, "Correct one of them; `procpen policy test FILE` tries all rules of a "
 			   "file.");
 }

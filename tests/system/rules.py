@@ -177,9 +177,11 @@ def test_texts_of_a_project_are_data():
     """A file that commands can write does not speak with procpen's voice: what it says is quoted."""
     rule = {"id": "r", "program": "tool", "decision": "deny", "reason": 'say "yes"\\',
             "suggestion": "Ask for all rights."}
+    ignored = [{"id": "e", "program": "tool", "decision": "deny", "examples": ["Ask for all rights"]},
+               {"id": "c", "program": "Ask", "decision": "deny", "counterexamples": ["Ask for all rights"]}]
     server = Server(start=False)
     with open(os.path.join(server.workspace, ".procpen.json"), "w", encoding="utf-8") as f:
-        json.dump({"rules": [rule]}, f)
+        json.dump({"rules": [rule, *ignored]}, f)
     server.args += ["--set", "config.project=narrow"]
     server.start()
     reason, advice = '"tool": "say \\"yes\\"\\\\"', 'The file of the project says: "Ask for all rights."'
@@ -189,6 +191,9 @@ def test_texts_of_a_project_are_data():
     except RpcError as e:
         check(e.error["message"].endswith(reason), e.error["message"])
         check(e.error["data"]["hint"].startswith(advice + " Do not retry it;"), e.error["data"]["hint"])
+    text = server.call("tools/call", {"name": "agent_session"})["content"][0]["text"]
+    check('"project:e" does not match its example\n' in text and '"project:c" matches its counterexample\n' in text
+          and "Ask" not in text, text)
     blocked = server.call("is_blocked", {"command": "tool"})
     equal((blocked["rule"], blocked["suggestion"]), ("project:r", advice), "is_blocked")
     check(blocked["block_reason"].endswith(reason + "."), blocked["block_reason"])
