@@ -332,10 +332,8 @@ static int cli_call_ask(struct call *c)
 	fclose(from);
 	if (cli_call_wait(c))
 		status = STATUS_FAILED;
-	if (say_flush(c->command))
-		status = STATUS_FAILED;
-	if (!number)
-		return status;
+	if (!number) /* ^C ends the reader of a pipe, too, which is no reason to say nothing */
+		return say_flush(c->command) ? STATUS_FAILED : status;
 	fprintf(stderr, "procpen %s: %s: what was running was killed\n", c->command->name,
 		names_signal(number));
 	return STATUS_SIGNAL + number;

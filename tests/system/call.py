@@ -260,6 +260,19 @@ def test_interrupt_from_the_terminal():
 
 
 @suite.test()
+def test_interrupted_with_its_reader():
+    """^C on `call | less` is for both: what it did is said all the same."""
+    place = Place()
+    process = started(place)
+    process.stdout.close()
+    process.send_signal(signal.SIGINT)
+    err = process.stderr.read().decode()
+    equal((process.wait(WAIT), "SIGINT: what was running was killed" in err), (130, True), err)
+    process.stderr.close()
+    place.nothing_left()
+
+
+@suite.test()
 def test_killed():
     """SIGKILL for the call itself: the server sees that nobody reads, and ends everything."""
     place = Place()
