@@ -49,7 +49,7 @@ struct script_run {
 	bool keeps_directory;  /* a cd in it counts behind it: source */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
-	bool elsewhere, beside, altered; /* as in struct place */
+	bool elsewhere, netns, beside, altered; /* as in struct place */
 	unsigned recipes;
 	const char *source;    /* the text that it is read from, or NULL */
 	size_t source_len;
@@ -177,11 +177,21 @@ static void evaluate_pop(struct evaluation *e)
 
 /* ---- a program ---- */
 
+/* Does @cmd act on the network alone, and that is not the machine's? */
+static bool evaluate_is_apart(const struct command *cmd)
+{
+	return cmd->at->netns &&
+	       command_in(cmd, " ip tc ifconfig route bridge iptables ip6tables nft ebtables "
+			       "iptables-legacy iptables-nft ipset conntrack ipvsadm ifdown ifup ");
+}
+
 /* The rules of the table. @guess: the program is only one that may be meant. */
 static bool evaluate_rules(struct evaluation *e, const struct command *cmd, bool guess)
 {
 	uint32_t start = cmd->words[0].start;
 
+	if (evaluate_is_apart(cmd))
+		return false;
 	if (evaluate_spend(e, budget_of_words(cmd->words, cmd->count)))
 		return evaluate_too_complex(e, start);
 	e->rules.limit = e->budget.work;
@@ -579,8 +589,8 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	run->pushed = e->directories.pushed;
 	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
 				.index = run->next++, .files = &e->files,
-				.elsewhere = run->elsewhere, .altered = run->altered,
-				.recipes = run->recipes,
+				.elsewhere = run->elsewhere, .netns = run->netns,
+				.altered = run->altered, .recipes = run->recipes,
 				.beside = run->beside || c->context & SHELL_BACKGROUND ||
 					  c->piped_from != SHELL_NONE };
 	f->list.keeps_directory = true;
@@ -646,6 +656,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->bytes = e->budget.bytes;
 	run->input_flow = at->input_flow;
 	run->elsewhere = at->elsewhere;
+	run->netns = at->netns;
 	run->beside = at->beside;
 	run->altered = at->altered;
 	run->recipes = at->recipes;
@@ -889,6 +900,8 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.beside &= !(a->flags & ACTION_RECIPE);
 	p.elsewhere |= (a->flags & ACTION_ELSEWHERE) != 0;
 	p.elsewhere &= !(a->flags & ACTION_HOST);
+	p.netns |= (a->flags & ACTION_NETNS) != 0;
+	p.netns &= !(a->flags & ACTION_HOST);
 	if (a->input) {
 		p.input = a->input;
 		p.input_is_rest = false;

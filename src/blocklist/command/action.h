@@ -39,6 +39,7 @@ struct place {
 	bool same_shell; /* text that it runs sees unexported variables */
 	bool lenient;    /* text that it runs may be invalid shell text */
 	bool elsewhere;  /* in a container: process 1 is another one */
+	bool netns;      /* in a network of its own: ip netns exec */
 	bool altered;    /* what is around it may change what it does (blocklist/altered.h) */
 	bool beside;     /* in a recipe: in the background or a pipe, so the rest may go on */
 	unsigned recipes; /* makefiles and crontabs around it */
@@ -97,10 +98,11 @@ enum action_flag {
 	ACTION_POP = 512,       /* the same: to the directory remembered last, popd */
 	ACTION_AT_END = 1024,   /* the text runs when its script ends */
 	ACTION_ELSEWHERE = 2048,/* runs in a container */
-	ACTION_HOST = 4096,     /* leaves the container again: nsenter, ssh */
+	ACTION_HOST = 4096,     /* leaves the container or network again: nsenter, ssh */
 	ACTION_STAY = 8192,     /* with ACTION_PUSH: only remember @word, pushd -n */
 	ACTION_TURN = 16384,    /* of ACTION_CHDIR: @word is the +N or -N of pushd, or popd */
 	ACTION_RECIPE = 32768,  /* is a line of a makefile or a crontab */
+	ACTION_NETNS = 65536,   /* runs in a network of its own: ip netns exec */
 };
 
 struct action {

@@ -683,20 +683,6 @@ static bool wrapper_is_task(const struct wrapping *w, size_t i, const struct blo
 	       !strchr(w->words[i].text.s, '/') && !name_wrapper(name) && !name_program(name);
 }
 
-/* ip netns exec NAME iptables -F: the network is another one. That of ip vrf exec is not. */
-static bool wrapper_is_apart(const struct wrapping *w, const struct shell_word *program)
-{
-	static const char network[] =
-		" ip tc ifconfig route bridge iptables ip6tables nft ebtables iptables-restore "
-		"ip6tables-restore iptables-legacy iptables-nft ipset conntrack ipvsadm ifdown "
-		"ifup sysctl ";
-	bool foreign;
-	struct shell_text name = name_base(program, &foreign);
-
-	return command_in(w->cmd, " ip ") && words_have(w->words, w->count, " netns ") &&
-	       list_has(network, name.s, name.len);
-}
-
 /*
  * The words from @i on, behind @operands of the wrapper. The first one that cannot be the value
  * of an option is the program, known or not: what follows are its arguments. One that can be
@@ -716,7 +702,7 @@ static void wrapper_scan(struct wrapping *w, size_t i, unsigned operands)
 		if (word->text.s[0] == '-' || wrapper_is_value(w, i) ||
 		    (!known && wrapper_is_version(word)))
 			continue;
-		if (wrapper_is_task(w, i, name) || (!operands && wrapper_is_apart(w, word)))
+		if (wrapper_is_task(w, i, name))
 			return;
 		if (known || (!value && !operands))
 			wrapper_run_words(w, i);
@@ -843,6 +829,16 @@ static void wrapper_read_kind(struct wrapping *w)
 		by_kind[wrapper->kind](w);
 }
 
+/* Where what it runs is, as flags. */
+static unsigned wrapper_where(const struct wrapping *w)
+{
+	if (w->wrapper->remote || command_in(w->cmd, " nsenter "))
+		return ACTION_HOST;
+	/* ip vrf exec runs in the network of the machine. */
+	return command_in(w->cmd, " ip ") && words_have(w->words, w->count, " netns ")
+	       ? ACTION_NETNS : 0;
+}
+
 void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command *cmd,
 		  struct action_list *out)
 {
@@ -853,9 +849,8 @@ void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command 
 	/* command cd and builtin cd change the shell's own directory. */
 	out->keeps_directory = word_in(&cmd->words[0], " command builtin ");
 	wrapper_read_kind(&w);
-	if (wrapper->remote || command_in(cmd, " nsenter "))
-		for (size_t i = 0; i < out->count; i++)
-			out->list[i].flags |= ACTION_HOST;
+	for (size_t i = 0; i < out->count; i++)
+		out->list[i].flags |= wrapper_where(&w);
 	surroundings_assigns(w.assigns, w.assign_count, out);
 	for (size_t i = 0; i < out->count && w.assign_count; i++) {
 		out->list[i].assigns = w.assigns;
