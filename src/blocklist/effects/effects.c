@@ -36,7 +36,8 @@ static const struct reader {
 	{ " at batch ", read_at },
 	{ " crontab ", read_crontab },
 	{ " chpasswd ", read_chpasswd },
-	{ " iptables-restore ip6tables-restore iptables-nft-restore ", read_iptables_restore },
+	{ " iptables-restore ip6tables-restore iptables-nft-restore ip6tables-nft-restore "
+	  "iptables-legacy-restore ip6tables-legacy-restore ", read_iptables_restore },
 	{ " nft ", read_nft },
 	{ " ufw ", read_ufw },
 	{ " parted ", read_parted },

@@ -4,6 +4,7 @@
  */
 #include "blocklist/effects/readers.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "blocklist/command/names.h"
@@ -72,15 +73,32 @@ static bool jobs_from_nothing(const struct place *at)
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
 }
 
-/* Lines of a known file of -f, <(...) or one that the text wrote, or of standard input. */
+/* What nft reads: a known file of -f, <(...) or one that the text wrote, or standard input. */
+static const struct shell_word *jobs_nft_text(const struct command *cmd, struct action_list *out)
+{
+	for (size_t i = 1; i < cmd->count; i++) {
+		const struct shell_word *word = &cmd->words[i];
+		const struct shell_text *s = &word->text;
+
+		if (word_begins(word, "--file=")) {
+			struct shell_word name = word_slice(word, strlen("--file="), s->len,
+							    out->arena);
+			return jobs_file(cmd, &name, out);
+		}
+		if (i + 1 < cmd->count &&
+		    (word_is(word, "--file") ||
+		     (s->len > 1 && s->s[0] == '-' && s->s[1] != '-' && s->s[s->len - 1] == 'f')))
+			return jobs_file(cmd, &cmd->words[i + 1], out);
+	}
+	return cmd->at->input;
+}
+
 static size_t jobs_lines(const struct command *cmd, struct action_list *out,
 			 struct shell_word **lines)
 {
-	const struct shell_word *text = cmd->at->input;
+	const struct shell_word *text =
+		command_in(cmd, " nft ") ? jobs_nft_text(cmd, out) : cmd->at->input;
 
-	for (size_t i = 1; i + 1 < cmd->count; i++)
-		if (word_in(&cmd->words[i], " -f --file "))
-			text = jobs_file(cmd, &cmd->words[i + 1], out);
 	return text ? word_items(text, true, out->budget, out->arena, lines) : 0;
 }
 
@@ -178,7 +196,7 @@ static bool jobs_has_no_rule(const struct shell_word *text)
 		return false;
 	for (; *s; s += strcspn(s, "\n")) {
 		s += strspn(s, " \t\n");
-		table |= *s == '*';
+		table |= *s == '*' && isalpha((unsigned char)s[1]);
 		s += *s == '[' ? strcspn(s, " \n") : 0; /* [packets:bytes] -A ... */
 		s += strspn(s, " \t");
 		if (*s == '-')
@@ -191,12 +209,15 @@ static void jobs_rule_lines(const struct command *cmd, const char *program,
 			    struct action_list *out)
 {
 	const struct place *at = cmd->at;
+	const struct shell_word *text = at->input, *file;
 
-	if (cmd->count > 1 && word_in(&cmd->words[1], " -t --test "))
+	if (at->netns || words_have(cmd->words, cmd->count, " -t --test "))
 		return;
+	if (cmd->count > 1 && (file = jobs_file(cmd, &cmd->words[cmd->count - 1], out)))
+		text = file;
 	if (jobs_from_null(at) ||
-	    (cmd->count == 1 && at->input &&
-	     (jobs_blank(at->input) || jobs_has_no_rule(at->input))) ||
+	    (text && !words_have(cmd->words, cmd->count, " -n --noflush ") &&
+	     (jobs_has_no_rule(text) || (cmd->count == 1 && jobs_blank(text)))) ||
 	    (cmd->count > 1 && word_is(&cmd->words[cmd->count - 1], "/dev/null")))
 		action_found(out, "firewall.empty", cmd->words, cmd->count);
 	else
@@ -208,49 +229,78 @@ void read_iptables_restore(const struct command *cmd, struct action_list *out)
 	jobs_rule_lines(cmd, "iptables", out);
 }
 
-/* nft -f -, nft 'add table x; flush ruleset' */
+/* What it takes to note one more command. */
+#define JOBS_PART_STEPS 32
+
+/* The command behind the ; at @at in word @i, with the words up to the next one. */
+static void jobs_nft_part(const struct command *cmd, size_t i, size_t at, struct action_list *out)
+{
+	const struct shell_word *word = &cmd->words[i];
+	size_t from = at + 1 + strspn(word->text.s + at + 1, " \t");
+	size_t to = from + strcspn(word->text.s + from, ";");
+	size_t last = i + 1, count = 1;
+	struct shell_word *list;
+
+	while (to == word->text.len && last < cmd->count && cmd->words[last].text.s[0] != ';' &&
+	       (last == i + 1 || !strchr(cmd->words[last - 1].text.s, ';')))
+		last++;
+	list = shell_alloc(out->arena, (last - i + 1) * sizeof(*list));
+	list[0] = cmd->words[0];
+	if (to > from)
+		list[count++] = word_slice(word, from, to, out->arena);
+	memcpy(list + count, word + 1, (last - i - 1) * sizeof(*list));
+	action_named(out, cmd->name, list, count + last - i - 1);
+}
+
+/* nft -f -, nft 'add table x; flush ruleset', nft add table x \; flush ruleset */
 void read_nft(const struct command *cmd, struct action_list *out)
 {
+	for (size_t i = 1; i < cmd->count; i++)
+		if (word_begins(&cmd->words[i], "-c") || word_is(&cmd->words[i], "--check"))
+			return;
 	jobs_rule_lines(cmd, "nft", out);
 	for (size_t i = 1; i < cmd->count; i++)
-		for (const char *s = cmd->words[i].text.s, *at = s; (at = strchr(at, ';'));) {
-			struct shell_word *list = shell_alloc(out->arena, 2 * sizeof(*list));
-			size_t from = (size_t)(++at - s);
-
-			from += strspn(at, " \t");
-			list[0] = cmd->words[0];
-			list[1] = word_slice(&cmd->words[i], from, from + strcspn(s + from, ";"),
-					     out->arena);
-			action_named(out, cmd->name, list, 2);
+		for (const char *s = cmd->words[i].text.s, *at = s; (at = strchr(at, ';')); at++) {
+			if (!action_charge(out, JOBS_PART_STEPS))
+				return;
+			jobs_nft_part(cmd, i, (size_t)(at - s), out);
 		}
 }
 
-/* allow from any, allow from any to any: at the end, so from and to every port. */
-static bool jobs_ufw_takes_any(const struct command *cmd)
+/* Does the rule of @n words say allow from any, or allow from any to any, and no port? */
+static bool jobs_ufw_takes_any(const struct shell_word *words, size_t n)
 {
-	size_t n = cmd->count;
-	const struct shell_word *last = &cmd->words[n - 1];
+	static const char any[] = " any 0.0.0.0/0 ::/0 ";
+	const struct shell_word *last = &words[n - 1];
 
-	if (n > 5 && word_is(last, "any") && word_is(last - 1, "to"))
+	if (n > 5 && word_in(last, any) && word_is(last - 1, "to"))
 		last -= 2;
-	return n > 3 && word_is(last, "any") && word_is(last - 1, "from") &&
-	       !words_have(cmd->words, n, " on "); /* an interface */
+	return n > 3 && word_in(last, any) && word_is(last - 1, "from") &&
+	       !words_have(words, n, " on out "); /* an interface; what leaves */
 }
 
 /*
  * ufw default allow, ufw allow from any: an argument that is left out is the widest one, which the
- * table of rules cannot say. They are judged as with it.
+ * table of rules cannot say. They are judged as with it, without where they go and their ends.
  */
 void read_ufw(const struct command *cmd, struct action_list *out)
 {
 	size_t n = cmd->count;
-	const struct shell_word *last = &cmd->words[n - 1];
+	size_t skip = n > 2 && word_is(&cmd->words[1], "insert") ? 2
+		    : n > 1 && word_in(&cmd->words[1], " prepend rule ");
+	const struct shell_word *words = cmd->words + skip;
 	struct shell_word *list = shell_alloc(out->arena, (n + 1) * sizeof(*list));
-	bool bare = n > 2 && word_is(last - 1, "default") && word_is(last, "allow");
+	bool bare;
 
-	if (!bare && !jobs_ufw_takes_any(cmd))
+	n -= skip;
+	while (n > 3 && word_in(&words[n - 2], " comment proto "))
+		n -= 2;
+	bare = n > 2 && word_is(&words[n - 2], "default") && word_is(&words[n - 1], "allow");
+	if (!bare && !jobs_ufw_takes_any(words, n))
 		return;
-	memcpy(list, cmd->words, n * sizeof(*list));
-	list[n] = word_fixed(bare ? "incoming" : "everything", SHELL_LITERAL, last, out->arena);
+	memcpy(list, words, n * sizeof(*list));
+	list[0] = cmd->words[0];
+	list[n] = word_fixed(bare ? "incoming" : "everything", SHELL_LITERAL, &words[n - 1],
+			     out->arena);
 	action_named(out, cmd->name, list, n + 1);
 }
