@@ -175,10 +175,11 @@ static void find_add_run_on(struct search *s, const struct shell_word *words, si
 
 /*
  * find / -name PATTERN, find /usr -name PATTERN: system directories that may hold such a name,
- * besides / or /usr itself.
+ * besides / or /usr itself. For what -exec @runs only those below /: the files that it picks in
+ * /usr/lib are few, and a glob of them as an operand counts as most of it.
  * Returns how many of @tops; the last, /boot, only if the pattern names a file of it.
  */
-static size_t find_below_root(const struct search *s, const char *const **tops)
+static size_t find_below_root(const struct search *s, bool runs, const char *const **tops)
 {
 	static const char *const places[] = { "/etc", "/lib", "/bin", "/boot" };
 	static const char *const below_usr[] = { "/usr/lib" };
@@ -186,18 +187,29 @@ static size_t find_below_root(const struct search *s, const char *const **tops)
 	bool root = false, usr = false;
 
 	for (size_t p = 0; p < s->place_count; p++) {
-		root |= word_is(s->places[p], "/");
+		root |= word_in(s->places[p], " / // /. ");
 		usr |= word_in(s->places[p], " /usr /usr/ ");
 	}
 	*tops = root ? places : below_usr;
 	if (s->choice != CHOICE_NARROW || !s->name || !(root || usr))
 		return 0;
 	if (!root)
-		return COUNT_OF(below_usr);
+		return runs ? 0 : COUNT_OF(below_usr);
 	for (size_t i = 0; i < COUNT_OF(kernels); i++)
 		if (strncmp(s->name->text.s, kernels[i], strlen(kernels[i])) == 0)
 			return COUNT_OF(places);
 	return COUNT_OF(places) - 1;
+}
+
+static void find_add_below_root(struct search *s, enum action_kind kind)
+{
+	const char *const *tops;
+
+	for (size_t i = find_below_root(s, false, &tops); i-- > 0;) {
+		struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, s->places[0], s->arena);
+
+		find_add_subject(s, kind, find_subject(s, &top), true);
+	}
 }
 
 static void find_add_run(struct search *s, const struct shell_word *words, size_t count,
@@ -211,7 +223,9 @@ static void find_add_run(struct search *s, const struct shell_word *words, size_
 	for (size_t k = 0; count && find_next_name(s, &k);) {
 		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
 			find_add_run_on(s, words, count, append, s->places[p]);
-		for (size_t i = find_below_root(s, &tops);
+		if (word_in(words, " rm unlink "))
+			find_add_below_root(s, ACTION_TOUCH);
+		for (size_t i = find_below_root(s, true, &tops);
 		     i-- > 0 && !shell_arena_spent(s->arena);) {
 			struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, words, s->arena);
 
@@ -219,17 +233,6 @@ static void find_add_run(struct search *s, const struct shell_word *words, size_
 		}
 	}
 	s->choice = choice;
-}
-
-static void find_add_below_root(struct search *s, enum action_kind kind)
-{
-	const char *const *tops;
-
-	for (size_t i = find_below_root(s, &tops); i-- > 0;) {
-		struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, s->places[0], s->arena);
-
-		find_add_subject(s, kind, find_subject(s, &top), true);
-	}
 }
 
 static void find_add_each(struct search *s, enum action_kind kind)
