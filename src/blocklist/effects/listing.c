@@ -41,13 +41,32 @@ static bool listing_has_letter(const struct words *w, const char *letters)
 
 /* ---- commands that list ---- */
 
+/* ps -u root, ps -uroot, ps -fu root: all of a user */
+static bool listing_is_of_user(const struct words *w)
+{
+	for (size_t i = 1; i < w->count; i++) {
+		const char *s = w->list[i].text.s;
+
+		if (word_in(&w->list[i], " --user --User ") ||
+		    word_begins(&w->list[i], "--user=") ||
+		    word_begins(&w->list[i], "--User="))
+			return true;
+		if (s[0] != '-' || s[1] == '-')
+			continue;
+		s += 1 + strspn(s + 1, "fFljwc"); /* not -o and its kind, which take the rest */
+		if (*s == 'u' || *s == 'U')
+			return true;
+	}
+	return false;
+}
+
 static bool listing_is_processes(const struct words *w)
 {
 	const char *first = w->count > 1 ? w->list[1].text.s : "";
 
-	if (listing_program_in(w, " ps ")) /* -u: all of a user */
+	if (listing_program_in(w, " ps "))
 		return (listing_has_letter(w, "eA") || strpbrk(first, "ax") ||
-			listing_has(w, " -u -U --user ")) &&
+			listing_is_of_user(w)) &&
 		       !listing_has(w, " -C -p --pid ");
 	if (listing_program_in(w, " pgrep pidof "))
 		return listing_has(w, " . .* * ^ init systemd ") ||
