@@ -211,7 +211,7 @@ static void jobs_rule_lines(const struct command *cmd, const char *program,
 	const struct place *at = cmd->at;
 	const struct shell_word *text = at->input, *file;
 
-	if (at->netns || words_have(cmd->words, cmd->count, " -t --test "))
+	if (at->netns)
 		return;
 	if (cmd->count > 1 && (file = jobs_file(cmd, &cmd->words[cmd->count - 1], out)))
 		text = file;
@@ -226,7 +226,8 @@ static void jobs_rule_lines(const struct command *cmd, const char *program,
 
 void read_iptables_restore(const struct command *cmd, struct action_list *out)
 {
-	jobs_rule_lines(cmd, "iptables", out);
+	if (!words_have(cmd->words, cmd->count, " -t --test "))
+		jobs_rule_lines(cmd, "iptables", out);
 }
 
 /* What it takes to note one more command. */
