@@ -175,8 +175,8 @@ static void find_add_run_on(struct search *s, const struct shell_word *words, si
 
 /*
  * find / -name PATTERN, find /usr -name PATTERN: system directories that may hold such a name,
- * besides / or /usr itself. For what -exec @runs only those below /: the files that it picks in
- * /usr/lib are few, and a glob of them as an operand counts as most of it.
+ * besides / or /usr itself. For what is run on them, by -exec or a pipe, only those below /: the
+ * files that it picks in /usr/lib are few, and a glob of them as an operand counts as most of it.
  * Returns how many of @tops; the last, /boot, only if the pattern names a file of it.
  */
 static size_t find_below_root(const struct search *s, bool runs, const char *const **tops)
@@ -205,7 +205,7 @@ static void find_add_below_root(struct search *s, enum action_kind kind)
 {
 	const char *const *tops;
 
-	for (size_t i = find_below_root(s, false, &tops); i-- > 0;) {
+	for (size_t i = find_below_root(s, kind == ACTION_PRINT, &tops); i-- > 0;) {
 		struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, s->places[0], s->arena);
 
 		find_add_subject(s, kind, find_subject(s, &top), true);
