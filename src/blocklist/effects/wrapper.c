@@ -415,13 +415,12 @@ static void wrapper_run_rest(struct wrapping *w, size_t at)
 		input_run(w->cmd, NULL, 0, w->flags, w->out);
 }
 
-/* Does it begin in the user's home: su -, su -l, sudo -i, ssh? */
+/* Does it begin in the user's home: su -, su -l, sudo -i? ssh does, too, on another machine, whose
+ * files an answer that is remembered would have to know (policy/run_files). */
 static bool wrapper_goes_home(const struct wrapping *w)
 {
 	const struct args *a = w->args;
 
-	if (w->wrapper->remote)
-		return true;
 	if (command_in(w->cmd, " sudo sudo-rs "))
 		return args_has(a, " -i --login ");
 	return command_in(w->cmd, " su runuser ") &&
