@@ -1,7 +1,7 @@
 /*
  * The raw walkers see valid JSON, which json_text_parse() has accepted, so finding the end of a
- * value needs no more than strings and brackets. A text with too many values is not parsed and may
- * be anything: there they find something or nothing, within its bounds.
+ * value needs no more than strings and brackets. A text with too many values is not parsed to its
+ * end and may be anything: there they find something or nothing, within its bounds.
  */
 #include "base/json.h"
 

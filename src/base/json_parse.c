@@ -93,6 +93,17 @@ static void json_parse_add_character(struct buf *to, uint32_t c)
 	buf_add(to, bytes, len);
 }
 
+/* The half of a surrogate pair that comes first, and the other one. */
+static bool json_parse_is_high(int32_t unit)
+{
+	return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+static bool json_parse_is_low(int32_t unit)
+{
+	return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
 /* \\uhhhh at @at, or two of them. Returns the bytes that it took; 0: it is none. */
 static size_t json_parse_unit(struct json_parse *p, size_t at)
 {
@@ -100,16 +111,16 @@ static size_t json_parse_unit(struct json_parse *p, size_t at)
 
 	if (unit < 0)
 		return 0;
-	if (json_token_is_high(unit)) {
+	if (json_parse_is_high(unit)) {
 		low = json_token_unit(p->text + at + JSON_ESCAPE_LEN,
 				       p->len - at - JSON_ESCAPE_LEN);
-		if (json_token_is_low(low)) {
+		if (json_parse_is_low(low)) {
 			unit = 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff));
 			json_parse_add_character(&p->decoded, (uint32_t)unit);
 			return 2 * (size_t)JSON_ESCAPE_LEN;
 		}
 	}
-	if (json_token_is_high(unit) || json_token_is_low(unit)) {
+	if (json_parse_is_high(unit) || json_parse_is_low(unit)) {
 		json_parse_refuse(p, at, "half of a surrogate pair");
 		unit = 0xfffd;
 	}
@@ -366,7 +377,7 @@ static json_t *json_parse_container(struct json_parse *p, json_t *container, cha
 	return NULL;
 }
 
-static json_t *json_parse_text(struct json_parse *p)
+static json_t *json_parse_string_value(struct json_parse *p)
 {
 	const char *bytes;
 	size_t len;
@@ -412,7 +423,7 @@ static json_t *json_parse_value(struct json_parse *p)
 		return json_parse_container(p, json_object(), '}', json_parse_member);
 	if (c == '[')
 		return json_parse_container(p, json_array(), ']', json_parse_element);
-	return c == '"' ? json_parse_text(p) : json_parse_other(p, c);
+	return c == '"' ? json_parse_string_value(p) : json_parse_other(p, c);
 }
 
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,

@@ -4,7 +4,6 @@
 #ifndef PROCPEN_BASE_JSON_TOKEN_H
 #define PROCPEN_BASE_JSON_TOKEN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,16 +18,5 @@ size_t json_token_skip_string(const char *text, size_t len, size_t at);
 
 /* The code unit of the escape \\uhhhh at the start of @s, or -1. */
 int32_t json_token_unit(const char *s, size_t len);
-
-/* The half of a surrogate pair that comes first, and the other one. */
-static inline bool json_token_is_high(int32_t unit)
-{
-	return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-static inline bool json_token_is_low(int32_t unit)
-{
-	return unit >= 0xdc00 && unit <= 0xdfff;
-}
 
 #endif
