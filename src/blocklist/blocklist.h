@@ -96,6 +96,7 @@ struct blocklist_verdict {
 	char reason[640];       /* what matched, where, why; empty if not blocked */
 	char suggestion[256];   /* a safe alternative, or to ask the user; empty if not blocked */
 	uint64_t work;          /* steps that the verdict took (docs/blocklist.md) */
+	bool reads_stdin;       /* it may be another for another stdin */
 	enum blocklist_reader reader; /* known if the stdin is not empty, and not blocked */
 	bool has_span;          /* the match lies in the command text (not in stdin) */
 	size_t start, end;      /* bytes [start, end) of command, or of command and args joined by

@@ -414,12 +414,13 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 				     .directory = e->directories.searched ? &unknown
 									  : &e->directories.now,
 				     .has_moved = e->directories.moved, .assigns = at->assigns,
-				     .assign_count = at->assign_count, .is_fed = at->input,
-				     .is_altered = at->altered, .input = at->input };
+				     .assign_count = at->assign_count, .is_fed = at->input.text,
+				     .is_altered = at->altered };
 	bool foreign;
 
 	if (!e->on_run)
 		return false;
+	run.input = place_input(at);
 	if (program) {
 		run.program = *program;
 	} else if (count) {
@@ -771,7 +772,7 @@ static bool evaluate_is_repeated(struct evaluation *e, const struct shell_word *
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *text = a->word;
-	struct shell_setup setup = { .args = a->words, .arg_count = a->count, .input = at->input,
+	struct shell_setup setup = { .args = a->words, .arg_count = a->count, .input = place_input(at),
 				     .shell_path = e->shell_path,
 				     .family = a->flags & ACTION_BASH ? SHELL_FAMILY_BASH
 								      : SHELL_FAMILY_POSIX };
@@ -853,7 +854,7 @@ static bool evaluate_descriptor(struct evaluation *e, const struct action *a,
 		return false;
 	inside.word = opened ? input_text(opened) : input_standard(at, e->input);
 	if (!opened)
-		apart.input = NULL;
+		apart.input.text = NULL;
 	return inside.word && evaluate_run_text(e, &inside, &apart);
 }
 
@@ -892,7 +893,7 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	struct place p = *at;
 
 	if (a->flags & ACTION_NO_INPUT)
-		p.input = NULL;
+		p.input.text = NULL;
 	p.each |= (a->flags & ACTION_EACH) != 0;
 	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
 	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
@@ -903,7 +904,7 @@ static struct place evaluate_place(const struct action *a, const struct place *a
 	p.netns |= (a->flags & ACTION_NETNS) != 0;
 	p.netns &= !(a->flags & ACTION_HOST);
 	if (a->input) {
-		p.input = a->input;
+		p.input.text = a->input;
 		p.input_is_rest = false;
 	}
 	if (a->assign_count) {
@@ -1063,6 +1064,7 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 	struct script_run *run = evaluate_push_script(e, &nowhere, 0);
 
 	e->input = input;
+	e->input_was_read |= input != NULL; /* it is parsed with the text */
 	e->input_len = input ? input->text.len : 0;
 	if (input && input->text.len > INPUT_PARSED_MAX)
 		setup.input = NULL;
@@ -1074,7 +1076,8 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 bool evaluate_program(struct evaluation *e, const struct shell_word *words, size_t count,
 		      const struct shell_word *input)
 {
-	struct place at = { .index = SHELL_NONE, .input = input, .files = &e->files };
+	struct place at = { .index = SHELL_NONE, .input = { input, &e->input_was_read },
+			    .files = &e->files };
 	struct action all = { .kind = ACTION_WORDS, .words = words, .count = count };
 
 	e->input_len = input ? input->text.len : 0;

@@ -41,6 +41,7 @@ struct evaluation {
 	struct directories directories; /* of the command at hand */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
+	bool input_was_read; /* at all; else the verdict is the same for any */
 	struct written_files files; /* what the text wrote before */
 	const struct shell_assign *variables; /* of the request's environment */
 	size_t variable_count;

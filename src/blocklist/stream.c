@@ -1,6 +1,7 @@
 #include "blocklist/stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "blocklist/terminal.h"
@@ -123,13 +124,23 @@ uint64_t stream_parts(const struct stream *s)
 	return s->parts;
 }
 
+/* No verdict could be another than the one that the command was started with. */
+static void stream_pass(const void *bytes, size_t len, struct stream_part *part)
+{
+	memset(part, 0, sizeof(*part));
+	part->bytes = mem_strndup(bytes ? bytes : "", len);
+	part->len = len;
+}
+
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part)
 {
 	size_t waited = stream_waiting(s);
 
 	s->parts++;
-	if (s->is_terminal)
+	if (!stream_transcript(s)->matters && !s->is_terminal)
+		stream_pass(bytes, len, part);
+	else if (s->is_terminal)
 		terminal_judge(&s->terminal, bytes, len, end, part);
 	else
 		transcript_judge(&s->terminal.transcript, bytes, len, end, part);

@@ -11,7 +11,8 @@
  * variable, function, alias, directory, written file) are dropped once the next is there. Of the
  * others the newest 64 KiB are kept, and fewer if judging them takes more than about a
  * millisecond; what older lines have set counts as unknown. For a command that takes its input for
- * data, 1 KiB is kept.
+ * data, 1 KiB is kept; if no verdict looks at that, as for `cat`, what follows is neither kept nor
+ * judged.
  *
  * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h), in
  * each reading of the marks of pastes; a line with keys whose effect is not known passes unjudged.

@@ -334,6 +334,7 @@ void transcript_init(struct transcript *t, const struct blocklist_input *in)
 	t->in.stdin_len = 2;
 	blocklist_judge(&t->in, &v);
 	t->reader = v.reader;
+	t->matters = v.blocked || v.reads_stdin;
 	buf_init(&t->text, SIZE_MAX);
 	buf_add(&t->text, in->stdin_bytes, in->stdin_bytes ? in->stdin_len : 0);
 	t->written = t->text.len;

@@ -20,6 +20,7 @@ struct transcript {
 	char *command, *directory;
 	char **args, **environment;
 	enum blocklist_reader reader;
+	bool matters;    /* another text may get another verdict */
 	struct buf text; /* the caller bounds what waits in it */
 	size_t written;  /* bytes at its start; the rest waits */
 };

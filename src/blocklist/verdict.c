@@ -459,6 +459,7 @@ static void verdict_judge_structure(struct judging *j)
 	j->v->work = work - e.budget.work;
 	j->v->reader = e.input_is_text ? BLOCKLIST_READS_SHELL
 		       : e.input_is_code ? BLOCKLIST_READS_CODE : BLOCKLIST_READS_DATA;
+	j->v->reads_stdin = e.input_was_read || j->in->literal_anywhere;
 	evaluation_release(&e);
 }
 

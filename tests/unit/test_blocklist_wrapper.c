@@ -168,9 +168,9 @@ static void expect_input(const char *line, bool foreign)
 	struct shell_word input = word_fixed("text", SHELL_LITERAL, NULL, &arena);
 	struct action_list out;
 
-	place.input = &input;
+	place.input.text = &input;
 	out = open_line(line);
-	place.input = NULL;
+	place.input.text = NULL;
 	assert_int_equal(out.count, 1);
 	assert_int_equal(out.list[0].kind, ACTION_TEXT);
 	assert_int_equal(!(out.list[0].flags & ACTION_FOREIGN), !foreign);

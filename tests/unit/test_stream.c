@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "blocklist/command/table.h"
 #include "blocklist/stream.h"
 #include "corpus.h"
 #include "verdict.h"
@@ -756,6 +757,79 @@ static void test_stream_keeps_little_data(void **state)
 	stream_free(s);
 }
 
+/* Of @command and its arguments no verdict may depend on an input that none is said to read. */
+static bool reads_stdin(const char *command, const char *const *args)
+{
+	static const char *const texts[] = {
+		"rm -rf /\n", "/\n", "/etc /home\n", "/dev/sda\n", "* * * * * rm -rf /\n",
+		"all:\n\trm -rf /\n", "!rm -rf /\n", "w /etc/passwd\n", "flush ruleset\n",
+		"*filter\n:INPUT ACCEPT\nCOMMIT\n", "import os; os.system('rm -rf /')\n",
+		"\\! rm -rf /\n", "1\n", "init\n", ":(){ :|:& };:\n", "root:x\n",
+	};
+	struct blocklist_input in = { .command = command, .args = args, .stdin_bytes = ":\n",
+				      .stdin_len = 2 };
+	struct blocklist_verdict first, v;
+
+	blocklist_judge(&in, &first);
+	for (size_t i = 0; !first.reads_stdin && i < COUNT_OF(texts); i++) {
+		in.stdin_bytes = texts[i];
+		in.stdin_len = strlen(texts[i]);
+		blocklist_judge(&in, &v);
+		if (v.blocked != first.blocked || v.reads_stdin)
+			fail_msg("%s %s depends on its input: %s", command, args[0] ? args[0] : "",
+				 v.reason);
+	}
+	return first.reads_stdin;
+}
+
+static void test_stream_knows_who_reads_it(void **state)
+{
+	static const char *const args[][4] = {
+		{ NULL }, { "-" }, { "x" }, { "-f", "-" }, { "-i", "x" }, { "1e", "x" },
+		{ "-s", "x" }, { "/dev/stdin" }, { "-c", "cat" }, { "of=x" }, { "run", "-i", "sh" },
+		{ "sh" }, { "rm" }, { "rm", "-rf" },
+	};
+	static const char *const sh[] = { "sh", "-c", "x", NULL };
+	size_t readers = 0;
+
+	(void)state;
+	for (unsigned n = 0; n < blocklist_name_count; n++)
+		for (size_t i = 0; i < COUNT_OF(args); i++)
+			readers += reads_stdin(blocklist_names[n].name, args[i]);
+	assert_in_range(readers, 200, blocklist_name_count * COUNT_OF(args) / 2);
+	assert_false(reads_stdin("cat", args[0]));
+	assert_false(reads_stdin("wc", args[1]));
+	assert_true(reads_stdin("xargs", args[12]));
+	assert_true(reads_stdin("bash", args[0]));
+	assert_true(reads_stdin("env", sh)); /* whatever the shell makes of it */
+}
+
+/* What no verdict can read costs none. */
+static void test_stream_passes_what_nothing_reads(void **state)
+{
+	static const char *const no_args[] = { NULL };
+	const struct blocklist_input in = { .command = "cat", .args = no_args,
+					    .stdin_bytes = "first\n", .stdin_len = 6 };
+	struct stream *s = stream_new(&in, false);
+	struct stream_part part;
+
+	(void)state;
+	for (int n = 0; n < 3; n++) {
+		stream_judge(s, "rm -rf /\n\0'", 11, n == 2, &part);
+		assert_int_equal(part.verdict.work, 0);
+		assert_false(part.verdict.blocked);
+		assert_int_equal(part.len, 11);
+		assert_memory_equal(part.bytes, "rm -rf /\n\0'", 11);
+		assert_int_equal(part.waiting + stream_waiting(s), 0);
+		stream_part_release(&part);
+	}
+	stream_judge(s, NULL, 0, true, &part);
+	assert_int_equal(part.len, 0);
+	stream_part_release(&part);
+	assert_int_equal(stream_parts(s), 4);
+	stream_free(s);
+}
+
 /* What is kept can be too complex as a whole, each line of it being none. */
 static void test_stream_forgets_what_is_too_complex(void **state)
 {
@@ -1067,6 +1141,8 @@ int main(void)
 		cmocka_unit_test(test_stream_knows_comments),
 		cmocka_unit_test(test_stream_work_is_bounded),
 		cmocka_unit_test(test_stream_keeps_little_data),
+		cmocka_unit_test(test_stream_knows_who_reads_it),
+		cmocka_unit_test(test_stream_passes_what_nothing_reads),
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
 		cmocka_unit_test(test_stream_parts_are_no_way_around),
 		cmocka_unit_test(test_stream_shows_whole_lines),

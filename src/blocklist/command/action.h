@@ -21,13 +21,19 @@
 struct dataflow;
 struct written_files;
 
+/* Text that is known to stand on a standard input; place_input() reads it. */
+struct place_input {
+	const struct shell_word *text; /* NULL: none is */
+	bool *was_read;                /* set once it is read; NULL: nobody wants to know */
+};
+
 /* Where a command stands. Every member may be 0 or NULL. */
 struct place {
 	const struct shell_script *script;
 	const struct dataflow *flows;
 	uint32_t index;                     /* of the command in it, or SHELL_NONE */
 	const struct written_files *files;  /* that the text has written so far */
-	const struct shell_word *input;     /* known text on its standard input */
+	struct place_input input;
 	bool input_is_rest;                 /* of the text in which it stands: judged there as shell
 					     * text */
 	unsigned input_flow;                /* enum blocklist_flow of its standard input */
@@ -49,6 +55,15 @@ struct place {
 static inline const struct shell_command *place_command(const struct place *p)
 {
 	return p->script && p->index != SHELL_NONE ? &p->script->commands[p->index] : NULL;
+}
+
+/* The known text on the standard input of the command at @p; NULL: none is. A verdict that never
+ * asks is the same for every such text. */
+static inline const struct shell_word *place_input(const struct place *p)
+{
+	if (p->input.was_read)
+		*p->input.was_read = true;
+	return p->input.text;
 }
 
 /* So many makefiles and crontabs that run each other are read; most are one and the same. One that

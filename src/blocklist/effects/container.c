@@ -418,10 +418,10 @@ static void container_feed(const struct container *c, const struct command *cmd,
 {
 	struct shell_word *text;
 
-	if (!cmd->at->input)
+	if (!place_input(cmd->at))
 		return;
 	text = shell_alloc(c->arena, sizeof(*text));
-	*text = *cmd->at->input;
+	*text = *place_input(cmd->at);
 	if (container_turn_mounts(c, out, text))
 		out->list[out->count - 1].input = text;
 }

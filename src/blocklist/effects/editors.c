@@ -50,8 +50,8 @@ void read_ed(const struct command *cmd, struct action_list *out)
 	struct shell_word *lines = NULL;
 	size_t n = 0;
 
-	if (cmd->at->input)
-		n = word_items(cmd->at->input, true, out->budget, out->arena, &lines);
+	if (place_input(cmd->at))
+		n = word_items(place_input(cmd->at), true, out->budget, out->arena, &lines);
 	for (size_t i = 0; i < n; i++) {
 		if (lines[i].text.s[0] == '!')
 			action_text_part(out, &lines[i], 1, lines[i].text.len, LINE_FLAGS);
@@ -87,8 +87,8 @@ static void editors_sed_flag(const struct command *cmd, const struct shell_word 
 	if (!end || !memchr(end, 'e', strspn(end + 1, "egpiIm0123456789") + 1))
 		return;
 	text = word_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), out->arena);
-	if (cmd->at->input && strchr(text.text.s, '&'))
-		action_text(out, cmd->at->input, ACTION_LENIENT);
+	if (place_input(cmd->at) && strchr(text.text.s, '&'))
+		action_text(out, place_input(cmd->at), ACTION_LENIENT);
 	action_text(out, &text, ACTION_LENIENT);
 }
 
@@ -121,7 +121,7 @@ static void editors_sed_file(const struct shell_word *script, struct action_list
 
 void read_sed(const struct command *cmd, struct action_list *out)
 {
-	const struct shell_word *input = cmd->at->input;
+	const struct shell_word *input = place_input(cmd->at);
 
 	for (size_t i = 1; i < cmd->count; i++) {
 		const struct shell_word *w = &cmd->words[i];
@@ -254,8 +254,8 @@ void read_sql(const struct command *cmd, struct action_list *out)
 {
 	for (size_t i = 1; i < cmd->count; i++)
 		editors_sql_text(&cmd->words[i], out);
-	if (cmd->at->input)
-		editors_sql_text(cmd->at->input, out);
+	if (place_input(cmd->at))
+		editors_sql_text(place_input(cmd->at), out);
 }
 
 /* ---- AppleScript ---- */
@@ -320,7 +320,7 @@ static void editors_apple_text(const struct shell_word *word, bool system, struc
 
 void read_osascript(const struct command *cmd, struct action_list *out)
 {
-	const struct shell_word *input = cmd->at->input;
+	const struct shell_word *input = place_input(cmd->at);
 	bool system = false;
 
 	for (size_t i = 1; i <= cmd->count; i++) {

@@ -383,8 +383,8 @@ static void files_note_tee(struct written_files *files, const struct writer *c,
 
 	w.append = words_have_letter(c->words, c->count, "a") ||
 		   words_have(c->words, c->count, " --append ");
-	w.content = at->input;
-	w.flow = at->input ? 0 : at->input_flow;
+	w.content = place_input(at);
+	w.flow = place_input(at) ? 0 : at->input_flow;
 	for (size_t i = 1; i < c->count && files_may_go_on(&w); i++) {
 		struct key k;
 
@@ -402,8 +402,8 @@ static void files_note_dd(struct written_files *files, const struct writer *c,
 	struct shell_word name;
 	struct key k;
 
-	w.content = at->input;
-	w.flow = at->input ? 0 : at->input_flow;
+	w.content = place_input(at);
+	w.flow = place_input(at) ? 0 : at->input_flow;
 	for (size_t i = 1; i < c->count && files_may_go_on(&w); i++) {
 		if (!word_begins(&c->words[i], "of="))
 			continue;
@@ -429,7 +429,7 @@ static void files_note_copy(struct written_files *files, const struct writer *c,
 	from = to - 1;
 	files_key(files, to, &k);
 	written = files_find(files, from);
-	w.content = at->input;
+	w.content = place_input(at);
 	if (written)
 		files_copy(files, &k, written, c->w);
 	else if (w.content && word_in(from, " /dev/stdin /dev/fd/0 /proc/self/fd/0 "))

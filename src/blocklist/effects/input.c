@@ -156,18 +156,18 @@ void input_find(struct place *at, const struct dataflow *flows, const struct she
 	const struct shell_command *c = place_command(at);
 
 	if (input_is_sink(flows, c))
-		at->input = input_of_process(flows, c->parent);
-	if (!at->input)
-		at->input = c->input;
-	if (!at->input)
-		at->input = files_content(file, budget, arena);
-	if (!at->input && outer &&
+		at->input.text = input_of_process(flows, c->parent);
+	if (!at->input.text)
+		at->input.text = c->input;
+	if (!at->input.text)
+		at->input.text = files_content(file, budget, arena);
+	if (!at->input.text && outer &&
 	    (input_is_outer(at) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
-		at->input = outer;
-	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
-		at->input = input_of_process(flows, c->parent);
+		at->input.text = outer;
+	if (!at->input.text && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
+		at->input.text = input_of_process(flows, c->parent);
 	at->input_flow = dataflow_input(flows, at->index);
-	if (at->input) /* the filter's output is known */
+	if (at->input.text) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
 	if (!at->input_flow && c->piped_from == SHELL_NONE && !input_redirected(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
@@ -184,7 +184,7 @@ void input_rest(struct place *at, const struct shell_word *text, struct shell_ar
 	const char *newline;
 	struct shell_word *rest;
 
-	if (at->input || from >= text->text.len || c->piped_from != SHELL_NONE ||
+	if (at->input.text || from >= text->text.len || c->piped_from != SHELL_NONE ||
 	    input_redirected(c) || (c->context & SHELL_IN_SUBSTITUTION))
 		return;
 	newline = memchr(text->text.s + from, '\n', text->text.len - from);
@@ -198,7 +198,7 @@ void input_rest(struct place *at, const struct shell_word *text, struct shell_ar
 	rest->text.len -= from;
 	rest->kind += from;
 	rest->start = start + (uint32_t)from;
-	at->input = rest;
+	at->input.text = rest;
 	at->input_is_rest = true;
 }
 
@@ -206,8 +206,8 @@ const struct shell_word *input_standard(const struct place *at, const struct she
 {
 	const struct shell_command *c = place_command(at);
 
-	if (at->input && !input_redirected(c))
-		return at->input;
+	if (at->input.text && !input_redirected(c))
+		return place_input(at);
 	return c->piped_from == SHELL_NONE ? outer : NULL;
 }
 
@@ -218,7 +218,7 @@ const struct shell_word *input_standard(const struct place *at, const struct she
 void input_run(const struct command *cmd, const struct shell_word *words, size_t count,
 	       unsigned flags, struct action_list *out)
 {
-	const struct shell_word *input = cmd->at->input;
+	const struct shell_word *input = place_input(cmd->at);
 
 	action_flow(out, cmd->at->input_flow & ~(flags & ACTION_FOREIGN ? FLOW_FILTERED : 0u),
 		    cmd->words, cmd->count);

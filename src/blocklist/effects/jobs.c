@@ -40,7 +40,7 @@ static const struct shell_word *jobs_file(const struct command *cmd, const struc
 	const struct place *at = cmd->at;
 
 	if (word_in(name, " - /dev/stdin "))
-		return at->input;
+		return place_input(at);
 	if (name->content || place_is_repeated(at))
 		return name->content;
 	return files_content(files_find(at->files, name), out->budget, out->arena);
@@ -90,14 +90,14 @@ static const struct shell_word *jobs_nft_text(const struct command *cmd, struct 
 		     (s->len > 1 && s->s[0] == '-' && s->s[1] != '-' && s->s[s->len - 1] == 'f')))
 			return jobs_file(cmd, &cmd->words[i + 1], out);
 	}
-	return cmd->at->input;
+	return place_input(cmd->at);
 }
 
 static size_t jobs_lines(const struct command *cmd, struct action_list *out,
 			 struct shell_word **lines)
 {
 	const struct shell_word *text =
-		command_in(cmd, " nft ") ? jobs_nft_text(cmd, out) : cmd->at->input;
+		command_in(cmd, " nft ") ? jobs_nft_text(cmd, out) : place_input(cmd->at);
 
 	return text ? word_items(text, true, out->budget, out->arena, lines) : 0;
 }
@@ -117,7 +117,7 @@ void read_at(const struct command *cmd, struct action_list *out)
 void read_crontab(const struct command *cmd, struct action_list *out)
 {
 	const struct place *at = cmd->at;
-	const struct shell_word *file = &cmd->words[cmd->count - 1], *text = at->input;
+	const struct shell_word *file = &cmd->words[cmd->count - 1], *text = place_input(at);
 	bool named = cmd->count > 1 && !word_is(file, "-");
 	struct shell_word *lines = NULL;
 	size_t n;
@@ -209,7 +209,7 @@ static void jobs_rule_lines(const struct command *cmd, const char *program,
 			    struct action_list *out)
 {
 	const struct place *at = cmd->at;
-	const struct shell_word *text = at->input, *file;
+	const struct shell_word *text = place_input(at), *file;
 
 	if (at->netns)
 		return;

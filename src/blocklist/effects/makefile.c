@@ -91,7 +91,7 @@ static const struct shell_word *makefile_text(const struct command *cmd, struct 
 		named = true;
 		if (word_in(file, " - /dev/stdin /dev/fd/0 ")) {
 			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
-			return cmd->at->input;
+			return place_input(cmd->at);
 		}
 		text = file->content ? file->content : makefile_written(cmd, file, out);
 		if (text)

@@ -97,8 +97,8 @@ static void script_files_touch_each(struct script_reader *r, const char *effect)
 
 	for (size_t i = 0; i < at->arg_count; i++)
 		action_touch(r->out, effect, &at->args[i]);
-	if (at->input)
-		n = word_items(at->input, true, r->out->budget, r->t.arena, &items);
+	if (place_input(at))
+		n = word_items(place_input(at), true, r->out->budget, r->t.arena, &items);
 	if (!n && at->flows && at->index != SHELL_NONE) {
 		items = names;
 		n = dataflow_names(at->flows, place_command(at)->piped_from, r->out->budget,

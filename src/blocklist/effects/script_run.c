@@ -11,10 +11,10 @@ void script_run_input(struct script_reader *r, const struct shell_word *before)
 	struct shell_word both[2];
 
 	action_flow(r->out, r->at->input_flow, r->t.text, 1);
-	if (!r->at->input)
+	if (!place_input(r->at))
 		return;
-	both[0] = before ? *before : *r->at->input;
-	both[1] = *r->at->input;
+	both[0] = before ? *before : *place_input(r->at);
+	both[1] = *place_input(r->at);
 	both[0] = word_join(both, 1 + (before != NULL), r->t.arena);
 	action_text(r->out, &both[0], ACTION_LENIENT);
 }

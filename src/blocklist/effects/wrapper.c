@@ -141,7 +141,7 @@ static size_t wrapper_items(const struct wrapping *w, bool lines, bool whole,
 	const struct args_option *option = wrapper_option(w, " -a --arg-file ");
 	const struct shell_word *file = option ? wrapper_value(w, option) : NULL;
 	bool from_file = file && !wrapper_is_stdin(file);
-	const struct shell_word *in = from_file ? wrapper_file(w, file) : at->input;
+	const struct shell_word *in = from_file ? wrapper_file(w, file) : place_input(at);
 	bool one = in && whole && !memchr(in->text.s, '\0', in->text.len);
 	size_t n = 0;
 
