@@ -459,7 +459,7 @@ static bool process_input_is_cut(const struct stream_part *part, const struct pr
 {
 	size_t line = 0;
 
-	if (part->len <= PTY_LINE_MAX)
+	if (part->len <= PTY_LINE_MAX || !proc_types_lines(p))
 		return false;
 	for (size_t at = 0; at < part->len && line <= PTY_LINE_MAX; at++)
 		if (memchr("\n\r\4\25", part->bytes[at], 4))
@@ -468,7 +468,7 @@ static bool process_input_is_cut(const struct stream_part *part, const struct pr
 			line -= line > 0;
 		else
 			line++;
-	return line > PTY_LINE_MAX && proc_types_lines(p);
+	return line > PTY_LINE_MAX;
 }
 
 static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
