@@ -174,6 +174,7 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 			run.fds[run.fd_count++] = c->group_fd;
 		}
 		request.fd_count = run.fd_count;
+		request.ruleset = run.ruleset;
 		result = spawn_start(&request, &s->spawned, e);
 	}
 	c->runs = mem_realloc(c->runs, (c->run_count + 1) * sizeof(run));

@@ -1,5 +1,7 @@
 #include "os/sandbox/layers.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <string.h>
@@ -155,12 +157,19 @@ static int layers_take_ruleset(void *ctx, struct err *e)
 	return spare >= 0 ? spare : layers_make_ruleset(c, e);
 }
 
-/* For all shims that add nothing; made at first use. */
-static int layers_share_ruleset(struct confine *c, struct err *e)
+/* A descriptor of the one for all shims that add nothing; made at first use. */
+static int layers_share_ruleset(void *ctx, struct err *e)
 {
+	struct confine *c = ctx;
+	int shared = -1;
+
 	if (c->ruleset < 0)
 		c->ruleset = layers_make_ruleset(c, e);
-	return c->ruleset;
+	if (c->ruleset >= 0)
+		shared = fcntl(c->ruleset, F_DUPFD_CLOEXEC, 0);
+	if (c->ruleset >= 0 && shared < 0)
+		err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno, "cannot share the Landlock ruleset");
+	return shared;
 }
 
 static bool layers_has_own_pts(const struct layers_entry *n)
@@ -172,17 +181,16 @@ static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 {
 	bool mounts = n->run->applied.layers & BIT(CONFINE_MOUNT_NS);
 	bool terminal = n->request->terminal || n->request->shares_stdio;
-	int ruleset = -1;
 
+	(void)e;
 	if (mounts)
 		n->plan->proc_rights = confine_landlock_read_rights();
 	if (layers_has_own_pts(n) || terminal)
 		n->plan->pts_rights = confine_landlock_device_rights(n->c->landlock_abi);
-	if (mounts || terminal)
-		n->run->ruleset = (struct spawn_ruleset){ layers_take_ruleset, n->c };
-	else if ((ruleset = layers_share_ruleset(n->c, e)) < 0)
-		return -1;
-	n->plan->landlock_fd = layers_plan_pass_fd(n->run, ruleset);
+	n->run->ruleset = (struct spawn_ruleset){
+		mounts || terminal ? layers_take_ruleset : layers_share_ruleset, n->c
+	};
+	n->plan->landlock_fd = layers_plan_pass_fd(n->run, -1);
 	return 0;
 }
 

@@ -68,8 +68,8 @@ struct pool {
 	struct found *held;     /* at the plan's held paths, in order */
 	size_t held_count;
 	int mounts_fd;          /* mountinfo_watch() */
-	struct spawn_ruleset maker; /* of Landlock's, one for each shim: it adds rules, and commands
-				     * may enter it before their plan comes */
+	struct spawn_ruleset maker; /* of Landlock's, one for each shim: it may add rules, and
+				     * commands enter it before their plan comes */
 	struct pool *apart;     /* for shims that serve one command, or renew something after
 				 * each; NULL in that pool itself */
 };
@@ -420,8 +420,10 @@ static bool pool_may_reuse(const struct shim_plan *plan)
  * other run may have. */
 static bool pool_never_serves(const struct spawn_request *request)
 {
-	return request->plan->flags & NEVER ||
-	       (request->ruleset.make && !(request->plan->flags & SHIM_OWN_PTS));
+	const struct shim_plan *plan = request->plan;
+	bool adds_rules = plan->proc_rights || plan->pts_rights;
+
+	return plan->flags & NEVER || (adds_rules && !(plan->flags & SHIM_OWN_PTS));
 }
 
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "os/shim/proto.h"
 
-/* Makes a ruleset of Landlock: a descriptor that the caller owns, or -1. */
+/* Makes a ruleset of Landlock, or shares one: a descriptor that the caller owns, or -1. */
 struct spawn_ruleset {
 	int (*make)(void *ctx, struct err *e); /* NULL: none */
 	void *ctx;
@@ -34,8 +34,8 @@ struct spawn_request {
 				  * gone */
 	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
-	struct spawn_ruleset ruleset; /* each shim gets one of its own, to which it adds rules, in
-				       * the place of plan->landlock_fd; in @fds that is -1 */
+	struct spawn_ruleset ruleset; /* a shim gets its descriptor in the place of
+				       * plan->landlock_fd, where @fds has -1, and may add rules */
 	uint64_t log_bytes;      /* not 0: no command. @path is the file that a writer fills from
 				  * its stdin (os/shim/log_writer.h), up to this size */
 	bool log_truncate;       /* ... and what the file held is dropped first */
