@@ -6,11 +6,12 @@
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
 
-/* The first verdict builds the blocklist's tables and has its code mapped, if not read. */
+/* The first verdict builds the blocklist's tables and has its code mapped, if not read; that of a
+ * command with an argument more than that of one without. */
 static void run_ahead_judge(struct cap *c, const json_t *none)
 {
-	static const char *const no_args[] = { NULL };
-	const struct blocklist_input in = { .command = "true", .args = no_args };
+	static const char *const args[] = { "a line", NULL };
+	const struct blocklist_input in = { .command = "echo", .args = args };
 	struct blocklist_verdict verdict;
 	struct ruling ruling;
 
