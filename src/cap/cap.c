@@ -29,7 +29,7 @@ const struct cap_row *cap_find(const struct cap *c, const char *name)
 
 enum tier cap_tier(const struct cap *c, const struct cap_row *row)
 {
-	return tier_of(c->config, row->name, row->tier);
+	return tier_of(c->config, row->tier_option, row->tier);
 }
 
 bool cap_may_ask(const struct cap *c, const struct cap_row *row)
@@ -310,10 +310,7 @@ static void cap_notify(struct cap_call *call)
 static void cap_write_remedy(const struct cap *c, const struct cap_row *row, const char *tier,
 			     char text[CONFIG_REMEDY_SIZE])
 {
-	char option[sizeof(config_rows->name)];
-
-	snprintf(option, sizeof(option), "tier.%s", row->name);
-	config_remedy(c->config, option, tier, text);
+	config_remedy(c->config, config_rows[row->tier_option].name, tier, text);
 }
 
 static void cap_hint_change(const struct cap_call *call, struct err *e)

@@ -150,7 +150,8 @@ struct cap_row {
 	const char *name;        /* "process.run" */
 	const char *tool_name;   /* "process_run" */
 	const char *title, *description, *version;
-	enum tier tier;
+	enum tier tier;          /* unless the option says otherwise */
+	enum config_key tier_option;
 	unsigned flags;          /* enum cap_flag */
 	const struct schema *input;
 	const char *input_json;     /* the parameters as tools/list shows them ... */

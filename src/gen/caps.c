@@ -329,7 +329,7 @@ static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 	json_t *shown[] = { gen_caps_shown_input(cap, false), gen_caps_shown_input(cap, true),
 			    json_incref(json_object_get(cap, "annotations")) };
 	static const char *const names[] = { "input_json", "input_all_json", "annotations_json" };
-	char tier[GEN_PATH_MAX];
+	char tier[GEN_PATH_MAX], option[GEN_PATH_MAX];
 
 	gen_upper(gen_caps_member(cap, "tier"), tier);
 	buf_addf(out, "\t{\n\t\t.name = \"%s\",\n\t\t.tool_name = \"%s\",\n",
@@ -340,6 +340,8 @@ static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 		buf_adds(out, ",\n");
 	}
 	buf_addf(out, "\t\t.tier = TIER_%s,\n", tier);
+	gen_upper(gen_caps_member(cap, "name"), option);
+	buf_addf(out, "\t\t.tier_option = CONFIG_TIER_%s,\n", option);
 	gen_caps_row_flags(out, cap);
 	buf_addf(out, "\t\t.input = &%s_input,\n", c_name);
 	for (size_t i = 0; i < COUNT_OF(shown); i++) {

@@ -209,10 +209,10 @@ static const char *rulebook_always_denied(const struct rule *r, const struct con
 {
 	if (r->decision == TIER_DENY)
 		return NULL;
-	if (tier_of(config, "process.run", TIER_NOTIFY) == TIER_DENY)
+	if (tier_of(config, CONFIG_TIER_PROCESS_RUN, TIER_NOTIFY) == TIER_DENY)
 		return "process.run"; /* then there is no run to write to either */
 	return r->capabilities == RULE_INPUT &&
-			       tier_of(config, "process.input", TIER_NOTIFY) == TIER_DENY
+			       tier_of(config, CONFIG_TIER_PROCESS_INPUT, TIER_NOTIFY) == TIER_DENY
 		       ? "process.input"
 		       : NULL;
 }

@@ -1,6 +1,5 @@
 #include "policy/tier.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -13,17 +12,9 @@ static const char *const tier_names[] = {
 	[TIER_DENY] = "deny",
 };
 
-enum tier tier_of(const struct config *c, const char *capability, enum tier own)
+enum tier tier_of(const struct config *c, enum config_key option, enum tier own)
 {
-	char option[96];
-	int len = snprintf(option, sizeof(option), "tier.%s", capability);
-
-	BUG_IF(len < 0 || (size_t)len >= sizeof(option));
-	int key = config_find(option);
-
-	if (key < 0)
-		return own;
-	const char *choice = config_choice(c, (enum config_key)key);
+	const char *choice = config_choice(c, option);
 
 	for (size_t i = 0; i < COUNT_OF(tier_names); i++)
 		if (strcmp(choice, tier_names[i]) == 0)

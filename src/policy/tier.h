@@ -7,12 +7,14 @@
 #ifndef PROCPEN_POLICY_TIER_H
 #define PROCPEN_POLICY_TIER_H
 
+#include "gen/config.h" /* enum config_key */
+
 enum tier { TIER_AUTONOMOUS, TIER_NOTIFY, TIER_CONFIRM, TIER_DENY };
 
 struct config;
 
-/* The tier of @capability ("process.run") whose own tier is @own. */
-enum tier tier_of(const struct config *c, const char *capability, enum tier own);
+/* The tier of the capability whose own is @own, and whose option is @option (CONFIG_TIER_...). */
+enum tier tier_of(const struct config *c, enum config_key option, enum tier own);
 
 const char *tier_name(enum tier tier); /* "notify" */
 
