@@ -772,8 +772,8 @@ static bool evaluate_is_repeated(struct evaluation *e, const struct shell_word *
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *text = a->word;
-	struct shell_setup setup = { .args = a->words, .arg_count = a->count, .input = place_input(at),
-				     .shell_path = e->shell_path,
+	struct shell_setup setup = { .args = a->words, .arg_count = a->count,
+				     .input = place_input(at), .shell_path = e->shell_path,
 				     .family = a->flags & ACTION_BASH ? SHELL_FAMILY_BASH
 								      : SHELL_FAMILY_POSIX };
 	struct script_run *run;

@@ -154,20 +154,22 @@ void input_find(struct place *at, const struct dataflow *flows, const struct she
 {
 	const struct written_file *file = input_file(at, budget);
 	const struct shell_command *c = place_command(at);
+	const struct shell_word *known = at->input.text;
 
 	if (input_is_sink(flows, c))
-		at->input.text = input_of_process(flows, c->parent);
-	if (!at->input.text)
-		at->input.text = c->input;
-	if (!at->input.text)
-		at->input.text = files_content(file, budget, arena);
-	if (!at->input.text && outer &&
+		known = input_of_process(flows, c->parent);
+	if (!known)
+		known = c->input;
+	if (!known)
+		known = files_content(file, budget, arena);
+	if (!known && outer &&
 	    (input_is_outer(at) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
-		at->input.text = outer;
-	if (!at->input.text && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
-		at->input.text = input_of_process(flows, c->parent);
+		known = outer;
+	if (!known && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
+		known = input_of_process(flows, c->parent);
+	at->input.text = known;
 	at->input_flow = dataflow_input(flows, at->index);
-	if (at->input.text) /* the filter's output is known */
+	if (known) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
 	if (!at->input_flow && c->piped_from == SHELL_NONE && !input_redirected(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
