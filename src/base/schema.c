@@ -512,7 +512,7 @@ static int schema_check_given(const struct schema_field *f, json_t *params, stru
 {
 	struct place p = { .top = f, .given = f->name };
 
-	snprintf(p.label, sizeof(p.label), "%s", f->name);
+	strcpy(p.label, f->name);
 	if (*f->alias && schema_rename_alias(f, &p, params, e))
 		return -1;
 	return schema_check_value(&p, params, json_object_get(params, f->name), e);
