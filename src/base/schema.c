@@ -28,12 +28,16 @@ static void schema_add_number(struct buf *out, double v)
 
 static void schema_add_number_bounds(struct buf *out, const struct schema_field *f)
 {
+	bool range = f->has_min && f->has_max && !f->min_exclusive;
+	const char *least = range ? " from " : f->min_exclusive ? " greater than "
+							     : " of at least ";
+
 	if (f->has_min) {
-		buf_adds(out, f->min_exclusive ? " greater than " : " at least ");
+		buf_adds(out, least);
 		schema_add_number(out, f->min);
 	}
 	if (f->has_max) {
-		buf_adds(out, f->has_min ? " and at most " : " at most ");
+		buf_adds(out, range ? " to " : f->has_min ? " and at most " : " of at most ");
 		schema_add_number(out, f->max);
 	}
 	if (*f->unit)
@@ -76,9 +80,10 @@ static void schema_add_types(struct buf *out, const struct schema_field *f)
 			schema_add_number_bounds(out, f);
 	}
 	if (f->max_items)
-		buf_addf(out, " of at most %zu", f->max_items);
+		buf_addf(out, " of at most %zu %s", f->max_items,
+			 f->type & SCHEMA_ARRAY ? "elements" : "members");
 	if (f->items) {
-		buf_adds(out, f->type & SCHEMA_ARRAY ? ", each element " : ", each value ");
+		buf_adds(out, f->max_items ? ", each " : ", each element ");
 		schema_add_types(out, f + f->items);
 	}
 }
@@ -165,9 +170,7 @@ static void schema_add_remedy(struct buf *out, const struct place *p,
 	    schema_fits_alias(top, json_number_value(value))) {
 		buf_addf(out, "If these are not %s, write %s: ", top->unit, top->alias);
 		schema_add_number(out, json_number_value(value));
-		buf_addf(out, ", or %s: ", top->name);
-		schema_add_number(out, json_number_value(value) * top->alias_scale);
-		buf_addc(out, '.');
+		buf_addf(out, ".%s%s", *top->hint ? " " : "", top->hint);
 	} else if (*top->hint) {
 		buf_adds(out, top->hint);
 	} else if (f != top || *f->enums) {

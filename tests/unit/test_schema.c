@@ -114,9 +114,9 @@ static void test_schema_bounds_are_exact(void **state)
 	assert_refused("{\"text\":\"a\",\"timeout\":3600.001}",
 		       "timeout must be a number greater than 0 and at most 3600 seconds, not 3600.001");
 	assert_refused("{\"text\":\"a\",\"count\":0}",
-		       "count must be an integer at least 1 and at most 1000 lines, not 0");
+		       "count must be an integer from 1 to 1000 lines, not 0");
 	assert_refused("{\"text\":\"a\",\"count\":1001}",
-		       "count must be an integer at least 1 and at most 1000 lines, not 1001");
+		       "count must be an integer from 1 to 1000 lines, not 1001");
 	assert_refused("{\"text\":\"12345678901\"}", "text is 11 bytes long; it must be at most 10");
 	assert_refused("{\"text\":\"\"}", "text is 0 characters long; it must be at least 1");
 	assert_result("{\"text\":\"a\",\"short\":\"\xc3\xa4\xc3\xa4\xc3\xa4\"}",
@@ -143,7 +143,7 @@ static void test_schema_types_are_strict(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		snprintf(text, sizeof(text), "{\"text\":\"a\",\"count\":%s}", rows[i].value);
 		snprintf(message, sizeof(message),
-			 "count must be an integer at least 1 and at most 1000 lines, not %s",
+			 "count must be an integer from 1 to 1000 lines, not %s",
 			 rows[i].shown);
 		assert_refused(text, message);
 	}
@@ -151,9 +151,9 @@ static void test_schema_types_are_strict(void **state)
 	assert_result("{\"text\":\"a\",\"signal\":9}", "{\"text\":\"a\",\"signal\":9" REST);
 	assert_result("{\"text\":\"a\",\"signal\":\"KILL\"}", "{\"text\":\"a\",\"signal\":\"KILL\"" REST);
 	assert_refused("{\"text\":\"a\",\"signal\":65}",
-		       "signal must be a string or an integer at most 64, not 65");
+		       "signal must be a string or an integer of at most 64, not 65");
 	assert_refused("{\"text\":\"a\",\"signal\":true}",
-		       "signal must be a string or an integer at most 64, not true");
+		       "signal must be a string or an integer of at most 64, not true");
 }
 
 static void test_schema_makes_whole_reals_integers(void **state)
@@ -193,12 +193,12 @@ static void test_schema_elements_and_members(void **state)
 	assert_refused("{\"text\":\"a\",\"words\":[\"123456789\"]}",
 		       "words[0] is 9 bytes long; it must be at most 8");
 	assert_refused("{\"text\":\"a\",\"words\":[\"a\",\"b\",\"c\",\"d\"]}",
-		       "words must be an array of at most 3, each element a string of at most 8 bytes, "
+		       "words must be an array of at most 3 elements, each a string of at most 8 bytes, "
 		       "not an array of 4 elements");
 	assert_refused("{\"text\":\"a\",\"map\":{\"k\":null}}",
 		       "map.k must be a string of at most 8 bytes, not null");
 	assert_refused("{\"text\":\"a\",\"map\":{\"a\":\"\",\"b\":\"\",\"c\":\"\"}}",
-		       "map must be an object of at most 2, each value a string of at most 8 bytes, "
+		       "map must be an object of at most 2 members, each a string of at most 8 bytes, "
 		       "not an object of 3 members");
 }
 
@@ -326,8 +326,7 @@ static void test_schema_hints_say_what_the_message_does_not(void **state)
 	(void)state;
 	assert_refused("{\"text\":\"a\",\"timeout\":600000}",
 		       "timeout must be a number greater than 0 and at most 3600 seconds, not 600000");
-	assert_string_equal(error.hint, "If these are not seconds, write timeout_ms: 600000, or "
-					"timeout: 600.");
+	assert_string_equal(error.hint, "If these are not seconds, write timeout_ms: 600000.");
 	assert_refused("{\"text\":\"a\",\"timeout\":6e9}",
 		       "timeout must be a number greater than 0 and at most 3600 seconds, not "
 		       "6000000000");
@@ -337,8 +336,8 @@ static void test_schema_hints_say_what_the_message_does_not(void **state)
 	assert_string_equal(error.hint, "Three letters.");
 	assert_refused("{\"text\":\"a\",\"words\":[7]}",
 		       "words[0] must be a string of at most 8 bytes, not 7");
-	assert_string_equal(error.hint, "Give words as an array of at most 3, each element a string "
-					"of at most 8 bytes.");
+	assert_string_equal(error.hint, "Give words as an array of at most 3 elements, each a string of "
+					"at most 8 bytes.");
 }
 
 static void test_schema_survives_hostile_names_and_values(void **state)
