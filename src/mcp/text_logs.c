@@ -165,6 +165,17 @@ static bool text_logs_has_output(const struct text *t, const struct stream *s)
 	return text_logs_wants(t, s->name) && text_number(t, NULL, s->size);
 }
 
+static bool text_logs_runs(const struct text *t)
+{
+	return text_is(t, NULL, "state", "running");
+}
+
+/* A call with wait_ms took the command for running, and an empty page shows nothing of its end. */
+static bool text_logs_tells_end(const struct text *t, bool empty)
+{
+	return !text_logs_runs(t) && (empty || json_get_int(t->a->params, "wait_ms", 0) > 0);
+}
+
 static void text_logs_add_state(struct text *t, bool empty)
 {
 	bool any = text_logs_has_output(t, &text_logs_out) ||
@@ -172,25 +183,30 @@ static void text_logs_add_state(struct text *t, bool empty)
 
 	if (empty)
 		text_add(t, any ? "no more output" : "no output");
-	if (text_is(t, NULL, "state", "running"))
+	if (text_logs_runs(t)) {
 		text_add(t, empty ? " yet, still running; " : "still running; ");
+		return;
+	}
+	text_add(t, empty ? "; the command has ended: " : "the command has ended: ");
+	text_open_call(t, "process_monitor");
+	text_add(t, "} tells how");
 }
 
 /* Does the next call read on in @s? @more: bytes of it are there. A running command can write to it
  * meanwhile. */
 static bool text_logs_goes_on(const struct text *t, const struct stream *s, bool more)
 {
-	return text_logs_wants(t, s->name) && (more || text_is(t, NULL, "state", "running"));
+	return text_logs_wants(t, s->name) && (more || text_logs_runs(t));
 }
 
 /* How much follows the page, and the call that reads it. */
 static void text_logs_add_next(struct text *t, bool empty)
 {
 	int64_t out = text_logs_rest(t, &text_logs_out), err = text_logs_rest(t, &text_logs_err);
-	bool running = text_is(t, NULL, "state", "running");
+	bool running = text_logs_runs(t);
 	bool more = text_flag(t, "truncated") && out + err > 0;
 
-	if (!more && !running && !empty)
+	if (!more && !running && !text_logs_tells_end(t, empty))
 		return;
 	if (empty)
 		text_add(t, "[");
@@ -404,7 +420,7 @@ static void text_logs_matches(struct text *t)
 		text_add(t, "[... the rest was not searched: the server ends ...]");
 		return;
 	}
-	if (!total && text_is(t, NULL, "state", "running"))
+	if (!total && text_logs_runs(t))
 		text_add(t, "[still running; process_monitor with \"until\":\"pattern\" waits "
 			    "for one]");
 	if (shown >= total)
@@ -420,9 +436,9 @@ static void text_logs_matches(struct text *t)
 /* The call that reads the entries behind the page. */
 static void text_logs_add_next_entries(struct text *t, bool empty)
 {
-	bool running = text_is(t, NULL, "state", "running"), more = text_flag(t, "truncated");
+	bool running = text_logs_runs(t), more = text_flag(t, "truncated");
 
-	if (!more && !running && !empty)
+	if (!more && !running && !text_logs_tells_end(t, empty))
 		return;
 	if (empty)
 		text_add(t, "[");

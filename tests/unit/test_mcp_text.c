@@ -706,8 +706,40 @@ static void test_mcp_text_of_pages(void **state)
 		   "e\n[... bytes 1,000 to 2,000 of stderr are no longer kept ...]\n[... still running;"
 		   " process_logs {\"process_id\":\"p1\",\"stream\":\"stderr\",\"offset\":2,"
 		   "\"wait_ms\":45000} waits for more ...]");
+}
+
+/* Whoever waits for the output of a server in the background must learn that it has failed. */
+static void test_mcp_text_of_pages_tells_the_end(void **state)
+{
+	(void)state;
 	check_page("{}", "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"\","
-			 "\"stderr\":\"\"}", "[no output]");
+			 "\"stderr\":\"\"}",
+		   "[no output; the command has ended: process_monitor {\"process_id\":\"p1\"} tells "
+		   "how]");
+	check_page("{\"offset\":2,\"wait_ms\":5000}",
+		   "{\"process_id\":\"p1\",\"state\":\"killed\",\"stdout\":\"\",\"stderr\":\"\","
+		   "\"stdout_size\":2,\"stdout_next_offset\":2,\"truncated\":false}",
+		   "[no more output; the command has ended: process_monitor {\"process_id\":\"p1\"} "
+		   "tells how]");
+	check_page("{\"wait_ms\":5000}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"a\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":2,\"stdout_next_offset\":2,\"truncated\":false}",
+		   "a\n[... the command has ended: process_monitor {\"process_id\":\"p1\"} tells how "
+		   "...]");
+	check_page("{\"stream\":\"combined\",\"wait_ms\":5000}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"entries\":[],\"next_since\":0,"
+		   "\"truncated\":false}",
+		   "[no output; the command has ended: process_monitor {\"process_id\":\"p1\"} tells "
+		   "how]");
+	check_page("{}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"a\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":2,\"stdout_next_offset\":2,\"truncated\":false}",
+		   "a\n");
+	check_page("{\"limit\":2,\"wait_ms\":5000}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"a\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":4,\"stdout_next_offset\":2,\"truncated\":true}",
+		   "a\n[... 2 more bytes: process_logs {\"process_id\":\"p1\",\"stream\":\"stdout\","
+		   "\"offset\":2,\"limit\":2} ...]");
 }
 
 /* A stream that has nothing more now may have later: the chain of calls keeps it while the command
@@ -1388,6 +1420,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_a_lost_end),
 		cmocka_unit_test(test_mcp_text_of_a_hole_near_the_end),
 		cmocka_unit_test(test_mcp_text_of_pages),
+		cmocka_unit_test(test_mcp_text_of_pages_tells_the_end),
 		cmocka_unit_test(test_mcp_text_of_pages_while_it_runs),
 		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
 		cmocka_unit_test(test_mcp_text_of_matches),
