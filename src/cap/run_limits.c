@@ -60,8 +60,9 @@ static int run_limits_read_cpu(const struct config *config, const json_t *params
 				  allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
-	err_invalid(e, "cpu_limit", "cpu_limit %.15g is above the allowance of %.15g of one core "
-		    "(limits.cpu_percent)", fraction, (double)allowance / 1000);
+	err_invalid(e, "cpu_limit", "cpu_limit %.15g is above the allowance of %.15g core%s "
+		    "(limits.cpu_percent)", fraction, (double)allowance / 1000,
+		    allowance == 1000 ? "" : "s");
 	err_detail(e, "allowance", json_real((double)allowance / 1000));
 	return err_hint(e, "Ask for at most %.15g; agent.session shows the allowances.",
 			(double)allowance / 1000);
@@ -155,6 +156,14 @@ static int run_limits_check_members(const char *name, const json_t *object, stru
 	return run_limits_bad(e, name, "must have \"soft\" or \"hard\" or both, and nothing else");
 }
 
+static int run_limits_above(const char *name, uint64_t asked, uint64_t most, struct err *e)
+{
+	err_invalid(e, "limits", "limits.%s %" PRIu64 " is above the server's hard limit of %"
+		    PRIu64, name, asked, most);
+	return err_hint(e, "Ask for at most %" PRIu64 "; agent.session shows the allowances.",
+			most);
+}
+
 /* A bound that the request leaves out is the server's own; the soft one is at most the hard one. */
 static int run_limits_read_pair(const char *name, json_t *value, const struct rlimit *own,
 				struct shim_rlimit *l, struct err *e)
@@ -162,7 +171,6 @@ static int run_limits_read_pair(const char *name, json_t *value, const struct rl
 	bool both = !json_is_object(value);
 	const json_t *soft = both ? value : json_object_get(value, "soft");
 	const json_t *hard = both ? value : json_object_get(value, "hard");
-	char problem[160];
 
 	if (!both && run_limits_check_members(name, value, e))
 		return -1;
@@ -172,12 +180,9 @@ static int run_limits_read_pair(const char *name, json_t *value, const struct rl
 	l->soft = own->rlim_cur < l->hard ? own->rlim_cur : l->hard;
 	if (run_limits_read_bound(name, soft, &l->soft, e))
 		return -1;
-	if (l->hard > own->rlim_max || (soft && l->soft > own->rlim_max)) {
-		snprintf(problem, sizeof(problem),
-			 "%" PRIu64 " is above the server's hard limit of %" PRIu64,
-			 l->hard > own->rlim_max ? l->hard : l->soft, (uint64_t)own->rlim_max);
-		return run_limits_bad(e, name, problem);
-	}
+	if (l->hard > own->rlim_max || (soft && l->soft > own->rlim_max))
+		return run_limits_above(name, l->hard > own->rlim_max ? l->hard : l->soft,
+					own->rlim_max, e);
 	/* For a single number, leave room for SIGXCPU: it names the cause, SIGKILL does not. */
 	if (both && l->resource == RLIMIT_CPU && l->hard < own->rlim_max)
 		l->hard++;

@@ -448,6 +448,9 @@ void config_remedy(const struct config *c, const char *name, const char *value,
 		snprintf(text, CONFIG_REMEDY_SIZE,
 			 "in %.200s (%s), or with --set config.project=off",
 			 config_origin(c, (enum config_key)key), name);
+	else if (!c->values[key].origin)
+		snprintf(text, CONFIG_REMEDY_SIZE, "with --set %s=%.48s (now at its default)", name,
+			 value);
 	else
 		snprintf(text, CONFIG_REMEDY_SIZE, "with --set %s=%.48s (set by %.200s)", name,
 			 value, config_origin(c, (enum config_key)key));

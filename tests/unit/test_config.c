@@ -279,7 +279,7 @@ static void test_config_remedy_names_who_set_it(void **state)
 	struct err e = ERR_INIT;
 
 	config_remedy(*state, "tier.process.kill", "notify", text);
-	assert_string_equal(text, "with --set tier.process.kill=notify (set by default)");
+	assert_string_equal(text, "with --set tier.process.kill=notify (now at its default)");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(config_assign(*state, config_find("tier.process.kill"), "deny",
 					       rows[i].rank, rows[i].origin, &e), 0);

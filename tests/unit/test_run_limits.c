@@ -173,6 +173,7 @@ static void test_run_limits_bad_rlimits(void **state)
 	refused("{\"limits\": {\"nofile\": {\"soft\": 5, \"hard\": 4}}}", "above its hard one");
 	refused("{\"limits\": {\"nofile\": 4000000000}}", "is above the server's hard limit of ");
 	refused("{\"limits\": {\"nofile\": {\"soft\": 4000000000}}}", "4000000000 is above");
+	assert_non_null(strstr(e.hint, "Ask for at most "));
 }
 
 int main(void)
