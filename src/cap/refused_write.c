@@ -289,6 +289,8 @@ static void refused_write_tell(struct claims *k, struct span path, size_t reason
 					 "can open its repository with ", git);
 	else if (cache)
 		refused_write_add_option(k->w, ": the operator can open this cache with ", cache);
+	else if (!strcmp(existing, "/tmp") || !strcmp(existing, "/var/tmp"))
+		refused_write_add(k->w, "; temporary files have their place in $TMPDIR");
 	jsonw_close_str(k->w);
 }
 
