@@ -54,14 +54,24 @@ static const char *config_text_type(const json_t *value)
 	}
 }
 
+/* Never the default of a switch alone: it may be the opposite of what was meant. */
 static int config_text_fail_type(const struct config_row *row, const json_t *value, struct err *e)
 {
 	err_set(e, ERR_INVALID_PARAMS, "option %s takes %s, not %s", row->name,
 		config_text_wanted(row->type), config_text_type(value));
-	return err_hint(e, "Write \"%s\": %s", row->name,
-			row->type == CONFIG_NAMES   ? "[\"NAME\"]"
-			: row->type == CONFIG_ENUM ? "\"NAME\""
-						   : strtab_get(row->default_text));
+	switch (row->type) {
+	case CONFIG_BOOLEAN:
+		return err_hint(e, "Write true or false without quotes.");
+	case CONFIG_PORTS:
+		return err_hint(e, "Write true, false or [53, 443] without quotes.");
+	case CONFIG_NAMES:
+		return err_hint(e, "Write \"%s\": [\"NAME\"]", row->name);
+	case CONFIG_INTEGER:
+	case CONFIG_ENUM:
+		break;
+	}
+	return err_hint(e, "The default is \"%s\": \"%s\"", row->name,
+			strtab_get(row->default_text));
 }
 
 /* Append the element @value to @list; a comma follows each port, because "1," is a list of one port

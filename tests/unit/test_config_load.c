@@ -94,6 +94,31 @@ static void test_config_load_types(void **state)
 	expect_option(CONFIG_PROCESS_UMASK, "022", "c.json:1");
 }
 
+/* What a hint says to write would be accepted, and is not the opposite of what was written. */
+static void test_config_load_hints_for_types(void **state)
+{
+	static const struct {
+		const char *content, *hint;
+	} rows[] = {
+		{ "{\"sandbox.ahead\": \"false\"}", "Write true or false without quotes." },
+		{ "{\"sandbox.network\": \"false\"}",
+		  "Write true, false or [53, 443] without quotes." },
+		{ "{\"sandbox.hide\": 5}", "Write \"sandbox.hide\": [\"NAME\"]" },
+		{ "{\"process.umask\": true}", "The default is \"process.umask\": \"022\"" },
+		{ "{\"limits.line_bytes\": []}", "The default is \"limits.line_bytes\": \"4194304\"" },
+		{ "{\"sandbox.profile\": 5}", "The default is \"sandbox.profile\": \"default\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err e = ERR_INIT;
+
+		assert_int_equal(load(rows[i].content, strlen(rows[i].content), &e), -1);
+		assert_string_equal(e.hint, rows[i].hint);
+		err_release(&e);
+	}
+}
+
 static void test_config_load_mistakes_have_their_place(void **state)
 {
 	static char deep[1 << 20];
@@ -202,6 +227,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_config_load_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_load_hints_for_types, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_config_load_mistakes_have_their_place, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_config_load_later_sources_win, setup,
