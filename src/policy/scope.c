@@ -309,9 +309,13 @@ static int scope_fail_open(const struct scope *s, const char *path, int sys, str
 		if (scope_rest_of(s->names[i], path) && scope_dir_is_gone(&s->dirs[i]))
 			return scope_fail_gone(s, i, e);
 	fault = scope_find_fault(s, at);
-	if (fault)
-		return err_set(e, ERR_BAD_DIRECTORY, "working_directory \"%.256s\": %.256s %s",
-			       path, at, fault);
+	if (fault) {
+		err_set(e, ERR_BAD_DIRECTORY, "working_directory \"%.256s\": %.256s %s", path, at,
+			fault);
+		return *path == '~' || *path == '$'
+			? err_hint(e, "No shell expands it: name the directory without ~ and $.")
+			: -1;
+	}
 	err_set(e, ERR_PATH_OUT_OF_SCOPE,
 		"working_directory \"%.256s\" is not a directory inside the accessible directories",
 		path);
