@@ -383,6 +383,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	t->stdin_mode = process_run_stdin_mode(params);
 	process_run_hold_stdin(call);
 	t->result_options.args_ignored = command_ignores_args(&t->command);
+	t->result_options.stdin_piped = t->stdin_mode == PROC_STDIN_PIPE;
 	t->result_options.stdin_ignored =
 		t->command.stdin_bytes && t->stdin_mode == PROC_STDIN_NULL;
 	t->result_options.timeout_ignored = t->background && json_object_get(params, "timeout");

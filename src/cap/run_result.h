@@ -16,6 +16,7 @@ struct run_result_options {
 	bool args_ignored;  /* see command_ignores_args() */
 	bool stdin_ignored; /* stdin was given, but not fed */
 	bool stdin_edited;  /* it was typed with keys that hide a line from the blocklist */
+	bool stdin_piped;   /* it was started so that process.input could write to it */
 	bool input_open;    /* process.input can write to it, ... */
 	bool input_awaited; /* ... and it waits for that, see proc/input_wait.h */
 	bool timeout_ignored; /* or a timeout */

@@ -457,7 +457,8 @@ static void text_run_add_remedy(struct text *t)
 	else
 		text_add(t, ". A larger timeout (max %" PRId64 ") or background:true",
 			 options->timeout_most);
-	text_add(t, options->keyed ? ", with a new idempotency_key." : ".");
+	text_add(t, options->keyed ? ", with a new idempotency_key" : "");
+	text_add(t, options->stdin_piped ? "; process_input answers it while it runs." : ".");
 }
 
 static void text_run_add_running(struct text *t, const char *none)

@@ -169,8 +169,14 @@ static void test_mcp_text_of_timeouts(void **state)
 	const struct run_result_options none = { .timeout_most = 90, .keyed = true };
 	const struct run_result_options bound = { .by_default = true, .timeout_most = 5,
 						  .timeout_is_most = true, .background_ends = true };
+	const struct run_result_options asked = { .by_default = true, .timeout_most = 3600,
+						  .stdin_piped = true };
 
 	(void)state;
+	check_run_with(&asked, json, "name? ", "",
+		       "timed out after 5 s, killed [p7]; output so far below. A larger timeout "
+		       "(max 3600) or background:true; process_input answers it while it runs.\n"
+		       "--- stdout\nname? \n");
 	check_run_with(&most, json, "a\n", "",
 		       "timed out after 5 s, killed [p7]; output so far below. 5 s is the largest "
 		       "timeout; background:true has no such end.\n--- stdout\na\n");
