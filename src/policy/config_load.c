@@ -107,6 +107,9 @@ static int config_load_variable(struct config *c, const char *name, const char *
 		abort();
 	if (found >= 0 && !config_assign(c, found, equals + 1, CONFIG_BY_ENVIRONMENT, origin, e))
 		return 0;
+	if (found < 0)
+		err_hint(e, "A dot is two underscores: " PREFIX "SANDBOX__NETWORK for "
+			    "sandbox.network. `procpen help options` lists all options.");
 	return err_prefix(e, "environment variable %.128s: ", origin);
 }
 

@@ -157,6 +157,8 @@ def test_mistakes():
         os.unlink(p.user_file)
         p.expect_refused("environment variable PROCPEN_SET_SANDBOX__NETWRK: unknown option",
                          env={"PROCPEN_SET_SANDBOX__NETWRK": "1"})
+        p.expect_refused("A dot is two underscores: PROCPEN_SET_SANDBOX__NETWORK for sandbox.network",
+                         env={"PROCPEN_SET_SANDBOX_NETWORK": "false"})
         p.expect_refused("No such file", "--config", p.path("none"))
 
 

@@ -292,8 +292,8 @@ def test_no_such_workspace():
         with open(file, "w", encoding="utf-8"):
             pass
         for path in (place.base + "/gone", file):
-            place.refused((path, "Name a directory that exists", "--workspace DIR"),
-                          "--workspace", path)
+            place.refused((path, "Name a directory that exists", "--workspace"), "--workspace", path)
+            place.refused((path, "CLAUDE_PROJECT_DIR"), CLAUDE_PROJECT_DIR=path)
             place.refused((path, "--allow-dir DIR"), "--allow-dir", path)
         gone = os.path.join(place.base, "cwd")
         os.mkdir(gone)
