@@ -86,15 +86,37 @@ static const char *workspace_propose_state_dir(const struct scope *scope)
 	return geteuid() || workspace_covers_state_dir(scope, place) ? NULL : place;
 }
 
+static bool workspace_covers_alone(const char *directory, const char *state_dir)
+{
+	struct err ignored = ERR_INIT;
+	struct scope *alone = scope_new(directory, NULL, &ignored);
+	bool covers = alone && workspace_covers_state_dir(alone, state_dir);
+
+	scope_free(alone);
+	err_release(&ignored);
+	return covers;
+}
+
+/* The first directory of @scope that covers @state_dir, or the last one. */
+static const char *workspace_find_cover(const struct scope *scope, const char *state_dir)
+{
+	const char *const *name = scope_directories(scope);
+
+	while (name[1] && !workspace_covers_alone(*name, state_dir))
+		name++;
+	return *name;
+}
+
 /* Commands could rewrite the audit log in @dir. */
 static int workspace_refuse_state_dir(const struct scope *scope, const char *dir, struct err *e)
 {
 	const char *proposed = workspace_propose_state_dir(scope);
+	const char *cover = workspace_find_cover(scope, dir);
 
 	err_set(e, ERR_INVALID_PARAMS,
 		"the state directory %.300s, or audit or tmp in it, is where commands may write "
-		"(workspace: %.300s): a command could rewrite its own audit log",
-		dir, scope_workspace(scope));
+		"(%s: %.300s): a command could rewrite its own audit log", dir,
+		cover == scope_workspace(scope) ? "workspace" : "--allow-dir", cover);
 	if (!strcmp(scope_workspace(scope), "/"))
 		return err_hint(e, "Name a narrower workspace: --workspace DIR; no --state-dir "
 				   "lies outside of /.");

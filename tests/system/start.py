@@ -271,6 +271,10 @@ def test_one_in_the_other():
                               "--state-dir", place.state, *options)
         place.refused((place.workspace, "audit log", "--state-dir"), "--state-dir",
                       place.workspace + "/s")
+        other = place.base + "/other"
+        os.mkdir(other)
+        place.refused(("(--allow-dir: %s)" % other, "audit log"), "--state-dir", other + "/s",
+                      "--allow-dir", other)
 
 
 @suite.test()
