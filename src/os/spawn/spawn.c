@@ -50,22 +50,23 @@ static const char *spawn_hint_for(int stage, int sys)
 {
 	if (sys == E2BIG)
 		return "Command, arguments and environment together are too big, or one of them "
-		       "reaches 131,072 bytes: pass the data through stdin or a file";
+		       "reaches 131,072 bytes: pass the data through stdin or a file.";
 	if (stage == SHIM_STAGE_CHDIR && sys == ESTALE) /* see namespaces_open_same() */
 		return "Commands find another directory there: the operator hides it "
-		       "(sandbox.hide), or it was replaced just now";
+		       "(sandbox.hide), or it was replaced just now.";
 	if (stage == SHIM_STAGE_CHDIR && !err_is_shortage(sys))
 		return "The user that commands run as cannot enter the working directory: check "
-		       "its permissions, and those of the directories above it";
+		       "its permissions, and those of the directories above it.";
 	if (stage != SHIM_STAGE_EXEC)
 		return NULL;
 	if (sys == ENOEXEC)
 		return "The file has no known format: add a #! line, or run it through its "
-		       "interpreter";
+		       "interpreter.";
 	if (sys == EACCES || sys == EPERM || sys == EISDIR)
-		return "The file is not executable: chmod +x it, or run it through its interpreter";
+		return "The file is not executable: chmod +x it, or run it through its "
+		       "interpreter.";
 	if (sys == ENOENT)
-		return "The file or the interpreter in its #! line does not exist";
+		return "The file or the interpreter in its #! line does not exist.";
 	return NULL;
 }
 
