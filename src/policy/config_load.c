@@ -160,10 +160,11 @@ int config_files_check(const struct config_files *files, const struct config *c,
 		if (!dir)
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
-			"the configuration file %.300s, or a link on the way to it, is where "
+			"the configuration file %.300s, or something on the way to it, is where "
 			"commands may write: %.300s", file->path, dir);
 		return err_hint(e, "A command could change its own limits: keep the file "
-				   "elsewhere, and name it with --config FILE.");
+				   "elsewhere, and name it with --config FILE, by a path that does "
+				   "not pass there.");
 	}
 	return 0;
 }

@@ -210,10 +210,13 @@ def test_where_commands_write():
         part = "is where commands may write"
         inside = p.write(os.path.join(p.workspace, "c.json"), {})
         os.symlink(p.write(p.path("c.json"), {}), os.path.join(p.workspace, "link"))
-        for path in (inside, os.path.join(p.workspace, "link"), "workspace/../workspace/c.json"):
+        for path in (inside, os.path.join(p.workspace, "link"), "workspace/../workspace/c.json",
+                     "workspace/../c.json"):
             for command in ("run", "doctor"):
                 got = p.call(command, "--config", path, *(["true"] if command == "run" else []))
                 check(part in " ".join((got[1] + got[2]).split()), "%s %s: %s" % (command, path, got))
+        got = p.call("run", "--config", "workspace/../c.json", "true")
+        check("by a path that does not pass there" in got[2], "a path through it: %s" % (got,))
         p.write(p.user_file, {"sandbox.writable": [os.path.dirname(p.user_file)]})
         got = p.call("run", "true")
         check(got[0] == 125 and part in got[2], "sandbox.writable: %s" % (got,))
