@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "blocklist/command/list.h"
+#include "blocklist/command/word.h"
 #include "blocklist/path_tree.h"
 
 /* This many ".." count as reaching the root from any workspace. */
@@ -287,14 +288,37 @@ static uint64_t path_match_tree(struct path *p, bool only_globs)
 	return stripped ? found | (path_match(p) & trees) : found;
 }
 
-/* "$A/$B": both would have to be empty. */
-static bool path_two_unknowns(const struct tokens *t)
+/* Is @u a variable? Not a parameter of a function, nor the output of a program, which mostly prints
+ * something. */
+static bool path_is_variable(const struct shell_unknown *u)
+{
+	return u && (isalpha((unsigned char)u->name[0]) || u->name[0] == '_');
+}
+
+/* Is it one that nothing sets, so that it is empty in a new shell? */
+static bool path_is_unset(const struct shell_unknown *u)
+{
+	static const char environment[] = " USER LOGNAME TMPDIR LANG TERM TZ ";
+
+	return path_is_variable(u) && !u->is_given &&
+	       !list_has(environment, u->name, strlen(u->name));
+}
+
+/* "$A/$B", where something may set one of them: both would have to be empty. */
+static bool path_two_unknowns(const struct shell_word *word, size_t skip, const struct tokens *t)
 {
 	size_t parts = 0;
+	bool unset = true;
 
 	for (size_t i = 0; i < t->len; i++)
 		parts += t->s[i] == MARK_MAYBE && (i == 0 || t->s[i - 1] == '/');
-	return parts > 1;
+	for (size_t i = skip; i < word->text.len && unset && parts > 1; i++) {
+		const struct shell_unknown *u = shell_word_unknown(word, i);
+
+		if (word_unknown_at(word, i) && !(u && u->is_set))
+			unset = path_is_unset(u);
+	}
+	return parts > 1 && !unset;
 }
 
 /* /home/$u/.cache: an empty $u leaves /home/.cache, which is no home. */
@@ -339,8 +363,7 @@ static bool path_unknown_disk(const struct tokens *t)
 
 /*
  * Does @word say "$X/etc", and @t, what it is without the variable, name one path, or by a star
- * all in it? X is empty unless something sets it, unlike a parameter of a function, and the output
- * of a program, which mostly prints something.
+ * all in it? X is empty unless something sets it.
  */
 static bool path_is_one_after_variable(const struct shell_word *word, size_t skip,
 				       const struct tokens *t)
@@ -348,7 +371,7 @@ static bool path_is_one_after_variable(const struct shell_word *word, size_t ski
 	const struct shell_unknown *u = shell_word_unknown(word, skip);
 	size_t len = t->len, last = t->len;
 
-	if (!u || !u->name || (!isalpha((unsigned char)u->name[0]) && u->name[0] != '_'))
+	if (!path_is_variable(u))
 		return false;
 	while (last > 0 && t->s[last - 1] != '/')
 		last--;
@@ -381,9 +404,9 @@ uint64_t path_classify(const struct shell_word *word, size_t skip,
 	if (p.kind == PATH_ABSOLUTE)
 		found = path_match_tree(&p, reach == REACH_FILE);
 	len = t.len;
-	if (reach != REACH_TREE_OR_EMPTY || path_below_some_home(&t) || path_two_unknowns(&t) ||
-	    !path_tokenize(word, skip, false, &t) || t.len == len || !t.len ||
-	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
+	if (reach != REACH_TREE_OR_EMPTY || path_below_some_home(&t) ||
+	    path_two_unknowns(word, skip, &t) || !path_tokenize(word, skip, false, &t) ||
+	    t.len == len || !t.len || (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	path_resolve(&p, &t, false, dir);
 	floating = floating && !path_is_one_after_variable(word, skip, &t);

@@ -283,7 +283,7 @@ static struct value *array_any(struct expander *e, const char *name, const struc
 	if (!all)
 		return NULL;
 	if (others)
-		values_add(e, &all, value_unknown(e, name, 0));
+		values_add(e, &all, value_unknown_given(e, name, 0));
 	sprintf(hidden, "? %s", name);
 	return vars_one_of(e, hidden, all);
 }

@@ -528,8 +528,10 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 	} else if (name) {
 		text = builtin_written(e, c->words, name);
 	}
-	if (!text || text->text.len > SOURCE_MAX || word_is_partial(text))
+	if (!text || text->text.len > SOURCE_MAX || word_is_partial(text)) {
+		e->sets_unknown |= file != NULL;
 		return STATUS_UNKNOWN;
+	}
 	if (c->count > 2)
 		call_set_params(e, &(struct call){ c->words + 1, c->count - 1 });
 	s = call_eval(e, &(struct call){ text, 1 });
@@ -553,7 +555,7 @@ static enum status builtin_shopt(struct expander *e, const struct call *c)
 /* getopts OPTIONS NAME */
 static enum status builtin_getopts(struct expander *e, const struct call *c)
 {
-	vars_set(e, "OPTARG", value_unknown(e, "OPTARG", c->words[0].start));
+	vars_set(e, "OPTARG", value_unknown_given(e, "OPTARG", c->words[0].start));
 	vars_set(e, "OPTIND", value_unknown(e, "OPTIND", c->words[0].start));
 	if (c->count > 2)
 		assign_word(e, &c->words[2],

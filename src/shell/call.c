@@ -270,6 +270,7 @@ enum status call_eval(struct expander *e, const struct call *c)
 	e->context |= SHELL_IN_EVAL;
 	s = call_text(e, &text);
 	e->context = context;
+	e->sets_unknown |= text.text.len && text.kind[0] >= SHELL_UNKNOWN; /* eval "$(x)" */
 	return s;
 }
 

@@ -273,6 +273,14 @@ struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
 	return value_make(e, &c, 1);
 }
 
+struct value *value_unknown_given(struct expander *e, const char *name, uint32_t at)
+{
+	struct value *v = value_unknown(e, name, at);
+
+	v->v[0].c = v->v[0].c == UNKNOWN_ANY ? UNKNOWN_GIVEN : v->v[0].c;
+	return v;
+}
+
 struct value *value_unknown_set(struct expander *e, const char *name, uint32_t at)
 {
 	struct value *v = value_unknown(e, name, at);
@@ -283,7 +291,7 @@ struct value *value_unknown_set(struct expander *e, const char *name, uint32_t a
 
 bool value_is_any(const struct value *v)
 {
-	return v->len == 1 && v->v->kind == CHAR_UNKNOWN && v->v->c == UNKNOWN_ANY;
+	return v->len == 1 && v->v->kind == CHAR_UNKNOWN && v->v->c != UNKNOWN_SET;
 }
 
 const char *expand_name_text(const struct expander *e, uint16_t name)
@@ -344,7 +352,7 @@ uint16_t expand_name(struct expander *e, const char *name)
 
 static const char mark_special[] = "$()<{}. ";
 static const char mark_replaced[] = "\002\003\004\005\006\016\017\020";
-static const char mark_set = '\021';
+static const char mark_set = '\021', mark_given = '\022';
 
 bool word_is_partial(const struct shell_word *w)
 {
@@ -387,8 +395,8 @@ struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *
 			const struct shell_unknown *u = shell_word_unknown(w, i);
 
 			s[len++] = '\001';
-			if (u && u->is_set)
-				s[len++] = mark_set;
+			if (u && (u->is_set || u->is_given))
+				s[len++] = u->is_set ? mark_set : mark_given;
 			if (kind == SHELL_TILDE)
 				s[len++] = '~';
 			else if (u)
@@ -434,11 +442,12 @@ uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, b
 	uint32_t at = t->at ? t->at[i] : t->pos + i;
 	uint32_t last = end ? (uint32_t)(end - t->s) : t->len - 1;
 	bool is_set = i < last && t->s[i + 1] == mark_set;
+	bool is_given = i < last && t->s[i + 1] == mark_given;
 	struct shell_char c;
 	char name[64];
 	size_t len = 0;
 
-	for (uint32_t k = i + 1 + is_set; k < last && len + 1 < sizeof(name); k++) {
+	for (uint32_t k = i + 1 + (is_set || is_given); k < last && len + 1 < sizeof(name); k++) {
 		const char *r = strchr(mark_replaced, t->s[k]);
 
 		name[len++] = r && *r ? mark_special[r - mark_replaced] : t->s[k];
@@ -446,7 +455,7 @@ uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, b
 	name[len] = '\0';
 	c = (struct shell_char){ at, len > 0 ? expand_name(e, name) : 0,
 			   quoted ? CHAR_UNKNOWN : CHAR_UNKNOWN_FIELDS,
-			   is_set ? UNKNOWN_SET : UNKNOWN_ANY };
+			   is_set ? UNKNOWN_SET : is_given ? UNKNOWN_GIVEN : UNKNOWN_ANY };
 	if (strcmp(name, "~") == 0)
 		c = (struct shell_char){ at, expand_name(e, "HOME"), CHAR_TILDE, '~' };
 	chars_copy(e, out, &c, 1);

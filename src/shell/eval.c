@@ -49,12 +49,13 @@ struct subshell {
 	struct place place;
 	size_t mark, first; /* command */
 	const struct function *functions;
+	bool sets_unknown;
 };
 
 static struct subshell eval_enter_subshell(struct expander *e)
 {
 	struct subshell s = { eval_save_place(e), vars_mark(e), e->script->command_count,
-			      e->memory->functions };
+			      e->memory->functions, e->sets_unknown };
 	unsigned depth = shell_subshell_depth(e->context);
 
 	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
@@ -70,6 +71,7 @@ static void eval_leave_subshell(struct expander *e, const struct subshell *s, ui
 	record_end(e, s->first);
 	vars_undo(e, s->mark);
 	call_leave(e, s->functions, at);
+	e->sets_unknown = s->sets_unknown;
 	eval_restore_place(e, &s->place);
 }
 

@@ -28,8 +28,10 @@ enum char_kind {
 	CHAR_GLOB,    /* a glob in a list of file names: acts in quotes too */
 };
 
-/* shell_char.c of an unknown character: any text; any but the empty one. */
+/* shell_char.c of an unknown character: any text; any that something gives at run time, as read
+ * does; any but the empty one. The less may be empty, the smaller. */
 #define UNKNOWN_ANY '?'
+#define UNKNOWN_GIVEN '%'
 #define UNKNOWN_SET '!'
 
 /* The name of a known character that may be missing, as in $(cd x && pwd). */
@@ -230,6 +232,7 @@ struct expander {
 	bool errexit; /* set -e acts here: not in a condition */
 	const struct value *given_input; /* the standard input that the text as a whole has */
 	bool sourced;  /* the present command is source, and its text was walked */
+	bool sets_unknown; /* a text that is not known may have set any variable */
 	bool lastpipe; /* shopt -s lastpipe was there */
 	const struct ast_node *stage; /* the stage of a pipeline that is walked */
 	bool posix;
@@ -293,6 +296,8 @@ const char *expand_name_text(const struct expander *e, uint16_t name);
 struct shell_char char_unknown(struct expander *e, const char *name, enum char_kind kind,
 			       uint32_t at);
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at);
+/* The same of one that something gives at run time. */
+struct value *value_unknown_given(struct expander *e, const char *name, uint32_t at);
 /* The same of one that is not empty. */
 struct value *value_unknown_set(struct expander *e, const char *name, uint32_t at);
 /* Is nothing known of @v, as of a variable that a branch has left unset? */

@@ -79,7 +79,7 @@ static void fields_find_missing(const struct shell_char *v, size_t len, struct s
 
 	for (size_t i = 0; i < len; i++) {
 		bool missing = char_is_known(&v[i]) && v[i].name > 0;
-		bool empty = char_is_unknown(&v[i]) && v[i].c == UNKNOWN_ANY;
+		bool empty = char_is_unknown(&v[i]) && v[i].c != UNKNOWN_SET;
 
 		if (v[i].kind == CHAR_EMPTY)
 			continue;
@@ -103,7 +103,8 @@ static void fields_add_unknowns(struct expander *e, const struct shell_char *v, 
 			continue;
 		if (v[i].name > 0 && !char_is_known(&v[i]))
 			u[out->unknown_count++] = (struct shell_unknown){
-				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name)
+				index, v[i].c == UNKNOWN_SET, v[i].c == UNKNOWN_GIVEN,
+				expand_name_text(e, v[i].name)
 			};
 		index++;
 	}
@@ -211,7 +212,9 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 		struct shell_char *c = &v->v[word->unknowns[named].index];
 
 		c->name = expand_name(e, word->unknowns[named].name);
-		c->c = word->unknowns[named].is_set ? UNKNOWN_SET : c->c;
+		c->c = word->unknowns[named].is_set     ? UNKNOWN_SET
+		       : word->unknowns[named].is_given ? UNKNOWN_GIVEN
+							: c->c;
 	}
 	return v;
 }

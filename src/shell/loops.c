@@ -346,6 +346,17 @@ static bool loops_is_plain_value(const struct shell_word *w)
 	return true;
 }
 
+/* The value in a turn for @w. $x and $(y) that are empty make no turn. */
+static struct value *loops_value(struct expander *e, const struct shell_word *w)
+{
+	struct value *v = word_value(e, w);
+
+	for (uint32_t i = 0; i < v->len; i++)
+		if (w->kind[i] == SHELL_UNKNOWN_FIELDS && v->v[i].c == UNKNOWN_ANY)
+			v->v[i].c = UNKNOWN_GIVEN;
+	return v;
+}
+
 static void loops_values(struct expander *e, const struct ast_node *n, const struct words *values)
 {
 	size_t level = e->loops < 3 ? e->loops : 3, plain = 0;
@@ -357,7 +368,7 @@ static void loops_values(struct expander *e, const struct ast_node *n, const str
 			skipped = true;
 			continue;
 		}
-		vars_set(e, n->name, word_value(e, &values->v[i]));
+		vars_set(e, n->name, loops_value(e, &values->v[i]));
 		loops_turn(e, n);
 	}
 	if (skipped || values->len == 0) {
@@ -371,6 +382,7 @@ static bool loops_same_unknowns(const struct shell_word *a, const struct shell_w
 {
 	for (uint32_t i = 0; i < a->unknown_count; i++)
 		if (a->unknowns[i].is_set != b->unknowns[i].is_set ||
+		    a->unknowns[i].is_given != b->unknowns[i].is_given ||
 		    strcmp(a->unknowns[i].name, b->unknowns[i].name) != 0)
 			return false;
 	return true;

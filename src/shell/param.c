@@ -27,9 +27,12 @@ static void param_unknown(struct expander *e, struct chars *out, const char *nam
 			  bool quoted, uint32_t at)
 {
 	bool several = strcmp(name, "@") == 0;
+	const struct assignment *b = vars_get(e, name);
 	struct shell_char c = char_unknown(e, name, quoted && !several ? CHAR_UNKNOWN
 								 : CHAR_UNKNOWN_FIELDS, at);
 
+	if (c.c == UNKNOWN_ANY && (e->sets_unknown || (b && b->is_array)))
+		c.c = UNKNOWN_GIVEN;
 	if (strcmp(name, "HOME") == 0)
 		c = (struct shell_char){ at, c.name, CHAR_TILDE, '~' };
 	chars_copy(e, out, &c, 1);
@@ -257,7 +260,7 @@ static bool param_may_be_none(const struct value *v, bool empty)
 	bool none = v->len > 0 && (empty || (v->len == 1 && !v->v[0].name));
 
 	for (uint32_t i = 0; i < v->len && none; i++)
-		none = char_is_unknown(&v->v[i]) && v->v[i].c == UNKNOWN_ANY;
+		none = char_is_unknown(&v->v[i]) && v->v[i].c != UNKNOWN_SET;
 	return none;
 }
 

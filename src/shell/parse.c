@@ -42,6 +42,7 @@ static void parse_apply_setup(struct expander *e, const struct shell_setup *setu
 		vars_set(e, setup->variables[i].name, word_value(e, &setup->variables[i].value));
 		vars_export(e, setup->variables[i].name);
 	}
+	e->sets_unknown = setup->in_code;
 	if (setup->directory)
 		vars_set(e, "PWD", value_text(e, setup->directory, 0));
 	if (setup->input)

@@ -47,6 +47,7 @@ struct shell_setup {
 	const struct shell_script *outer;
 	uint32_t outer_command;
 	bool at_end, exported_only;
+	bool in_code; /* it stands in a text of another language, whose variables it may name */
 	/* Called with the start of each command that changes a variable, a function, an alias or
 	 * an option. May be NULL. */
 	void (*on_change)(void *ctx, uint32_t at);

@@ -179,7 +179,7 @@ static const struct value *read_unescaped(struct expander *e, const struct value
 static void read_unknown(struct expander *e, const struct call *c, const struct read_options *o)
 {
 	if (o->first == c->count)
-		vars_set(e, "REPLY", value_unknown(e, "REPLY", c->words[0].start));
+		vars_set(e, "REPLY", value_unknown_given(e, "REPLY", c->words[0].start));
 	for (size_t i = o->first; i < c->count; i++) {
 		const char *name = c->words[i].text.s;
 
@@ -188,8 +188,8 @@ static void read_unknown(struct expander *e, const struct call *c, const struct 
 		if (o->array)
 			array_fill(e, vars_nameref(e, name), NULL, 0, false, ARRAY_UNKNOWN);
 		else
-			assign_word(e, &c->words[i], value_unknown(e, name, c->words[i].start),
-				       false);
+			assign_word(e, &c->words[i],
+				    value_unknown_given(e, name, c->words[i].start), false);
 	}
 }
 

@@ -41,6 +41,7 @@ struct shell_text {
 struct shell_unknown {
 	uint32_t index; /* in the word's text */
 	bool is_set;    /* not empty */
+	bool is_given;  /* something gives it at run time, as read does */
 	const char *name; /* a variable's ("PWD", "1"), "$(mktemp)", "<(" or SHELL_RANGE */
 };
 

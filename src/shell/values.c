@@ -45,7 +45,7 @@ static bool values_is_weaker(const struct value *a, const struct value *b)
 	for (uint32_t i = 0; i < a->len; i++) {
 		const struct shell_char *x = &a->v[i], *y = &b->v[i];
 
-		if (char_is_known(x) ? x->name && !y->name : x->c == UNKNOWN_ANY && x->c != y->c)
+		if (char_is_known(x) ? x->name && !y->name : x->c > y->c)
 			return true;
 	}
 	return false;

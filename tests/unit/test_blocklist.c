@@ -181,7 +181,8 @@ static void test_blocklist_unknown_parts(void **state)
 	};
 	static const char *const allowed[] = {
 		"rm -rf \"$X\"", "rm -rf build/$X", "rm -rf \"${X:?}\"/*", "rm -rf $X/dist",
-		"rm -rf \"$A/$B\"", "rm -rf /opt/$APP", "rm -rf \"$PWD\"/*", "rm -rf $(mktemp -d)/*",
+		"A=a; rm -rf \"$A/$B\"", "rm -rf /opt/$APP", "rm -rf \"$PWD\"/*",
+		"rm -rf $(mktemp -d)/*",
 		"dd if=x of=$FILE", "$CMD -rf build", "rm -rf /tmp/$X", "cp -r $A $B", "$EDITOR notes",
 	};
 
