@@ -111,3 +111,133 @@ enum ast_ask ast_asks(const struct ast_node *n, const char *name, uint64_t *look
 		return ASK_SOMETHING;
 	return empty ? ASK_EMPTY : ASK_SET;
 }
+
+/* ---- variables that are not empty ---- */
+
+/* The variable that @w is; with @quoted only if it is in quotes. NULL: it is something else. */
+static const char *ast_variable(const struct ast_word *w, bool quoted)
+{
+	const struct ast_part *p = w->parts;
+
+	while (p && p->type == PART_TEXT && !p->text.len)
+		p = p->next;
+	if (!p || p->type != PART_PARAM || !p->param->name || (quoted && !p->quoted))
+		return NULL;
+	return ast_is_variable(w, p->param->name) ? p->param->name : NULL;
+}
+
+/* Is it -n, or a test of a file, which no empty name has? */
+static bool ast_needs_text(const struct ast_word *w)
+{
+	const struct ast_part *p = w->parts;
+
+	return p && !p->next && p->type == PART_TEXT && p->text.len == 2 && p->text.s[0] == '-' &&
+	       strchr("nabcdefghkprsuwxGLNOS", p->text.s[1]);
+}
+
+/*
+ * The variable that is not empty if the condition from @w to before @end @holds, or does not; or
+ * NULL. @splits: an unquoted one that is empty is no word, so that [ -n $x ] holds.
+ */
+static const char *ast_condition_sets(const struct ast_word *w, const struct ast_word *end,
+				      bool holds, bool splits)
+{
+	const struct ast_word *second = w->next != end ? w->next : NULL;
+	const struct ast_word *third = second && second->next != end ? second->next : NULL;
+
+	if (!second)
+		return holds ? ast_variable(w, false) : NULL;
+	if (!third && holds)
+		return ast_needs_text(w) ? ast_variable(second, splits) : NULL;
+	if (!third)
+		return ast_is_text(w, "-z") ? ast_variable(second, false) : NULL;
+	if (third->next != end || !ast_is_text(third, "") ||
+	    !(holds ? ast_is_text(second, "!=")
+		    : ast_is_text(second, "=") || ast_is_text(second, "==")))
+		return NULL;
+	return ast_variable(w, splits);
+}
+
+/* Is the command that @n is, as of ast_single(), behind a "!"? */
+static bool ast_is_negated(const struct ast_node *n)
+{
+	const struct ast_node *inner = ast_single(n);
+	bool negated = false;
+
+	for (; n != inner; n = n->body)
+		negated ^= n->negated;
+	return negated;
+}
+
+/* The operands of the test @n; NULL: it is none. To dash [[ is a program that does not exist. */
+static const struct ast_word *ast_test_words(const struct ast_node *n)
+{
+	return n->type == AST_SIMPLE && ast_is_text(n->words, "[[") ? n->words->next
+								    : ast_operands(n);
+}
+
+/* Does "and" stand at @w, a word of the test @n, or in [[ ]] before it? */
+static bool ast_is_and(const struct ast_node *n, const struct ast_word *w)
+{
+	return n->type == AST_TEST ? w->before == '&' : ast_is_text(w, "-a");
+}
+
+/* "!", "or", a bracket, or an operator of [[ ]] that compares? */
+static bool ast_is_other(const struct ast_node *n, const struct ast_word *w)
+{
+	if (n->type == AST_TEST)
+		return (w->before && w->before != '&') || ast_is_text(w, "!");
+	return ast_is_text(w, "-o") || (w->parts && w->parts->type == PART_TEXT &&
+					w->parts->text.len == 1 &&
+					strchr("!()", w->parts->text.s[0]));
+}
+
+static bool ast_ends_test(const struct ast_word *w)
+{
+	return ast_is_text(w, "]") || ast_is_text(w, "]]");
+}
+
+/* The words of [ ], [[ ]] or test, which may be several conditions with "and" between them. */
+static void ast_test_sets(const struct ast_node *n, bool holds, ast_set_fn *found, void *ctx)
+{
+	const struct ast_word *w = ast_test_words(n), *end;
+	bool absent = w != ast_operands(n);
+
+	if (absent && !holds)
+		return;
+	for (end = w; end; end = end->next)
+		if (ast_is_other(n, end) || (!holds && end != w && ast_is_and(n, end)))
+			return;
+	for (; w && !ast_ends_test(w); w = end) {
+		const char *name;
+
+		end = w->next;
+		while (end && !ast_ends_test(end) && !ast_is_and(n, end))
+			end = end->next;
+		name = ast_condition_sets(w, end, holds,
+					  n->type == AST_SIMPLE && !absent);
+		if (name)
+			found(ctx, name);
+		if (end && n->type == AST_SIMPLE && ast_is_and(n, end))
+			end = end->next;
+	}
+}
+
+void ast_sets(const struct ast_node *n, const struct ast_node *end, bool holds, ast_set_fn *found,
+	      void *ctx)
+{
+	const enum ast_join joined = holds ? JOIN_AND : JOIN_OR;
+
+	for (const struct ast_node *m = n; m != end; m = m->next) {
+		const struct ast_node *test = ast_single(m);
+
+		if ((m != n && m->join != joined) || test->background || !ast_test_words(test) ||
+		    test->assigns)
+			return;
+	}
+	for (; n != end; n = n->next) {
+		const struct ast_node *test = ast_single(n);
+
+		ast_test_sets(test, holds != ast_is_negated(n), found, ctx);
+	}
+}

@@ -45,6 +45,7 @@ struct ast_word {
 	uint32_t start, end; /* in the outermost text */
 	bool quoted;         /* a part of it is quoted */
 	bool simple;         /* one unquoted text without any special character */
+	char before;         /* in [[ ]]: the operator before it, '&' for &&; or NUL */
 };
 
 enum ast_param_op {
@@ -168,5 +169,13 @@ enum ast_ask {
  * at.
  */
 enum ast_ask ast_asks(const struct ast_node *n, const char *name, uint64_t *looked);
+
+/*
+ * Call @found for each variable that is not empty where the tests from @n to before @end, members
+ * of a list, all hold, or with !@holds all do not.
+ */
+typedef void ast_set_fn(void *ctx, const char *name);
+void ast_sets(const struct ast_node *n, const struct ast_node *end, bool holds, ast_set_fn *found,
+	      void *ctx);
 
 #endif

@@ -310,6 +310,9 @@ static void branch_chain_to(struct expander *e, struct chain *c, const struct as
 		c->join.fails = !c->join.holds;
 		c->open = true;
 	}
+	/* Of a || b && @n and a && b || @n it is not certain that b ran. */
+	if (c->open && (c->last == JOIN_ALWAYS || c->last == n->join))
+		join_assume(e, before, n, n->join == JOIN_AND);
 }
 
 /* Before @n it is not known if that runs. If it does not, is nothing written? @first: nothing is
@@ -321,30 +324,41 @@ static bool branch_may_skip(struct expander *e, const struct ast_node *n, bool f
 	return n->join == JOIN_OR && first && !branch_leaves(e, n);
 }
 
+/* Is no member behind @n that runs only if it did, or did not? */
+static bool branch_ends_chain(const struct ast_node *n)
+{
+	return !n->next || n->next->join == JOIN_ALWAYS;
+}
+
 enum status branch_list(struct expander *e, const struct ast_node *list)
 {
 	struct chain c = { .status = STATUS_OK };
-	const struct ast_node *before = NULL;
+	const struct ast_node *before = NULL, *first = list->body;
 	bool may_end = false, leaves;
 
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
 		size_t from = branch_written(e);
 		bool may_skip = c.status == STATUS_UNKNOWN && branch_may_skip(e, n, from == c.from);
 
+		first = n->join == JOIN_ALWAYS ? n : first;
 		branch_chain_to(e, &c, n, before);
 		c.status = branch_link(e, n, before, c.status);
-		if (n->join == JOIN_AND && branch_leaves(e, n))
+		leaves = n->join != JOIN_ALWAYS && branch_leaves(e, n);
+		if (n->join == JOIN_AND && leaves)
 			branch_drop_output(e, from);
 		if (may_skip || may_end)
 			branch_may_be_missing(e, from);
-		leaves = n->join == JOIN_OR && branch_leaves(e, n);
 		if (n->join == JOIN_OR && c.last == JOIN_AND && !leaves)
 			branch_either(e, n->start, c.from, from);
 		c.last = n->join;
-		if (leaves) {
+		if (leaves && n->join == JOIN_OR) {
 			branch_end_chain(e, &c);
 			assign_succeeded(e, before);
 			may_end = true;
+		}
+		if (leaves && branch_ends_chain(n)) {
+			branch_end_chain(e, &c);
+			join_assume(e, first, n, n->join == JOIN_OR);
 		}
 		before = n;
 	}
@@ -436,20 +450,34 @@ static void branch_condition(struct expander *e, struct branches *b, const struc
 	b->join.mark = vars_mark(e);
 }
 
+/* The condition of @n, an if, holds from here on, or does not. */
+static void branch_assume(struct expander *e, const struct ast_node *n, bool holds)
+{
+	const struct ast_node *c = n->condition;
+
+	join_assume(e, c && c->type == AST_LIST ? c->body : c, NULL, holds);
+}
+
 enum status branch_if(struct expander *e, const struct ast_node *n)
 {
 	struct branches b = { .join.test = n, .join.fails = !n->other, .from = branch_written(e) };
+	const struct ast_node *first = n;
 	bool has_else, fails = true;
 
 	for (; n && n->type == AST_IF && !expand_failed(e); n = n->other) {
 		branch_condition(e, &b, n->condition);
+		branch_assume(e, n, true);
 		e->context |= SHELL_CONDITIONAL;
 		fails &= branch_walk(e, &b, n->body) == STATUS_FAILED;
 	}
 	has_else = n && !expand_failed(e);
+	if (has_else && n == first->other)
+		branch_assume(e, first, false);
 	if (has_else)
 		fails &= branch_walk(e, &b, n) == STATUS_FAILED;
 	branch_end(e, &b, has_else);
+	if (!first->other && branch_leaves(e, first->body))
+		branch_assume(e, first, false);
 	return has_else && fails ? STATUS_FAILED : STATUS_UNKNOWN; /* of none that runs it is 0 */
 }
 

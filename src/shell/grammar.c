@@ -714,6 +714,7 @@ static void grammar_test(struct lex_reader *r, struct ast_node *n)
 {
 	struct ast_word **tail = &n->words;
 	size_t open = r->pos;
+	char before = '\0';
 
 	n->type = AST_TEST;
 	for (;;) {
@@ -726,9 +727,11 @@ static void grammar_test(struct lex_reader *r, struct ast_node *n)
 		}
 		size_t len = grammar_test_operator(r);
 
-		r->pos += len;
-		if (len > 0)
+		if (len > 0) {
+			before = (char)lex_peek(r, 0);
+			r->pos += len;
 			continue;
+		}
 		*tail = lex_word(r);
 		if (!*tail) {
 			if (r->pos >= r->end)
@@ -736,6 +739,8 @@ static void grammar_test(struct lex_reader *r, struct ast_node *n)
 			lex_unexpected(r);
 			return;
 		}
+		(*tail)->before = before;
+		before = '\0';
 		tail = &(*tail)->next;
 	}
 }

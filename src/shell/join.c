@@ -1,9 +1,13 @@
 /*
  * Variables behind branches: what each of them leaves, and what was before if none may run.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "shell/expand.h"
+
+/* Steps for a variable of a test. */
+#define WORK_ASSUME 30u
 
 /* ---- the branches ---- */
 
@@ -80,7 +84,7 @@ static bool join_is_itself(const struct expander *e, const struct variable *v,
 {
 	const struct shell_char *c = b->values && b->values->len == 1 ? b->values->v : NULL;
 
-	return c && c->kind == CHAR_UNKNOWN && c->name &&
+	return c && !b->values->other && c->kind == CHAR_UNKNOWN && c->name &&
 	       strcmp(expand_name_text(e, c->name), v->name) == 0;
 }
 
@@ -188,4 +192,47 @@ void join_maybe(struct expander *e, size_t mark, const struct ast_node *test)
 
 	join_branch(e, &j, false);
 	join_end(e, &j, true);
+}
+
+/* ---- behind a test ---- */
+
+/* @v is not empty: if a command wrote all of it, that has run. */
+static void join_is_whole(struct value *v)
+{
+	bool missing = v->len > 0;
+
+	for (uint32_t i = 0; i < v->len; i++)
+		missing &= char_is_known(&v->v[i]) && v->v[i].name;
+	for (uint32_t i = 0; i < v->len && missing; i++)
+		v->v[i].name = 0;
+}
+
+static void join_assume_set(void *ctx, const char *name)
+{
+	struct expander *e = ctx;
+	const struct assignment *before = vars_get(e, name), *tested;
+	struct assignment *b;
+
+	expand_charge(e, WORK_ASSUME);
+	if (!isalpha((unsigned char)name[0]) || e->has_namerefs || !strcmp(name, "HOME"))
+		return;
+	if (!before) {
+		if (!initial_value(e, name, 0))
+			vars_set(e, name, value_unknown_set(e, name, 0));
+		return;
+	}
+	tested = join_tested(e, before, true);
+	if (!tested || tested == before)
+		return;
+	b = shell_alloc(e->arena, sizeof(*b));
+	*b = *tested;
+	for (struct value *v = b->values; v; v = v->other)
+		join_is_whole(v);
+	vars_set_binding(e, name, b);
+}
+
+void join_assume(struct expander *e, const struct ast_node *test, const struct ast_node *end,
+		 bool holds)
+{
+	ast_sets(test, end, holds, join_assume_set, e);
 }
