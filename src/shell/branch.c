@@ -19,18 +19,8 @@ static size_t branch_written(const struct expander *e)
 
 void branch_may_be_missing(struct expander *e, size_t from)
 {
-	size_t end = branch_written(e);
-	uint16_t missing = end > from ? expand_name(e, NAME_MISSING) : 0;
-
-	expand_charge(e, end > from ? end - from : 0);
-	for (size_t i = from; i < end && e->fuel > 0; i++) {
-		struct shell_char *c = &e->io.capture->v[i];
-
-		if (char_is_known(c))
-			c->name = missing;
-		else if (char_is_unknown(c))
-			c->c = UNKNOWN_ANY;
-	}
+	if (e->io.capture)
+		chars_may_be_missing(e, e->io.capture, from);
 }
 
 /*

@@ -121,6 +121,19 @@ void chars_unquote(struct chars *c, size_t from)
 			c->v[i].kind = CHAR_UNKNOWN_FIELDS;
 }
 
+void chars_may_be_missing(struct expander *e, struct chars *c, size_t from)
+{
+	uint16_t missing = c->len > from ? expand_name(e, NAME_MISSING) : 0;
+
+	expand_charge(e, c->len > from ? c->len - from : 0);
+	for (size_t i = from; i < c->len && e->fuel > 0; i++) {
+		if (char_is_known(&c->v[i]))
+			c->v[i].name = missing;
+		else if (char_is_unknown(&c->v[i]))
+			c->v[i].c = UNKNOWN_ANY;
+	}
+}
+
 bool chars_known(const struct shell_char *v, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

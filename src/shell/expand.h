@@ -276,6 +276,8 @@ void chars_text(struct expander *e, struct chars *c, const char *text, enum char
 		uint32_t at);
 /* The chars from @from on are those of an unquoted expansion: they are split. */
 void chars_unquote(struct chars *c, size_t from);
+/* The chars from @from on may not be there. */
+void chars_may_be_missing(struct expander *e, struct chars *c, size_t from);
 bool chars_known(const struct shell_char *v, size_t len);
 bool chars_any_known(const struct chars *c);
 /* The text of @v, in the arena; NULL if a character is unknown. */

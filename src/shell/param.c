@@ -281,6 +281,8 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 	if (p->op == PARAM_ALTERNATE) {
 		if (!empty)
 			param_append_word(e, p->arg, out);
+		if (!v && !path)
+			chars_may_be_missing(e, out, from);
 		return;
 	}
 	if (!must && (empty || (!v && !path))) {
