@@ -390,7 +390,7 @@ uint64_t path_classify(const struct shell_word *word, size_t skip,
 	static struct path p;
 	const struct path_classes *classes = path_classes();
 	uint64_t found = 0;
-	bool named, floating;
+	bool named, floating, is_one;
 	size_t len;
 
 	path_steps = 0;
@@ -404,12 +404,15 @@ uint64_t path_classify(const struct shell_word *word, size_t skip,
 	if (p.kind == PATH_ABSOLUTE)
 		found = path_match_tree(&p, reach == REACH_FILE);
 	len = t.len;
-	if (reach != REACH_TREE_OR_EMPTY || path_below_some_home(&t) ||
+	if (reach < REACH_TREE_OR_EMPTY || path_below_some_home(&t) ||
 	    path_two_unknowns(word, skip, &t) || !path_tokenize(word, skip, false, &t) ||
 	    t.len == len || !t.len || (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	path_resolve(&p, &t, false, dir);
-	floating = floating && !path_is_one_after_variable(word, skip, &t);
+	is_one = path_is_one_after_variable(word, skip, &t);
+	if (reach == REACH_NAMED_OR_EMPTY && (!is_one || !p.count || path_broad(p.parts[0])))
+		return found;
+	floating = floating && !is_one;
 	return found | (path_match_tree(&p, false) & (floating ? classes->root : classes->empty));
 }
 

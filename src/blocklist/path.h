@@ -51,6 +51,7 @@ enum path_reach {
 	REACH_FILE,  /* this file; a directory only by what a glob in it matches */
 	REACH_TREE,  /* this file, or the directory with all that is in it */
 	REACH_TREE_OR_EMPTY, /* the same, and unknown parts may be empty */
+	REACH_NAMED_OR_EMPTY, /* the same, but then only "$X/etc", not "$X"/ and all in it */
 };
 
 /* The classes of blocklist_targets[] that @word from byte @skip on may name, as bits. */

@@ -47,14 +47,19 @@ static uint64_t rules_classify(struct rules *r, const struct shell_word *word, s
 
 /* ---- effects ---- */
 
-static enum path_reach rules_reach_of(const char *effect)
+/* Of modes an unknown part counts as empty where the command itself goes through the tree: find
+ * "$X/" | xargs chmod is everyday. */
+static enum path_reach rules_reach_of(const struct rules *r, const char *effect)
 {
 	static const char trees[] =
-		" move mode_tree mode_home mode_call replace killers unmount mount mirror "
-		"mirror_host ";
+		" mode_home mode_call replace killers unmount mount mirror mirror_host ";
 
-	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
+	if (list_has(" remove_tree clean ", effect, strlen(effect)))
 		return REACH_TREE_OR_EMPTY;
+	if (strcmp(effect, "mode_tree") == 0)
+		return r->each ? REACH_TREE : REACH_TREE_OR_EMPTY;
+	if (strcmp(effect, "move") == 0)
+		return REACH_NAMED_OR_EMPTY;
 	return list_has(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
 }
 
@@ -104,7 +109,8 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 			const struct shell_word *word, size_t skip, bool guess,
 			struct finding *f)
 {
-	uint64_t classes = rules_classify(r, word, skip, rules_reach_of(effect));
+	enum path_reach reach = rules_reach_of(r, effect);
+	uint64_t classes = rules_classify(r, word, skip, reach);
 	const struct blocklist_rule *rule =
 		classes ? rules_effect_rule(effect, classes, guess) : NULL;
 
@@ -112,7 +118,7 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 		return false;
 	*f = (struct finding){ .rule = rule, .start = word->start, .end = word->end,
 					 .classes = classes & rule->targets };
-	path_describe(word, skip, r->dir, rules_reach_of(effect), f->classes, &f->match);
+	path_describe(word, skip, r->dir, reach, f->classes, &f->match);
 	return true;
 }
 
