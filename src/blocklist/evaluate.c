@@ -1060,7 +1060,8 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 				     .variable_count = e->variable_count,
 				     .directory = evaluate_start_directory(e), .args = args,
 				     .arg_count = arg_count, .input = input,
-				     .shell_path = e->shell_path, .family = e->shell_family };
+				     .shell_path = e->shell_path, .family = e->shell_family,
+				     .outermost = true };
 	struct place nowhere = { .index = SHELL_NONE };
 	struct script_run *run = evaluate_push_script(e, &nowhere, 0);
 

@@ -251,8 +251,9 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 }
 
 /*
- * Variables that the shell itself sets, see dash(1) and bash(1), and programs that always print
- * something. Not OLDPWD, which the first cd sets, nor USER and LOGNAME, which login sets.
+ * Variables that the shell itself sets, see dash(1) and bash(1), TMPDIR, which procpen gives, but
+ * sudo, ssh and cron do not pass on, and programs that always print something. Not OLDPWD, which
+ * the first cd sets, nor USER and LOGNAME, which login sets.
  */
 static bool chars_name_is_always_set(const struct expander *e, const char *name)
 {
@@ -269,6 +270,7 @@ static bool chars_name_is_always_set(const struct expander *e, const char *name)
 	};
 
 	return name && (str_is_listed(name, by_all) ||
+			(e->memory->is_outermost && strcmp(name, "TMPDIR") == 0) ||
 			(e->memory->family == SHELL_FAMILY_BASH && str_is_listed(name, by_bash)));
 }
 

@@ -167,6 +167,7 @@ struct shell_memory {
 	const struct shell_memory *outer;
 	uint32_t outer_version;
 	bool outer_exported_only;
+	bool is_outermost; /* shell_setup.outermost, of the shell that runs it */
 	const char *shell_path;
 	enum shell_family family; /* the shell that runs the script */
 };

@@ -53,12 +53,15 @@ static void parse_set_outer(struct shell_memory *m, const struct shell_setup *se
 {
 	m->shell_path = setup && setup->shell_path ? setup->shell_path : "/bin/sh";
 	m->family = setup ? setup->family : SHELL_FAMILY_POSIX;
+	m->is_outermost = setup && setup->outermost;
 	if (!setup || !setup->outer)
 		return;
 	m->outer = setup->outer->memory;
 	m->outer_exported_only = setup->exported_only;
-	if (!setup->exported_only)
+	if (!setup->exported_only) {
 		m->family = m->outer->family;
+		m->is_outermost = m->outer->is_outermost;
+	}
 	if (setup->outer_command < setup->outer->command_count) {
 		const struct shell_command *c = &setup->outer->commands[setup->outer_command];
 

@@ -47,6 +47,7 @@ struct shell_setup {
 	const struct shell_script *outer;
 	uint32_t outer_command;
 	bool at_end, exported_only;
+	bool outermost; /* it runs in the environment that procpen gives, with TMPDIR */
 	bool in_code; /* it stands in a text of another language, whose variables it may name */
 	/* Called with the start of each command that changes a variable, a function, an alias or
 	 * an option. May be NULL. */
