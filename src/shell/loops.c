@@ -297,6 +297,32 @@ static void loops_after_header(struct expander *e, const struct ast_node *n, con
 	vars_set(e, name, all);
 }
 
+/* Is the text of for ((a; b; c)) one without a b? */
+static bool loops_has_no_test(const struct ast_word *w)
+{
+	const struct ast_part *p = w->parts;
+	const char *s = p && !p->next && p->type == PART_TEXT
+				? memchr(p->text.s, ';', p->text.len) : NULL;
+	const char *end = s ? p->text.s + p->text.len : NULL;
+
+	for (s = s ? s + 1 : NULL; s && s < end && (*s == ' ' || *s == '\t');)
+		s++;
+	return s && s < end && *s == ';';
+}
+
+/* while true, while :, until false, for ((;;)) */
+static bool loops_is_endless(const struct ast_node *n)
+{
+	const struct ast_node *test = loops_only_member(n->condition);
+
+	if (n->words)
+		return loops_has_no_test(n->words);
+	if (!test || test->type != AST_SIMPLE || !test->words || test->words->next)
+		return false;
+	return n->negated ? ast_is_word(test->words, "false")
+			  : ast_is_word(test->words, "true") || ast_is_word(test->words, ":");
+}
+
 enum status loops_while(struct expander *e, const struct ast_node *n)
 {
 	const struct function *functions = e->memory->functions;
@@ -313,7 +339,9 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	join_start(e, &left);
 	left.outer = breaks;
 	e->jumps.breaks = &left;
-	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
+	e->context &= ~(unsigned)SHELL_ENDLESS;
+	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL |
+		      (loops_is_endless(n) ? SHELL_ENDLESS : 0);
 	e->loops++;
 	endless = loops_body(e, n, &none) == STATUS_OK;
 	e->loops--;

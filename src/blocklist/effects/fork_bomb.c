@@ -68,24 +68,31 @@ static bool fork_bomb_of_functions(const struct shell_script *s, uint32_t *start
 	return false;
 }
 
-static bool fork_bomb_is_endless(const struct shell_command *c)
+/* Is command @i the test of an endless loop, or, if it is for ((;;)), the first in it? *@body: from
+ * where on all must be in the background. */
+static bool fork_bomb_begins_loop(const struct shell_script *s, uint32_t i, uint32_t *body)
 {
-	return c->word_count == 1 && (c->context & SHELL_IN_LOOP) &&
-	       !(c->context & SHELL_BACKGROUND) &&
-	       word_in(&c->words[0], " : true false ");
+	const struct shell_command *c = &s->commands[i];
+	bool tests = !(c->context & SHELL_BACKGROUND) && c->word_count == 1 &&
+		     word_in(&c->words[0], " : true false ");
+
+	*body = i + tests;
+	return (c->context & SHELL_ENDLESS) &&
+	       (tests || i == 0 || !(s->commands[i - 1].context & SHELL_ENDLESS));
 }
 
-/* while true; do X & done, until false; do X & done: starts processes and never waits. */
+/* while true; do X & done, for ((;;)); do X & done: starts processes and never waits. */
 static bool fork_bomb_of_loop(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
-	for (uint32_t i = 0, k; i < s->command_count; i = k) {
+	for (uint32_t i = 0, k, body; i < s->command_count; i = k > i ? k : i + 1) {
 		k = i + 1;
-		if (!fork_bomb_is_endless(&s->commands[i]))
+		if (!fork_bomb_begins_loop(s, i, &body))
 			continue;
+		k = body;
 		while (k < s->command_count && (s->commands[k].context & SHELL_IN_LOOP) &&
 		       (s->commands[k].context & SHELL_BACKGROUND))
 			k++;
-		if (k > i + 1 &&
+		if (k > body &&
 		    (k == s->command_count || !(s->commands[k].context & SHELL_IN_LOOP)))
 			return fork_bomb_at(s->commands[i].start, s->commands[k - 1].end, start,
 					    end);
