@@ -245,6 +245,27 @@ static bool rules_effect_holds(struct rules *r, const struct blocklist_effect *e
 	       rules_has(r, need);
 }
 
+/* Does the effect hold only since the command gets each file by itself? */
+static bool rules_effect_by_each(struct rules *r, const struct blocklist_effect *e)
+{
+	const char *need = strtab_get(e->need);
+
+	return r->each && need && !r->args.any_option && !rules_has(r, need);
+}
+
+/* Is it a glob of some names, as of find / -name 'foo*'? It is no directory for a command without
+ * -R, though one may match it. */
+static bool rules_picks_some(const struct shell_word *w)
+{
+	bool glob = false, text = false;
+
+	for (size_t i = w->text.len; i-- > 0 && w->text.s[i] != '/';) {
+		glob |= w->kind[i] == SHELL_GLOB;
+		text |= w->kind[i] == SHELL_LITERAL && w->text.s[i] != '.';
+	}
+	return glob && text;
+}
+
 static bool rules_judge_effects(struct rules *r, const struct blocklist_program *program,
 				bool guess, struct finding *f)
 {
@@ -254,13 +275,16 @@ static bool rules_judge_effects(struct rules *r, const struct blocklist_program 
 	for (; (name = strtab_get(e->name)); e++) {
 		struct operand o;
 		size_t at = 0;
+		bool each;
 
 		if (rules_spend(r, WORK_RULE))
 			return false;
 		if (!rules_effect_holds(r, e))
 			continue;
+		each = rules_effect_by_each(r, e);
 		while (rules_next_selected(r, strtab_get(e->operands), &at, &o))
-			if (rules_judge_effect(r, name, o.word, o.skip, guess, f))
+			if (!(each && rules_picks_some(o.word)) &&
+			    rules_judge_effect(r, name, o.word, o.skip, guess, f))
 				return true;
 	}
 	return false;
