@@ -208,7 +208,8 @@ static int schema_bad_value(const struct place *p, const struct schema_field *f,
 
 /* Hosts that fill in what their model leaves out send empty strings. */
 static int schema_bad_string(const struct place *p, const struct schema_field *f,
-			     const json_t *value, const char *problem, struct err *e)
+			     const json_t *value, const char *problem, bool too_long,
+			     struct err *e)
 {
 	bool nothing = !f->required && !json_string_length(value);
 	char message[256], hint[160];
@@ -216,6 +217,8 @@ static int schema_bad_string(const struct place *p, const struct schema_field *f
 	snprintf(message, sizeof(message), "%s %s", p->label, problem);
 	snprintf(hint, sizeof(hint), nothing ? "Leave %.100s out, or give it a value."
 					     : "Correct %.100s and call again.", p->given);
+	if (too_long && *f->hint)
+		snprintf(hint, sizeof(hint), "%s", f->hint);
 	return schema_bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given,
 				message, hint);
 }
@@ -267,13 +270,13 @@ static int schema_check_string(const struct place *p, const struct schema_field 
 
 	if (strlen(text) != len) {
 		snprintf(problem, sizeof(problem), "holds a NUL at byte %zu", strlen(text));
-		return schema_bad_string(p, f, value, problem, e);
+		return schema_bad_string(p, f, value, problem, false, e);
 	}
 	if (len < f->min_bytes || (f->max_bytes && len > f->max_bytes)) {
 		snprintf(problem, sizeof(problem), "is %zu bytes long; it must be %s %zu", len,
 			 len < f->min_bytes ? "at least" : "at most",
 			 len < f->min_bytes ? f->min_bytes : f->max_bytes);
-		return schema_bad_string(p, f, value, problem, e);
+		return schema_bad_string(p, f, value, problem, len > f->min_bytes, e);
 	}
 	if (!f->min_chars && !f->max_chars)
 		return 0;
@@ -283,7 +286,7 @@ static int schema_check_string(const struct place *p, const struct schema_field 
 	snprintf(problem, sizeof(problem), "is %zu characters long; it must be %s %zu", chars,
 		 chars < f->min_chars ? "at least" : "at most",
 		 chars < f->min_chars ? f->min_chars : f->max_chars);
-	return schema_bad_string(p, f, value, problem, e);
+	return schema_bad_string(p, f, value, problem, chars > f->min_chars, e);
 }
 
 static bool schema_in_bounds(const struct schema_field *f, double v)

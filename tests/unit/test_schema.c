@@ -334,6 +334,11 @@ static void test_schema_hints_say_what_the_message_does_not(void **state)
 	assert_refused("{\"text\":\"a\",\"short\":5}",
 		       "short must be a string of at most 3 characters, not 5");
 	assert_string_equal(error.hint, "Three letters.");
+	assert_refused("{\"text\":\"a\",\"short\":\"abcd\"}",
+		       "short is 4 characters long; it must be at most 3");
+	assert_string_equal(error.hint, "Three letters.");
+	assert_refused("{\"text\":\"a\",\"short\":\"a\\u0000\"}", "short holds a NUL at byte 1");
+	assert_string_equal(error.hint, "Correct short and call again.");
 	assert_refused("{\"text\":\"a\",\"words\":[7]}",
 		       "words[0] must be a string of at most 8 bytes, not 7");
 	assert_string_equal(error.hint, "Give words as an array of at most 3 elements, each a string of "
