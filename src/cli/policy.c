@@ -215,19 +215,23 @@ static void cli_policy_add_layer(void *layers, const char *layer)
 	json_array_append_new(layers, json_string(layer));
 }
 
+/* Or why no run could start here, which would have some. */
 static void cli_policy_add_layers(struct cap *cap, json_t *document)
 {
-	struct err ignored = ERR_INIT;
+	const struct err *why = cap->no_workspace;
+	struct err e = ERR_INIT;
 	struct confine_applied usual;
 	json_t *layers = json_array();
 
-	if (!scope_workspace(cap->scope) || confine_prepare(cap->confine, &ignored)) {
-		err_release(&ignored);
-	} else {
+	if (!why && confine_prepare(cap->confine, &e))
+		why = &e;
+	if (!why) {
 		confine_usual(cap->confine, &usual);
 		confine_each_applied(cap->confine, &usual, cli_policy_add_layer, layers);
 	}
 	json_object_set_new(document, "layers", layers);
+	json_object_set_new(document, "no_layers", why ? json_string(why->message) : json_null());
+	err_release(&e);
 }
 
 /* The members of is_blocked. */
@@ -307,6 +311,9 @@ static void cli_policy_print_explanation(const json_t *document)
 	cli_policy_print_member("tier of process.run: ", document, "tier");
 	putchar('\n');
 	cli_policy_print_list("layers: ", document, "layers");
+	cli_policy_print_member("layers: none, no command could start: ", document, "no_layers");
+	if (json_get_str(document, "no_layers", NULL))
+		putchar('\n');
 }
 
 /* ---- explain ---- */

@@ -316,6 +316,8 @@ def test_explain():
     check("git.reset" not in out and "other rules of packs on this program" in out, out)
     out = cli(server, "policy", "explain", *server.options, "--set", "tier.process.run=deny", "true")[1]
     check("decision: deny, by rule tier.deny" in out, out)
+    out = cli(server, "policy", "explain", "--workspace", server.workspace + "/absent", "true")[1]
+    check("layers: none, no command could start: cannot use" in out, out)
     equal(os.listdir(server.workspace), [], "nothing ran")
 
 
