@@ -794,7 +794,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 		setup.on_change = evaluate_note_change;
 		setup.on_change_ctx = e;
 	}
-	setup.in_code = at->lenient;
+	setup.in_code = at->lenient && !at->recipes;
 	setup.variables = evaluate_variables(e, at, &setup.variable_count);
 	if (!at->elsewhere && (!setup.outer || setup.exported_only))
 		setup.directory = evaluate_start_directory(e);

@@ -28,6 +28,7 @@ struct makefile {
 	size_t count;
 	struct makefile_names variables;
 	struct makefile_names targets; /* with plain names; marked: may be made */
+	bool sets_others; /* by include, define or a function it may set any variable, or target */
 	struct action_list *out;
 };
 
@@ -184,6 +185,39 @@ static const struct shell_word *makefile_value(const struct makefile *m, const c
 	return s[2 + name] == closing ? makefile_names_value(&m->variables, s + 2, name) : NULL;
 }
 
+/* Is the reference at @s, of @len characters, $(NAME) of a variable that neither the makefile nor
+ * make sets? It is that of the environment, as ${NAME} is to the shell. */
+static bool makefile_is_of_environment(const struct makefile *m, const char *s, size_t len)
+{
+	static const char own[] =
+		" CURDIR MAKE MAKEFLAGS MAKEFILES MAKEFILE_LIST MAKECMDGOALS MAKELEVEL "
+		"MAKEOVERRIDES MFLAGS SHELL SUFFIXES VPATH RM CC CXX CPP AR AS LD FC LEX YACC TEX ";
+	size_t name = len - 3;
+
+	if (m->sets_others || s[1] != '(' || s[len - 1] != ')' || !name ||
+	    (s[2] >= '0' && s[2] <= '9'))
+		return false;
+	for (size_t i = 0; i < name; i++)
+		if (!str_is_name_char(s[2 + i]))
+			return false;
+	return !list_has(own, s + 2, name) && !makefile_names_has(&m->variables, s + 2, name);
+}
+
+/* Add ${NAME} to @all for the reference $(NAME) of @len characters at @at in @text. */
+static void makefile_put_environment(const struct makefile *m, struct word_builder *all,
+				     const struct shell_word *text, size_t at, size_t len)
+{
+	struct action_list *out = m->out;
+	const struct shell_word parts[] = {
+		word_fixed("${", SHELL_LITERAL, text, out->arena),
+		word_slice(text, at + 2, at + len - 1, out->arena),
+		word_fixed("}", SHELL_LITERAL, text, out->arena),
+	};
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		word_grow(all, &parts[i], out->budget, out->arena);
+}
+
 /* Add @text to @all with the values of its variables, which stands in @around. */
 static void makefile_put(const struct makefile *m, struct word_builder *all,
 			 const struct shell_word *text, const struct makefile_open *around)
@@ -196,13 +230,17 @@ static void makefile_put(const struct makefile *m, struct word_builder *all,
 
 	while ((s = strchr(s, '$')) != NULL && action_charge(out, WORK_VARIABLE)) {
 		open.value = makefile_value(m, s, &len);
-		if (!open.value || makefile_is_open(around, open.value)) {
+		if (open.value ? makefile_is_open(around, open.value)
+			       : !makefile_is_of_environment(m, s, len)) {
 			s += 1 + (s[1] == '$');
 			continue;
 		}
 		part = word_slice(text, (size_t)(from - start), (size_t)(s - start), out->arena);
 		word_grow(all, &part, out->budget, out->arena);
-		makefile_put(m, all, open.value, &open);
+		if (open.value)
+			makefile_put(m, all, open.value, &open);
+		else
+			makefile_put_environment(m, all, text, (size_t)(s - start), len);
 		from = s += len;
 	}
 	part = word_slice(text, (size_t)(from - start), text->text.len, out->arena);
@@ -294,8 +332,10 @@ static void makefile_read_variable(struct makefile *m, const struct shell_word *
 		end--;
 	for (name = end; name > s && !strchr(" \t:", name[-1]);)
 		name--;
-	if (memchr(s, ':', (size_t)(name - s)))
+	if (memchr(s, ':', (size_t)(name - s))) {
+		makefile_names_add(&m->variables, name, (size_t)(end - name));
 		return;
+	}
 	from = (size_t)(assign + 1 - s) + strspn(assign + 1, " \t");
 	while (to > from && strchr(" \t", s[to - 1]))
 		to--;
@@ -524,9 +564,7 @@ static bool makefile_hides_names(const struct makefile *m)
 	for (size_t i = 1; i < m->cmd->count; i++)
 		if (word_has_unknown(&m->cmd->words[i]))
 			return true;
-	return word_has_unknown(m->text) || !action_charge(m->out, 1 + m->text->text.len / 8) ||
-	       makefile_has_directive(m->text) || makefile_has_pattern(m) ||
-	       makefile_computes_names(m);
+	return m->sets_others || makefile_has_pattern(m) || makefile_computes_names(m);
 }
 
 /* ---- recipes ---- */
@@ -593,9 +631,13 @@ static void makefile_add_shells(const struct makefile *m, const struct shell_wor
 /* Lines of recipes, the text after ; in a rule, and what a shell prints for any line. */
 static void makefile_recipes(struct makefile *m)
 {
-	bool all = makefile_hides_names(m), made = true;
+	bool all, made = true;
 	size_t target;
 
+	m->sets_others = word_has_unknown(m->text) ||
+			 !action_charge(m->out, 1 + m->text->text.len / 8) ||
+			 makefile_has_directive(m->text);
+	all = makefile_hides_names(m);
 	makefile_read_variables(m);
 	all = all || makefile_asks_shell(m);
 	if (!all)

@@ -104,6 +104,11 @@ const struct shell_word *makefile_names_value(const struct makefile_names *names
 	return n->value;
 }
 
+bool makefile_names_has(const struct makefile_names *names, const char *name, size_t len)
+{
+	return makefile_names_find(names, name, len, str_hash(name, len)) != NULL;
+}
+
 /* Mark the names that begin at @s: the word there, and those that dashes join with it. Returns how
  * many characters it has looked at. */
 static size_t makefile_names_mark_at(struct makefile_names *names, const char *s,
