@@ -41,20 +41,19 @@ static bool listing_has_letter(const struct words *w, const char *letters)
 
 /* ---- commands that list ---- */
 
-/* ps -u root, ps -uroot, ps -fu root: all of a user */
+/* ps -u root, ps -uroot, ps -fu root, ps -G root: all of a user or a group. -g takes a session. */
 static bool listing_is_of_user(const struct words *w)
 {
 	for (size_t i = 1; i < w->count; i++) {
 		const char *s = w->list[i].text.s;
 
-		if (word_in(&w->list[i], " --user --User ") ||
-		    word_begins(&w->list[i], "--user=") ||
-		    word_begins(&w->list[i], "--User="))
+		if (s[0] == '-' && s[1] == '-' &&
+		    list_has(" --user --User --group --Group ", s, strcspn(s, "=")))
 			return true;
 		if (s[0] != '-' || s[1] == '-')
 			continue;
 		s += 1 + strspn(s + 1, "fFljwc"); /* not -o and its kind, which take the rest */
-		if (*s == 'u' || *s == 'U')
+		if (*s == 'u' || *s == 'U' || *s == 'G')
 			return true;
 	}
 	return false;
