@@ -34,6 +34,7 @@ static const struct reader {
 	{ " git ", read_git_clean },
 	{ " docker podman nerdctl docker-compose podman-compose ", read_container },
 	{ " at batch ", read_at },
+	{ " sbatch qsub bsub ", read_batch },
 	{ " crontab ", read_crontab },
 	{ " chpasswd ", read_chpasswd },
 	{ " iptables-restore ip6tables-restore iptables-nft-restore ip6tables-nft-restore "

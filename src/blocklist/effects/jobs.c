@@ -1,6 +1,6 @@
 /*
- * Programs that read lines or arguments in their own format: at, crontab, iptables-restore, nft
- * and ufw, parted, chpasswd.
+ * Programs that read lines or arguments in their own format: at, sbatch and its kind, crontab,
+ * iptables-restore, nft and ufw, parted, chpasswd.
  */
 #include "blocklist/effects/readers.h"
 
@@ -111,6 +111,45 @@ void read_at(const struct command *cmd, struct action_list *out)
 		if (word_is(&cmd->words[i], "-f"))
 			action_file(out, &cmd->words[i + 1], cmd->words, 1, 0);
 	input_run(cmd, cmd->words, 1, 0, out);
+}
+
+/*
+ * Jobs of a cluster: sbatch FILE, sbatch --wrap=TEXT, qsub -b y COMMAND, bsub COMMAND. Without one
+ * they are read from standard input.
+ */
+void read_batch(const struct command *cmd, struct action_list *out)
+{
+	static const char sbatch[] =
+		" -A -a -B -b -c -C -d -D -e -F -G -i -J -L -m -M -n -N -o -p -q -S -t -w -x "
+		"--account --array --chdir --constraint --cpus-per-task --dependency --error "
+		"--export --gres --job-name --mem --nodes --ntasks --output --partition --qos "
+		"--time --wrap ";
+	static const char qsub[] = " -a -A -b -c -C -d -e -hold_jid -i -j -k -l -m -M -N -o -P -p "
+				   "-pe -q -r -S -t -u -v -W -w ";
+	static const char bsub[] = " -a -app -b -c -cwd -e -E -F -G -g -i -J -L -M -m -n -o -oo "
+				   "-P -q -R -s -sla -sp -t -U -u -W -w ";
+	struct args *a = out->args;
+	const struct args_option *wrap;
+	size_t at, from = 0;
+
+	args_read(a, cmd->words, cmd->count,
+		  command_in(cmd, " sbatch ") ? sbatch : command_in(cmd, " qsub ") ? qsub : bsub,
+		  true);
+	at = a->first_operand;
+	wrap = args_next(a, " --wrap ", &from);
+	if (wrap && wrap->value) {
+		action_text_part(out, wrap->value, wrap->skip, wrap->value->text.len, 0);
+	} else if (at == cmd->count) {
+		input_run(cmd, cmd->words, 1, 0, out);
+	} else if (command_in(cmd, " bsub ")) {
+		struct shell_word text = word_join(cmd->words + at, cmd->count - at, out->arena);
+
+		action_text(out, &text, 0);
+	} else if (args_has(a, " -b=y -b=yes ")) {
+		action_words(out, cmd->words + at, cmd->count - at, 0);
+	} else {
+		action_file(out, &cmd->words[at], cmd->words + at, cmd->count - at, 0);
+	}
 }
 
 /* crontab - and crontab FILE read lines with shell text after the time. */

@@ -38,6 +38,7 @@ void read_startup_file(const struct command *cmd, struct action_list *out);
 /* ---- jobs: at, crontab, and programs that read lines of arguments ---- */
 
 void read_at(const struct command *cmd, struct action_list *out);
+void read_batch(const struct command *cmd, struct action_list *out);
 void read_crontab(const struct command *cmd, struct action_list *out);
 void read_chpasswd(const struct command *cmd, struct action_list *out);
 void read_iptables_restore(const struct command *cmd, struct action_list *out);
