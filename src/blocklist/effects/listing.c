@@ -236,6 +236,16 @@ static bool listing_writes_unknown(const struct words *w)
 	return false;
 }
 
+/* kill -0 signals nothing, apt -s removes nothing. */
+static bool listing_is_inert(const struct words *w)
+{
+	if (listing_has(w, " --help "))
+		return true;
+	if (!listing_program_in(w, " kill "))
+		return listing_has(w, " -s ");
+	return listing_has(w, " -0 ") || (listing_has(w, " -s ") && listing_has(w, " 0 "));
+}
+
 const char *listing_taken(const struct shell_word *words, size_t count, unsigned flow)
 {
 	struct words w = listing_words_of(words, count);
@@ -243,7 +253,7 @@ const char *listing_taken(const struct shell_word *words, size_t count, unsigned
 	for (size_t i = 0; i < COUNT_OF(takers); i++)
 		if ((takers[i].flow & flow) && listing_program_in(&w, takers[i].names) &&
 		    (!takers[i].words || listing_has(&w, takers[i].words)) &&
-		    !listing_has(&w, " --help -s -0 "))
+		    !listing_is_inert(&w))
 			return takers[i].effect;
 	if ((flow & FLOW_DISKS) && listing_program_in(&w, " dd ") && listing_writes_unknown(&w))
 		return "disks_all";
