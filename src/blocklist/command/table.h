@@ -86,6 +86,7 @@ enum blocklist_flow_kind {
 	FLOW_KIND_DECODE_D = 4,  /* with -d: base64 */
 	FLOW_KIND_DECODE_R = 8,  /* with -r: xxd */
 	FLOW_KIND_ALL = 16,      /* may list all processes, packages, disks (effects/listing) */
+	FLOW_KIND_SERVICE = 32,  /* lists the processes of a service that is protected */
 	FLOW_KIND_PICK = 64,     /* drops lines, or parts of them */
 	FLOW_KIND_KEEP = 128,    /* keeps every line */
 	FLOW_KIND_PRINT = 256,   /* prints its words, or the files that they name */
@@ -105,7 +106,8 @@ enum blocklist_flow {
 	FLOW_PROCESSES = 4,
 	FLOW_PACKAGES = 8,
 	FLOW_DISKS = 16,
-	FLOW_LISTS = FLOW_PROCESSES | FLOW_PACKAGES | FLOW_DISKS,
+	FLOW_SERVICES = 128, /* processes of a protected service */
+	FLOW_LISTS = FLOW_PROCESSES | FLOW_PACKAGES | FLOW_DISKS | FLOW_SERVICES,
 	FLOW_FILTERED = 32, /* text of the command itself, changed by a filter */
 	FLOW_PRINTED = 64,  /* words of the command, printed */
 	FLOW_TEXTS = FLOW_REMOTE | FLOW_DECODED | FLOW_FILTERED, /* may not be run */

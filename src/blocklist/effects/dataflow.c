@@ -297,8 +297,10 @@ static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool f
 		dataflow_kind_of(c, false, &program);
 		flow |= listing_of(c->words + program, c->word_count - program);
 	}
+	if (first && (kind & FLOW_KIND_SERVICE))
+		flow |= FLOW_SERVICES;
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && listing_picks(c))
-		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is bad enough */
+		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS | FLOW_SERVICES; /* one is bad enough */
 	if ((kind & FLOW_KIND_FILTER) && dataflow_filters_text(c, in))
 		flow |= FLOW_FILTERED;
 	/* echo $(...) passes the output of its substitution on. */

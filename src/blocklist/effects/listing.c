@@ -217,6 +217,7 @@ static const struct taker {
 	const char *effect;
 } takers[] = {
 	{ " kill ", NULL, FLOW_PROCESSES, "kill_all" },
+	{ " kill ", NULL, FLOW_SERVICES, "kill_service" },
 	{ " apt apt-get aptitude dnf microdnf yum zypper nala tdnf apk ",
 	  " remove purge autoremove erase rm autopurge del ", FLOW_PACKAGES, "packages_all" },
 	{ " dpkg ", " -r -P --purge --remove ", FLOW_PACKAGES, "packages_all" },
@@ -236,6 +237,14 @@ static bool listing_writes_unknown(const struct words *w)
 	return false;
 }
 
+/* kill -HUP, kill -s USR1: what daemons read their settings again at */
+static bool listing_reloads(const struct words *w)
+{
+	return listing_program_in(w, " kill ") &&
+	       listing_has(w, " -HUP -SIGHUP -1 -USR1 -SIGUSR1 -10 -USR2 -SIGUSR2 -12 "
+			      "HUP SIGHUP USR1 SIGUSR1 USR2 SIGUSR2 -sHUP --signal=HUP -l -L ");
+}
+
 /* kill -0 signals nothing, apt -s removes nothing. */
 static bool listing_is_inert(const struct words *w)
 {
@@ -250,6 +259,8 @@ const char *listing_taken(const struct shell_word *words, size_t count, unsigned
 {
 	struct words w = listing_words_of(words, count);
 
+	if ((flow & FLOW_SERVICES) && listing_reloads(&w))
+		flow &= ~(unsigned)FLOW_SERVICES;
 	for (size_t i = 0; i < COUNT_OF(takers); i++)
 		if ((takers[i].flow & flow) && listing_program_in(&w, takers[i].names) &&
 		    (!takers[i].words || listing_has(&w, takers[i].words)) &&
