@@ -6,6 +6,18 @@
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/readers.h"
 
+/* A hook of git by its name, for core.hooksPath, husky and templates put them anywhere. */
+static bool autorun_hook(const struct shell_text *file)
+{
+	static const char hooks[] =
+		" applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit "
+		"prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge "
+		"post-rewrite pre-push pre-receive post-receive post-update ";
+	const char *slash = strrchr(file->s, '/'), *base = slash ? slash + 1 : file->s;
+
+	return list_has(hooks, base, file->len - (size_t)(base - file->s));
+}
+
 static bool autorun_file(const struct shell_word *file)
 {
 	static const char *const ends[] = { "/.bashrc", "/.profile", "/.bash_profile", "/.zshrc",
@@ -21,6 +33,8 @@ static bool autorun_file(const struct shell_word *file)
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		if (strstr(s, parts[i]))
 			return true;
+	if (autorun_hook(&file->text))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(ends); i++)
 		if (file->text.len >= strlen(ends[i]) &&
 		    strcmp(s + file->text.len - strlen(ends[i]), ends[i]) == 0)
