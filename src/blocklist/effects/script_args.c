@@ -488,7 +488,8 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 			script_args_note_path(r, a, i, depth, join);
 			script_args_take_name(r, a, i, join);
 		}
-		join = script_args_goes_on(r, i, c, join);
+		join = script_args_goes_on(r, i, c, join) ||
+		       (join && a->path_depth > depth); /* before the bracket of path.join( */
 	}
 	a->end = i;
 }

@@ -300,6 +300,32 @@ static bool script_vars_path(struct script_reader *r, size_t i, struct shell_wor
 	return !script_is_char(&r->t, i, '.');
 }
 
+/* os.path.join("/", "etc"), path.join(root, "lib") and path.resolve("/") from token @i on: a path,
+ * if all of it is known. */
+static bool script_vars_joined(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	const struct shell_word *part;
+	size_t at = i;
+
+	while (script_token_in(&r->t, i, " os path posixpath File ") &&
+	       script_is_char(&r->t, i + 1, '.'))
+		i += 2;
+	if (i == at || !script_token_in(&r->t, i, " join resolve ") ||
+	    !script_is_char(&r->t, i + 1, '('))
+		return false;
+	for (i += 2; (part = script_value_at(r, i)) != NULL &&
+		     script_step(r, 1 + part->text.len / SCRIPT_STEP_BYTES); i += 2) {
+		bool first = !script_is_char(&r->t, i - 1, ',');
+
+		*out = first || part->text.s[0] == '/' ? *part
+						       : word_path(out, part, r->t.arena);
+		if (!script_is_char(&r->t, i + 1, ','))
+			return script_is_char(&r->t, i + 1, ')') &&
+			       !script_is_char(&r->t, i + 2, '.');
+	}
+	return false;
+}
+
 /* ---- loops ---- */
 
 /* Path("/").iterdir(), or root.iterdir() of a variable, from token @i on, as a glob. */
@@ -504,6 +530,7 @@ static bool script_vars_note_value(struct script_reader *r, size_t i, bool loop,
 		return false;
 	} else if (!script_vars_constant(r, i + 2, &v->value, &v->is_list) &&
 		   !script_vars_path(r, i + 2, &v->value) &&
+		   !script_vars_joined(r, i + 2, &v->value) &&
 		   (loop || !script_vars_home(r, i + 2, &v->value))) {
 		if (loop || !script_step(r, 1) ||
 		    !script_says_empty(r, i + 2, script_vars_expression_end(r, i + 2)))
