@@ -34,7 +34,8 @@ void script_note_alias(struct script_reader *r, size_t i)
 		}
 }
 
-/* from os import system as s, {execSync: e}, from shutil import rmtree as r */
+/* from os import system as s, {execSync: e}, from shutil import rmtree as r, and
+ * import subprocess as p */
 void script_note_renames(struct script_reader *r)
 {
 	for (size_t k = 2; k < r->t.count && r->alias_count < SCRIPT_ALIASES_MAX; k++) {
@@ -44,6 +45,8 @@ void script_note_renames(struct script_reader *r)
 		bool run = (as || script_is_char(&r->t, k - 1, ':')) &&
 			   script_token_in(&r->t, k - 2, script_runs);
 
+		if (as && script_token_in(&r->t, k - 2, " subprocess "))
+			r->subprocess = k;
 		if (r->t.tokens[k].kind != TOKEN_NAME || !(tree || one || run))
 			continue;
 		r->alias_effects[r->alias_count] =

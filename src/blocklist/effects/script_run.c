@@ -195,11 +195,26 @@ static void script_run_read_others(struct script_reader *r, size_t i)
 		script_run_input(r, NULL);
 }
 
+/*
+ * client.call("shutdown"), db.execute("shutdown"): a method of another object than subprocess, a
+ * name that the text gives it, or the os of Lua.
+ */
+static bool script_run_is_of_other(const struct script_reader *r, size_t i)
+{
+	if (i < 2 || !script_is_char(&r->t, i - 1, '.') || !script_is_char(&r->t, i + 1, '('))
+		return false;
+	if (script_token_in(&r->t, i, " call "))
+		return !script_token_in(&r->t, i - 2, " subprocess sp ") &&
+		       !(r->subprocess && script_same_text(&r->t, i - 2, r->subprocess));
+	return script_token_in(&r->t, i, " execute ") && r->t.tokens[i - 2].kind == TOKEN_NAME &&
+	       !script_token_in(&r->t, i - 2, " os ");
+}
+
 /* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
  * for (command of ["..."]); run.call(null, "...") does. */
 static bool script_run_is_call(const struct script_reader *r, size_t i)
 {
-	if (!script_token_in(&r->t, i, script_runs))
+	if (!script_token_in(&r->t, i, script_runs) || script_run_is_of_other(r, i))
 		return false;
 	if (script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, ':'))
 		return script_token_in(&r->t, i + 2, " apply bind call __call__ ") ||

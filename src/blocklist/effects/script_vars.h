@@ -41,6 +41,7 @@ struct script_reader {
 		bool may_be_empty; /* without a value: the script says so of what is assigned */
 	} variables[SCRIPT_VARIABLES_MAX];
 	size_t variable_count;
+	size_t subprocess; /* token of another name for that module; 0: none */
 	size_t process; /* token of the name that a loop gives each process; 0: none */
 	/* Tokens that name a call otherwise, and its effect; NULL: it runs a command. */
 	size_t aliases[SCRIPT_ALIASES_MAX];
