@@ -98,6 +98,35 @@ static void script_run_items(struct script_reader *r, size_t i, const struct she
 		action_text(r->out, &item->lines, ACTION_LENIENT);
 }
 
+/*
+ * Is the program of run([TOOL, "x"]) or execFile(bin, ["x"]), with the call at token @i, a name
+ * whose value is not known? Then what follows are its arguments.
+ */
+static bool script_run_is_unknown(struct script_reader *r, size_t i)
+{
+	bool list = script_is_char(&r->t, i + 2, '[');
+	size_t from = i + 2 + list, depth = 0;
+
+	if (!script_is_char(&r->t, i + 1, '('))
+		return false;
+	for (size_t k = from; k < r->t.count && k < from + SCRIPT_EXPRESSION_MAX &&
+			      script_step(r, 1); k++) {
+		if (r->t.tokens[k].kind == TOKEN_NAME && !script_variable_at(r, k))
+			continue;
+		if (k == from || r->t.tokens[k].kind != TOKEN_OTHER)
+			return false;
+		if (script_is_char(&r->t, k, ',') && !depth)
+			return list || script_is_char(&r->t, k + 1, '[');
+		if (script_is_char(&r->t, k, '(') || script_is_char(&r->t, k, '['))
+			depth++;
+		else if (!script_is_char(&r->t, k, '.') && !depth)
+			return false;
+		else if (script_is_char(&r->t, k, ')') || script_is_char(&r->t, k, ']'))
+			depth--;
+	}
+	return false;
+}
+
 void script_read_run(struct script_reader *r, size_t i)
 {
 	static const char takes_text[] = " system popen exec Popen check_output check_call "
@@ -116,7 +145,7 @@ void script_read_run(struct script_reader *r, size_t i)
 		a.words[a.count++] = *before; /* "text".execute() */
 	if (!a.count)
 		script_run_read_bare_words(r, i);
-	if (!a.count)
+	if (!a.count || script_run_is_unknown(r, i))
 		return;
 	text = script_with_variables(r, &a.words[0]);
 	if (a.directory)
