@@ -367,19 +367,33 @@ static size_t script_args_module_end(const struct script_reader *r, size_t i)
 /* Functions that return their argument, up to quotes. */
 static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
 
-/* cwd="/x" of Python and {cwd: "/x"} of Node at token @i: where the program runs. */
-static bool script_args_take_directory(struct script_reader *r, struct script_args *a, size_t i)
+/*
+ * cwd="/x" of Python and {cwd: "/x"} of Node at token *@i: where the program runs; input="x" and
+ * input=b"x": what it reads; encoding="x" is no argument either. *@i: the last token of it.
+ */
+static bool script_args_take_named(struct script_reader *r, struct script_args *a, size_t *i)
 {
-	if (!script_token_in(&r->t, i, " cwd ") ||
-	    !(script_is_char(&r->t, i + 1, '=') || script_is_char(&r->t, i + 1, ':')))
+	const struct shell_word *unused, **to = NULL;
+	size_t value = *i + 2;
+
+	if (script_token_in(&r->t, *i, " cwd "))
+		to = &a->directory;
+	else if (script_token_in(&r->t, *i, " input "))
+		to = &a->input;
+	else if (script_token_in(&r->t, *i, " encoding errors "))
+		to = &unused;
+	if (!to || !(script_is_char(&r->t, *i + 1, '=') || script_is_char(&r->t, *i + 1, ':')))
 		return false;
-	a->directory = script_value_at(r, i + 2);
-	return a->directory != NULL;
+	value += script_token_in(&r->t, value, " b r ") && script_string(&r->t, value + 1);
+	*to = script_value_at(r, value);
+	if (*to)
+		*i = value;
+	return *to != NULL;
 }
 
 /*
- * require("x"), chr(47), cwd="/x", a comma, .reverse or .format at token *@i. True: it was one,
- * and *@i is its last token.
+ * require("x"), chr(47), cwd="/x", input="x", a comma, .reverse or .format at token *@i. True: it
+ * was one, and *@i is its last token.
  */
 static bool script_args_take_special(struct script_reader *r, struct script_args *a, size_t *i,
 				     size_t depth, bool *join)
@@ -391,8 +405,7 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 		*i = module;
 		return true;
 	}
-	if (script_args_take_directory(r, a, *i)) {
-		*i += 2;
+	if (script_args_take_named(r, a, i)) {
 		*join = false;
 		return true;
 	}

@@ -21,7 +21,8 @@ struct script_args {
 	size_t path_depth; /* brackets around the parts of path.join(...); 0: not in one */
 	size_t path_word;  /* the word that they make */
 	size_t end;  /* the token after them */
-	const struct shell_word *directory; /* of cwd="...", which is none of @words; or NULL */
+	/* Of cwd="..." and input="...", which are none of @words; or NULL */
+	const struct shell_word *directory, *input;
 };
 
 /* Fill @a with the arguments from token @i to the end of the bracket or statement. */

@@ -127,6 +127,27 @@ static bool script_run_is_unknown(struct script_reader *r, size_t i)
 	return false;
 }
 
+/* run(["bash", "-n"]), spawn("bash", ["-n"]), with the call at token @i: its first word alone is
+ * not what runs. */
+static bool script_run_takes_list(const struct script_reader *r, size_t i)
+{
+	return script_is_char(&r->t, i + 2, '[') ||
+	       (script_is_char(&r->t, i + 3, ',') && script_is_char(&r->t, i + 4, '['));
+}
+
+/* The actions from number @first on read @input, unless it is NULL. */
+static void script_run_feed(struct script_reader *r, size_t first, const struct shell_word *input)
+{
+	struct shell_word *kept;
+
+	if (!input)
+		return;
+	kept = shell_alloc(r->t.arena, sizeof(*kept)); /* that of a variable goes with @r */
+	*kept = *input;
+	for (; first < r->out->count; first++)
+		r->out->list[first].input = kept;
+}
+
 void script_read_run(struct script_reader *r, size_t i)
 {
 	static const char takes_text[] = " system popen exec Popen check_output check_call "
@@ -134,6 +155,7 @@ void script_read_run(struct script_reader *r, size_t i)
 	const struct shell_word *before = script_string(&r->t, i - 2);
 	struct script_args a;
 	struct shell_word text;
+	size_t first;
 
 	script_read_args(r, i + 1, &a);
 	if (script_is_char(&r->t, i + 1, '(') &&
@@ -150,10 +172,12 @@ void script_read_run(struct script_reader *r, size_t i)
 	text = script_with_variables(r, &a.words[0]);
 	if (a.directory)
 		action_chdir(r->out, a.directory, ACTION_PUSH);
-	script_run_items(r, i, &a.words[0]);
+	first = r->out->count + (a.count > 1 && script_run_takes_list(r, i));
 	action_text(r->out, &text, ACTION_LENIENT);
 	if (a.count > 1)
 		script_run_words(r, &a);
+	script_run_feed(r, first, a.input);
+	script_run_items(r, i, &a.words[0]);
 	if (a.directory)
 		action_chdir(r->out, NULL, ACTION_POP);
 }
