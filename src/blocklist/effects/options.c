@@ -137,6 +137,8 @@ static const struct hiding {
 	{ " infisical mise ", "-c", true, "" },
 	{ " cmake ", "time", true, "" },
 	{ " cmake ", "env", true, "" },
+	{ " fly flyctl ", "-C", true, "" },
+	{ " fly flyctl ", "--command", true, "" },
 	{ " doctl ", "--ssh-command", true, "" },
 	{ " doctl ", "--ssh-command=", false, "" },
 	{ " ansible ", "-a", true, "" },

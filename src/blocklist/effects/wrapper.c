@@ -608,12 +608,13 @@ static const struct wrapper_runner {
 	unsigned operands;
 } wrapper_runners[] = {
 	{ " uv poetry pipenv hatch rye conda mamba micromamba pdm pixi volta rustup ", " run ", 0 },
-	{ " op doppler infisical teller foreman toolbox dotenvx ", " run ", 0 },
+	{ " op doppler infisical teller foreman toolbox dotenvx railway ", " run ", 0 },
 	{ " nvm fnm lerna tox bundle pyenv rbenv asdf ddev mirrord xdotool ", " exec ", 0 },
 	{ " direnv aws-vault chamber apptainer singularity ", " exec ", 1 },
 	{ " ip ", " exec ", 1 },
 	{ " mise ", " exec x ", 1 },
 	{ " distrobox ", " enter ", 1 },
+	{ " limactl ", " shell ", 1 },
 	{ " perf ", " record stat trace mem c2c ", 0 },
 	{ " rvm ", " do ", 0 },
 	{ " pueue ", " add ", 0 },
