@@ -7,6 +7,7 @@
 #include "blocklist/effects/script_code.h"
 #include "blocklist/effects/script_decoded.h"
 #include "blocklist/effects/script_files.h"
+#include "blocklist/effects/script_functions.h"
 #include "blocklist/effects/script_names.h"
 #include "blocklist/effects/script_network.h"
 #include "blocklist/effects/script_processes.h"
@@ -131,7 +132,9 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 			script_note_variable(&r, i - 1);
 			script_note_processes(&r, i - 1);
 		}
+	script_note_functions(&r);
 	for (size_t i = 0; i < r.t.count && script_step(&r, 1); i++) {
+		script_enter_function(&r, i);
 		script_read_token(&r, i);
 		script_note_variable(&r, i);
 	}

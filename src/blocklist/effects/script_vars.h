@@ -16,6 +16,7 @@
 
 #define SCRIPT_VARIABLES_MAX 32
 #define SCRIPT_ALIASES_MAX 64
+#define SCRIPT_FUNCTIONS_MAX 16
 /* Copying this many bytes is one step. */
 #define SCRIPT_STEP_BYTES 16
 /* Tokens of an expression, behind a = or before a +, that are looked at. */
@@ -41,6 +42,16 @@ struct script_reader {
 		bool may_be_empty; /* without a value: the script says so of what is assigned */
 	} variables[SCRIPT_VARIABLES_MAX];
 	size_t variable_count;
+	struct script_function {
+		size_t name, parameter; /* tokens; of the first parameter */
+		/* What calls give it, joined by spaces and as lines. */
+		struct shell_word value, lines;
+		size_t count;
+		bool list, spaces; /* a call gives it a list; a value has a space */
+	} functions[SCRIPT_FUNCTIONS_MAX];
+	size_t function_count;
+	size_t inside;        /* 1 + the first variable of the function that is read; 0: none */
+	size_t inside_indent; /* of that function's first line */
 	size_t subprocess; /* token of another name for that module; 0: none */
 	size_t process; /* token of the name that a loop gives each process; 0: none */
 	/* Tokens that name a call otherwise, and its effect; NULL: it runs a command. */
