@@ -91,12 +91,18 @@ static void branch_end_output(struct expander *e, struct join *j, const struct a
 /* Calls of functions that are looked into. */
 #define LEAVES_DEPTH 4
 
-/* Is it exit or, unless it is the end of a function's body, return, break or continue? */
-static bool branch_is_jump(const struct ast_word *w, bool called)
+/*
+ * Is it exit or, unless it is the end of a function's body, return, break or continue? Where there
+ * is nothing to leave, the shell goes on, but dash ends at a return.
+ */
+static bool branch_is_jump(const struct expander *e, const struct ast_word *w, bool called)
 {
-	return ast_is_word(w, "exit") ||
-	       (!called && (ast_is_word(w, "return") || ast_is_word(w, "break") ||
-			    ast_is_word(w, "continue")));
+	if (ast_is_word(w, "return"))
+		return !called && (e->context & SHELL_IN_FUNCTION ||
+				   e->memory->family != SHELL_FAMILY_BASH);
+	if (ast_is_word(w, "break") || ast_is_word(w, "continue"))
+		return !called && e->loops;
+	return ast_is_word(w, "exit");
 }
 
 /* May it fail? Others in front of && exit, as echo, are not expected to. */
@@ -128,7 +134,7 @@ static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsig
 	}
 	if (!n || n->background || n->type != AST_SIMPLE)
 		return false;
-	if (branch_is_jump(n->words, called > 0))
+	if (branch_is_jump(e, n->words, called > 0))
 		return true;
 	if (called == LEAVES_DEPTH || !ast_command_name(n, name))
 		return false;

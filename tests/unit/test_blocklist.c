@@ -593,6 +593,13 @@ static void test_blocklist_of_families(void **state)
 		{ "eval 'rm -rf \"$UID\"/*'", "bba" },
 		{ "trap 'rm -rf \"$UID\"/*' EXIT", "bba" },
 		{ "sh -c 'rm -rf \"$UID\"/*'", "bbb" },
+		/* jumps, and where there is nothing to leave */
+		{ "[ -z \"$X\" ] && return; rm -rf \"$X\"/*", "aab" },
+		{ "f() { [ -z \"$X\" ] && return; rm -rf \"$X\"/*; }; f", "aaa" },
+		{ "S=$(cd x && pwd) || return; rm -rf \"$S\"/*", "aab" },
+		{ "[ -n \"$X\" ] || break; rm -rf \"$X\"/*", "bbb" },
+		{ "if [ -z \"$X\" ]; then continue; fi; rm -rf \"$X\"/*", "bbb" },
+		{ "while a; do [ -z \"$X\" ] && break; rm -rf \"$X\"/*; done", "aaa" },
 		/* reading */
 		{ "rm -rf {/,x}", "bbb" },
 		{ "rm -rf /{etc,usr}", "bbb" },
