@@ -292,7 +292,7 @@ struct value *value_unknown_given(struct expander *e, const char *name, uint32_t
 {
 	struct value *v = value_unknown(e, name, at);
 
-	v->v[0].c = v->v[0].c == UNKNOWN_ANY ? UNKNOWN_GIVEN : v->v[0].c;
+	v->v[0].c = UNKNOWN_GIVEN; /* whatever the shell or procpen set before */
 	return v;
 }
 

@@ -585,6 +585,9 @@ static void test_blocklist_of_families(void **state)
 		{ "rm -rf \"$HOSTNAME\"/* \"$RANDOM\"/*", "bba" },
 		{ "rm -rf \"$OLDPWD\"/*", "bbb" },
 		{ "rm -rf \"$USER\"/*", "bbb" },
+		/* what read finds, whatever was set before */
+		{ "rm -rf \"$TMPDIR\"/*", "aaa" },
+		{ "read TMPDIR; rm -rf \"$TMPDIR\"/*", "bbb" },
 		{ "rm -rf \"${GROUPS[7]}\"/*", "bbb" },
 		{ "cd \"${BASH_SOURCE%/*}/..\" && rm -rf *", "aab" },
 		{ "cd \"${BASH_SOURCE[0]%/*}/..\" && rm -rf *", "aab" },
