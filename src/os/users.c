@@ -28,7 +28,7 @@ int users_find(const char *name, struct user *user, struct err *e)
 	if (user->name)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "user: \"%.64s\" has no account in " ACCOUNTS, name);
-	return err_hint(e, "Use the name of an account in that file; a number is none.");
+	return err_hint(e, "Use the name of an account in that file, not a number.");
 }
 
 void users_release(struct user *user)
