@@ -147,7 +147,7 @@ int layers_make_ruleset(const struct confine *c, struct err *e)
 	return confine_landlock_build(c->landlock_abi, &rules, e);
 }
 
-/* For one shim, which adds to it. */
+/* For one shim, which may add to it, or to be shared. */
 static int layers_take_ruleset(void *ctx, struct err *e)
 {
 	struct confine *c = ctx;
@@ -164,7 +164,7 @@ static int layers_share_ruleset(void *ctx, struct err *e)
 	int shared = -1;
 
 	if (c->ruleset < 0)
-		c->ruleset = layers_make_ruleset(c, e);
+		c->ruleset = layers_take_ruleset(c, e);
 	if (c->ruleset >= 0)
 		shared = fcntl(c->ruleset, F_DUPFD_CLOEXEC, 0);
 	if (c->ruleset >= 0 && shared < 0)

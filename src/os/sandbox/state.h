@@ -56,7 +56,7 @@ struct confine {
 			      * canonical if they existed when the layers were made from them */
 	int landlock_abi;
 	int ruleset;       /* of Landlock, for all shims that add nothing; -1: not made yet */
-	int spare_ruleset; /* another, for the next shim that adds; or -1 */
+	int spare_ruleset; /* another that nothing has been added to, for the next use; or -1 */
 	struct confine_mounts mounts[2]; /* default, strict */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
