@@ -105,7 +105,7 @@ static int scope_add_directory(struct scope *s, const char *path, struct err *e)
 			"cannot use \"%.256s\" as a directory to work in", path);
 		if (fd >= 0)
 			close(fd);
-		return err_hint(e, "Name a directory that exists: the first of --workspace, "
+		return err_hint(e, "Name a directory that exists: the first of --workspace DIR, "
 				   "PROCPEN_WORKSPACE and CLAUDE_PROJECT_DIR counts; --allow-dir "
 				   "DIR is for further ones.");
 	}

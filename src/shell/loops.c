@@ -333,6 +333,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	const struct value *input = e->io.input;
 	bool reads = read && loops_has_certain(input), endless;
 	const struct turn none = { 0, reads ? STATUS_OK : STATUS_UNKNOWN, SHELL_NONE };
+	bool in_background = e->context & SHELL_BACKGROUND;
 
 	if (n->words)
 		loops_header(e, n, name);
@@ -341,7 +342,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	e->jumps.breaks = &left;
 	e->context &= ~(unsigned)SHELL_ENDLESS;
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL |
-		      (loops_is_endless(n) ? SHELL_ENDLESS : 0);
+		      (!in_background && loops_is_endless(n) ? SHELL_ENDLESS : 0);
 	e->loops++;
 	endless = loops_body(e, n, &none) == STATUS_OK;
 	e->loops--;
