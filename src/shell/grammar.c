@@ -1027,6 +1027,22 @@ static bool grammar_ends_list(struct lex_reader *r)
 	}
 }
 
+/* "&" stands behind the list of pipelines at *@first: one shell runs all of it. */
+static struct ast_node **grammar_background(struct lex_reader *r, struct ast_node **first)
+{
+	struct ast_node *n = *first, *list;
+
+	if (n->next) {
+		list = grammar_new_node(r, AST_LIST);
+		list->start = n->start;
+		list->end = lex_origin_end(r, r->pos);
+		list->body = n;
+		*first = n = list;
+	}
+	n->background = true;
+	return &n->next;
+}
+
 /* Read pipelines joined by && and || and add them at *@tail. */
 static void grammar_and_or(struct lex_reader *r, struct ast_node ***tail)
 {
@@ -1043,9 +1059,8 @@ static void grammar_and_or(struct lex_reader *r, struct ast_node ***tail)
 		*tail = &n->next;
 		lex_blank(r);
 	} while (!lex_failed(r) && grammar_take_join(r, &join));
-	if (lex_peek(r, 0) == '&')
-		for (struct ast_node *n = *first; n; n = n->next)
-			n->background = true;
+	if (!lex_failed(r) && lex_peek(r, 0) == '&')
+		*tail = grammar_background(r, first);
 }
 
 /* After a command: ";", "&" or newlines. False: none of them. */

@@ -18,6 +18,8 @@ static const struct context runs[] = {
 	{ "( ", "\n)", false },
 	{ "{ ", "\n}", false },
 	{ "true && { ", "\n}", false },
+	{ "true && { ", "\n} & wait", false },
+	{ "while true; do ", "\nsleep 5; done &", false },
 	{ "ls | { ", "\n} > log 2>&1", false },
 	{ "if true; then\n", "\nfi", false },
 	{ "if ", "\nthen :; fi", false },
@@ -134,17 +136,22 @@ static bool starts_shell(const struct context *c)
 /*
  * find puts its own path into every {} of the command, also inside a quoted text; and $0 is another
  * word behind find, xargs and the argument of bash -c; local fails outside of a function only;
- * behind a loop that may have no turn a trap may find its variables unset. Rows of the family
- * own-shell are about $0 and the variables of the shell that gets the whole.
+ * behind a loop that may have no turn a trap may find its variables unset; a fork bomb is told by
+ * what it puts into the background itself. Rows of the family own-shell are about $0 and the
+ * variables of the shell that gets the whole.
  */
 static bool keeps_sense(const struct context *c, const struct corpus_row *row)
 {
 	static const char *const givers[] = { "find ", "xargs ", "sudo -n bash" };
+	static const char *const bombs[] = { "()", "function ", "while ", "until ", "for ((" };
 	const char *command = row->command;
 
 	for (size_t i = 0; i < COUNT(givers); i++)
 		if (!strncmp(c->before, givers[i], strlen(givers[i])) &&
 		    ((i == 0 && strstr(command, "{}")) || strstr(command, "$0")))
+			return false;
+	for (size_t i = 0; !c->quoted && strchr(c->after, '&') && i < COUNT(bombs); i++)
+		if (strstr(command, bombs[i]))
 			return false;
 	if (!strncmp(c->before, "f()", 3) && strstr(command, "; local "))
 		return false;
