@@ -120,8 +120,8 @@ enum shell_context {
 	SHELL_CONDITIONAL = 128,   /* may be skipped: in a branch, after && or || */
 	SHELL_IN_SUBSHELL = 256,   /* ( ), a stage of a pipeline: cd and exit end with it */
 	SHELL_TEST = 512,          /* the words of [[ ]], with [[ as the first */
-	SHELL_ENDLESS = 1024,      /* the loop has no end of its own: while true, for ((;;));
-				    * unless it is in the background itself */
+	SHELL_ENDLESS = 1024,      /* in a loop that has no end of its own, while true or
+				    * for ((;;)), and is not in the background itself */
 };
 
 #define SHELL_NONE UINT32_MAX
