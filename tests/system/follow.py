@@ -386,14 +386,15 @@ def test_the_end_of_the_input():
     follows = Follows(server)
     size = 3 << 20
     done = start(server, "pattern", size, 4)
+    eventually(lambda: ends(server) == 1, WAIT, "the first run does not end")
     live = server.run("%s pattern %d 5; touch written; exec sleep 60" % (
         server.hostile_path(), size), background=True)["process_id"]
     eventually(lambda: os.path.exists(os.path.join(server.workspace, "written")), WAIT, "written")
     ids = [follows.begin(p, encoding="base64") for p in (done, live)]
     server.close_input()
-    ends = time.monotonic() + WAIT
+    deadline = time.monotonic() + WAIT
     while not server.eof_seen:
-        check(time.monotonic() < ends, "the server does not end")
+        check(time.monotonic() < deadline, "the server does not end")
         if server.read_paused:
             time.sleep(0.2)
         server.read_paused = not server.read_paused
