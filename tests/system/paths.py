@@ -293,6 +293,7 @@ def test_link_in_the_way():
         if not has(place, "mount_namespace"):
             raise Skip("this machine has no mount namespaces")
         named, usual = place.server("--set", "sandbox.readonly=later"), place.server()
+        named.ping()  # it has started before the link is there
         usual.run("ln -s evil later; rm -rf .git; ln -s evil .git")
         shutil.rmtree(place.top + "/.git")
         os.symlink("evil", place.top + "/.git")
