@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "blocklist/command/table.h"
 
-#define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define NAMES_MAX 4096
 
 /* The name of a program, and the indexes of its rows. -1: none. */
@@ -385,7 +384,7 @@ static void gen_blocklist_emit_examples(const json_t *rules, struct buf *out)
 
 void gen_blocklist_c(const struct gen *g, struct buf *out)
 {
-	buf_adds(out, HEADER "#include \"blocklist/command/table.h\"\n\n");
+	buf_adds(out, GEN_HEADER "#include \"blocklist/command/table.h\"\n\n");
 	gen_blocklist_emit_targets(json_object_get(g->blocklist, "targets"), out);
 	gen_blocklist_emit_programs(json_object_get(g->blocklist, "programs"), out);
 	gen_blocklist_emit_wrappers(json_object_get(g->blocklist, "wrappers"), out);
@@ -399,6 +398,7 @@ void gen_blocklist_c(const struct gen *g, struct buf *out)
 /* The examples, in a file that only src/gen/examples.c is linked with. */
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out)
 {
-	buf_adds(out, HEADER "#include <stdbool.h>\n\n#include \"blocklist/command/table.h\"\n\n");
+	buf_adds(out, GEN_HEADER "#include <stdbool.h>\n\n"
+		 "#include \"blocklist/command/table.h\"\n\n");
 	gen_blocklist_emit_examples(json_object_get(g->blocklist, "rules"), out);
 }

@@ -10,13 +10,6 @@
 
 #include "base/mem.h"
 
-#define HEADER "/* Generated from schema/ by src/gen. */\n"
-
-static const char *gen_caps_member(const json_t *object, const char *name)
-{
-	return json_string_value(json_object_get(object, name));
-}
-
 /* The type that a bound applies to. */
 static const struct {
 	const char *keyword, *type;
@@ -117,10 +110,10 @@ void gen_caps_h(const struct gen *g, struct buf *out)
 {
 	char name[GEN_PATH_MAX];
 
-	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CAPS_H\n#define PROCPEN_GEN_CAPS_H\n\n"
+	buf_adds(out, GEN_HEADER "#ifndef PROCPEN_GEN_CAPS_H\n#define PROCPEN_GEN_CAPS_H\n\n"
 		 "#include \"cap/cap.h\"\n\n");
 	for (int i = 0; i < g->cap_count; i++) {
-		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
+		gen_c_name(gen_member(g->caps[i], "name"), name);
 		buf_addf(out, "extern const struct cap_ops cap_%s;\n", name);
 	}
 	buf_adds(out, "\n/* The members of the OpenRPC document; ended by name == NULL. */\n"
@@ -234,12 +227,12 @@ static void gen_caps_field_members(struct buf *out, const json_t *field)
 	buf_adds(out, "\t\t.type = ");
 	gen_caps_type_mask(out, json_object_get(field, "type"));
 	buf_adds(out, ",\n");
-	gen_caps_text(out, ROOM_ALIAS, gen_caps_member(field, "x-alias"));
-	gen_caps_text(out, ROOM_UNIT, gen_caps_member(field, "x-unit"));
+	gen_caps_text(out, ROOM_ALIAS, gen_member(field, "x-alias"));
+	gen_caps_text(out, ROOM_UNIT, gen_member(field, "x-unit"));
 	gen_caps_text(out, ROOM_DEFAULT, text);
 	gen_caps_list(out, ROOM_ENUMS, json_object_get(field, "enum"));
 	gen_caps_list(out, ROOM_SYNONYMS, json_object_get(field, "x-synonyms"));
-	gen_caps_text(out, ROOM_HINT, gen_caps_member(field, "x-hint"));
+	gen_caps_text(out, ROOM_HINT, gen_member(field, "x-hint"));
 	if (json_object_get(field, "x-alias-scale"))
 		buf_addf(out, "\t\t.alias_scale = %.17g,\n",
 			 json_number_value(json_object_get(field, "x-alias-scale")));
@@ -248,7 +241,7 @@ static void gen_caps_field_members(struct buf *out, const json_t *field)
 	gen_caps_bounds(out, field);
 	gen_caps_size_bounds(out, field);
 	if (json_object_get(field, "x-error")) {
-		gen_snake_upper(gen_caps_member(field, "x-error"), error);
+		gen_snake_upper(gen_member(field, "x-error"), error);
 		buf_addf(out, "\t\t.error = ERR_%s,\n", error);
 	}
 }
@@ -331,16 +324,16 @@ static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 	static const char *const names[] = { "input_json", "input_all_json", "annotations_json" };
 	char tier[GEN_PATH_MAX], option[GEN_PATH_MAX];
 
-	gen_upper(gen_caps_member(cap, "tier"), tier);
+	gen_upper(gen_member(cap, "tier"), tier);
 	buf_addf(out, "\t{\n\t\t.name = \"%s\",\n\t\t.tool_name = \"%s\",\n",
-		 gen_caps_member(cap, "name"), c_name);
+		 gen_member(cap, "name"), c_name);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		buf_addf(out, "\t\t.%s = ", texts[i]);
-		gen_literal(out, gen_caps_member(cap, texts[i]), 3);
+		gen_literal(out, gen_member(cap, texts[i]), 3);
 		buf_adds(out, ",\n");
 	}
 	buf_addf(out, "\t\t.tier = TIER_%s,\n", tier);
-	gen_upper(gen_caps_member(cap, "name"), option);
+	gen_upper(gen_member(cap, "name"), option);
 	buf_addf(out, "\t\t.tier_option = CONFIG_TIER_%s,\n", option);
 	gen_caps_row_flags(out, cap);
 	buf_addf(out, "\t\t.input = &%s_input,\n", c_name);
@@ -360,14 +353,14 @@ void gen_caps_c(const struct gen *g, struct buf *out)
 {
 	char name[GEN_PATH_MAX];
 
-	buf_adds(out, HEADER "#include \"gen/caps.h\"\n\n#include <stddef.h>\n\n");
+	buf_adds(out, GEN_HEADER "#include \"gen/caps.h\"\n\n#include <stddef.h>\n\n");
 	for (int i = 0; i < g->cap_count; i++) {
-		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
+		gen_c_name(gen_member(g->caps[i], "name"), name);
 		gen_caps_input_table(out, g->caps[i], name);
 	}
 	buf_adds(out, "const struct cap_row cap_rows[] = {\n");
 	for (int i = 0; i < g->cap_count; i++) {
-		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
+		gen_c_name(gen_member(g->caps[i], "name"), name);
 		gen_caps_row(out, g->caps[i], name);
 	}
 	buf_adds(out, "\t{ .name = NULL }\n};\n\n");

@@ -11,7 +11,6 @@
 #include "base/quantity.h"
 #include "base/str.h"
 
-#define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define NAMES_MAX 64
 #define TEXT_MAX 65536
 
@@ -302,7 +301,7 @@ void gen_cli_h(const struct gen *g, struct buf *out)
 	json_t *command;
 	size_t i;
 
-	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CLI_H\n#define PROCPEN_GEN_CLI_H\n\n"
+	buf_adds(out, GEN_HEADER "#ifndef PROCPEN_GEN_CLI_H\n#define PROCPEN_GEN_CLI_H\n\n"
 		 "/* Every option, of whatever command. */\nenum option_id {\n");
 	json_array_foreach(gen_cli_commands(g), i, command)
 		gen_cli_each_option(g, command, gen_cli_add_enum, &all);
@@ -414,7 +413,7 @@ void gen_cli_c(const struct gen *g, struct buf *out)
 	json_t *command;
 	size_t i;
 
-	buf_adds(out, HEADER "#include \"cli/commands.h\"\n\nconst char cli_about[] =\n\t");
+	buf_adds(out, GEN_HEADER "#include \"cli/commands.h\"\n\nconst char cli_about[] =\n\t");
 	gen_literal(out, gen_member(g->cli, "about"), 1);
 	buf_adds(out, ";\n\nconst char cli_settings[] =\n\t");
 	gen_literal(out, gen_member(g->cli, "settings"), 1);

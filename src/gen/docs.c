@@ -11,18 +11,13 @@
 
 #define CAPABILITIES_MAX (1u << 20)
 
-static const char *gen_docs_member(const json_t *object, const char *name)
-{
-	return json_string_value(json_object_get(object, name));
-}
-
 /* The whole meaning of a parameter or result member. */
 static const char *gen_docs_meaning(const json_t *field)
 {
-	const char *text = gen_docs_member(field, "x-text");
+	const char *text = gen_member(field, "x-text");
 
 	if (!text)
-		text = gen_docs_member(field, "description");
+		text = gen_member(field, "description");
 	return text ? text : "";
 }
 
@@ -67,7 +62,7 @@ static void gen_docs_type_names(struct buf *out, const json_t *field)
 static void gen_docs_number(struct buf *out, const json_t *row, const json_t *number)
 {
 	static const char *const units[] = { "EiB", "PiB", "TiB", "GiB", "MiB", "KiB" };
-	const char *unit = gen_docs_member(row, "unit");
+	const char *unit = gen_member(row, "unit");
 	json_int_t value = json_integer_value(number);
 
 	if (json_object_get(row, "octal")) {
@@ -115,8 +110,8 @@ static void gen_docs_bounds(struct buf *out, const json_t *field)
 		buf_adds(out, parts[i].after);
 		comma = ", ";
 	}
-	if (gen_docs_member(field, "x-unit"))
-		buf_addf(out, "%s%s", *comma ? " " : "", gen_docs_member(field, "x-unit"));
+	if (gen_member(field, "x-unit"))
+		buf_addf(out, "%s%s", *comma ? " " : "", gen_member(field, "x-unit"));
 }
 
 static void gen_docs_parameters(struct buf *out, const json_t *schema)
@@ -132,8 +127,8 @@ static void gen_docs_parameters(struct buf *out, const json_t *schema)
 		      "|---|---|---|---|---|\n");
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		buf_addf(out, "| `%s`", name);
-		if (gen_docs_member(field, "x-alias"))
-			buf_addf(out, " (alias `%s`)", gen_docs_member(field, "x-alias"));
+		if (gen_member(field, "x-alias"))
+			buf_addf(out, " (alias `%s`)", gen_member(field, "x-alias"));
 		buf_adds(out, " | ");
 		gen_docs_type_names(out, field);
 		buf_adds(out, " | ");
@@ -143,8 +138,8 @@ static void gen_docs_parameters(struct buf *out, const json_t *schema)
 			buf_addc(out, '`');
 			gen_docs_compact(out, json_object_get(field, "default"));
 			buf_addc(out, '`');
-		} else if (gen_docs_member(field, "x-default")) {
-			gen_docs_cell(out, gen_docs_member(field, "x-default"));
+		} else if (gen_member(field, "x-default")) {
+			gen_docs_cell(out, gen_member(field, "x-default"));
 		}
 		buf_adds(out, " | ");
 		gen_docs_bounds(out, field);
@@ -192,9 +187,9 @@ static void gen_docs_capability(struct buf *out, const json_t *cap)
 	json_t *example;
 	size_t i;
 
-	buf_addf(out, "### %s\n\n%s\n\nVersion %s, tier %s.\n\n", gen_docs_member(cap, "name"),
-		 gen_docs_member(cap, "description"), gen_docs_member(cap, "version"),
-		 gen_docs_member(cap, "tier"));
+	buf_addf(out, "### %s\n\n%s\n\nVersion %s, tier %s.\n\n", gen_member(cap, "name"),
+		 gen_member(cap, "description"), gen_member(cap, "version"),
+		 gen_member(cap, "tier"));
 	gen_docs_parameters(out, json_object_get(cap, "inputSchema"));
 	gen_docs_results(out, json_object_get(cap, "outputSchema"));
 	gen_docs_name_list(out, "Errors:", json_object_get(cap, "errors"));
@@ -202,7 +197,7 @@ static void gen_docs_capability(struct buf *out, const json_t *cap)
 	json_array_foreach(json_object_get(cap, "examples"), i, example) {
 		char *params = json_dumps(json_object_get(example, "params"), JSON_COMPACT);
 
-		buf_addf(out, "- %s\n  `%s`\n", gen_docs_member(example, "comment"), params);
+		buf_addf(out, "- %s\n  `%s`\n", gen_member(example, "comment"), params);
 		free(params);
 	}
 	buf_addc(out, '\n');
@@ -210,7 +205,7 @@ static void gen_docs_capability(struct buf *out, const json_t *cap)
 
 void gen_docs_option_bounds(struct buf *out, const json_t *row)
 {
-	const char *unit = gen_docs_member(row, "unit");
+	const char *unit = gen_member(row, "unit");
 	json_t *choice;
 	size_t i;
 
@@ -218,8 +213,8 @@ void gen_docs_option_bounds(struct buf *out, const json_t *row)
 		buf_addf(out, "%s%s", i ? ", " : "", json_string_value(choice));
 	if (!json_object_get(row, "min"))
 		return;
-	if (strcmp(gen_docs_member(row, "type"), "integer")) {
-		bool names = !strcmp(gen_docs_member(row, "type"), "names");
+	if (strcmp(gen_member(row, "type"), "integer")) {
+		bool names = !strcmp(gen_member(row, "type"), "names");
 
 		buf_addf(out, "%s %s", names ? "one" : "true, false, or", unit);
 		return;
@@ -253,13 +248,13 @@ static void gen_docs_options(struct buf *out, const struct gen *g)
 	buf_adds(out, "| option | type | default | values and bounds | meaning |\n"
 		      "|---|---|---|---|---|\n");
 	json_array_foreach(g->config, i, row) {
-		buf_addf(out, "| `%s` | %s | ", gen_docs_member(row, "name"),
-			 gen_docs_member(row, "type"));
+		buf_addf(out, "| `%s` | %s | ", gen_member(row, "name"),
+			 gen_member(row, "type"));
 		gen_docs_option_default(out, row);
 		buf_adds(out, " | ");
 		gen_docs_option_bounds(out, row);
 		buf_adds(out, " | ");
-		gen_docs_cell(out, gen_docs_member(row, "text"));
+		gen_docs_cell(out, gen_member(row, "text"));
 		buf_adds(out, " |\n");
 	}
 }
@@ -270,7 +265,7 @@ static void gen_docs_actions(struct buf *out, const json_t *actions)
 	size_t i;
 
 	json_array_foreach(actions, i, action)
-		buf_addf(out, "%s `%s`", i ? "," : "", gen_docs_member(action, "name"));
+		buf_addf(out, "%s `%s`", i ? "," : "", gen_member(action, "name"));
 }
 
 static void gen_docs_capabilities(const struct gen *g, struct buf *out)
@@ -295,12 +290,12 @@ void gen_reference(const struct gen *g, struct buf *out)
 	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint | actions |\n"
 		 "|---|---|---|---|---|---|\n");
 	json_array_foreach(g->errors, i, row) {
-		buf_addf(out, "| `%s` | %lld | %s | ", gen_docs_member(row, "name"),
+		buf_addf(out, "| `%s` | %lld | %s | ", gen_member(row, "name"),
 			 (long long)json_integer_value(json_object_get(row, "code")),
 			 json_is_true(json_object_get(row, "retryable")) ? "yes" : "no");
-		gen_docs_cell(out, gen_docs_member(row, "text"));
+		gen_docs_cell(out, gen_member(row, "text"));
 		buf_adds(out, " | ");
-		gen_docs_cell(out, gen_docs_member(row, "hint"));
+		gen_docs_cell(out, gen_member(row, "hint"));
 		buf_adds(out, " |");
 		gen_docs_actions(out, json_object_get(row, "actions"));
 		buf_adds(out, " |\n");

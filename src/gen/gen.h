@@ -21,6 +21,7 @@
 
 #define GEN_FILES_MAX 64
 #define GEN_PATH_MAX 256
+#define GEN_HEADER "/* Generated from schema/ by src/gen. */\n" /* begins a C file */
 
 /* Everything read from schema/. */
 struct gen {

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define STRTAB_MAX (1u << 20)
 
 static struct buf texts; /* the table; its first byte is no text's */
@@ -59,7 +58,7 @@ void gen_strtab_c(const struct gen *g, struct buf *out)
 	(void)g;
 	if (texts.full)
 		gen_fail(&at, "the texts take more than %u bytes", STRTAB_MAX);
-	buf_adds(out, HEADER "#include \"base/strtab.h\"\n\nconst char strtab[] =\n");
+	buf_adds(out, GEN_HEADER "#include \"base/strtab.h\"\n\nconst char strtab[] =\n");
 	for (size_t i = 0; i < texts.len; i += strlen(texts.data + i) + 1) {
 		buf_addc(out, '\t');
 		gen_literal(out, texts.data + i, 1);
