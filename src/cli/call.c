@@ -32,7 +32,6 @@ enum { STATUS_RESULT = 0, STATUS_ERROR = 1, STATUS_FAILED = 125, STATUS_SIGNAL =
 struct call {
 	const struct cli_command *command;
 	struct options options;
-	bool json;
 	const char *method;
 	bool tool; /* the name is that of an MCP tool: ask as a host does */
 	struct buf request; /* one line */
@@ -138,17 +137,6 @@ static int cli_call_read_words(struct call *c, char **words)
 		cli_call_write_request(c, &params);
 	buf_release(&params);
 	return status;
-}
-
-static int cli_call_take_option(void *call, const struct cli_option *option,
-				const struct cmdline_value *value)
-{
-	struct call *c = call;
-
-	if (option->id != OPTION_JSON)
-		return options_take(&c->options, option, value);
-	c->json = true;
-	return CMDLINE_GO_ON;
 }
 
 /* ---- the server ---- */
@@ -268,9 +256,9 @@ static int cli_call_print(const struct call *c, const json_t *message, const cha
 	size_t raw_len;
 	const char *raw = json_raw_member(line, len, result ? "result" : "error", &raw_len);
 
-	if (c->json && result)
+	if (c->options.json && result)
 		answer_print_json(raw, raw_len);
-	else if (c->json)
+	else if (c->options.json)
 		answer_print_json_error(raw, raw_len);
 	else if (result && c->tool)
 		answer_print_tool(result);
@@ -366,7 +354,7 @@ int cli_call(const struct cli_command *command, char **argv)
 
 	options_init(&c.options);
 	buf_init(&c.request, REQUEST_MAX);
-	status = cmdline_read(&args, command, argv, cli_call_take_option, &c);
+	status = cmdline_read(&args, command, argv, options_take, &c.options);
 	if (status == CMDLINE_GO_ON)
 		status = cli_call_read_words(&c, args.words);
 	if (status == CMDLINE_GO_ON)

@@ -31,7 +31,7 @@ enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };
 
 struct check {
 	const struct cli_command *command;
-	bool json, lines;
+	bool lines;
 	json_t *params; /* of a process.run: command, args, stdin, environment */
 	struct options options;
 	struct context context;
@@ -176,7 +176,7 @@ static int cli_check_judge(struct check *c, size_t line)
 	} else {
 		status = cli_check_is_denied(&v) || v.environment.type ? STATUS_BLOCKED
 								       : STATUS_ALLOWED;
-		if (c->json)
+		if (c->options.json)
 			cli_check_print_json(&command, line, &v);
 		else
 			cli_check_print_text(line, &v);
@@ -263,9 +263,6 @@ static int cli_check_take_option(void *check, const struct cli_option *option,
 	struct check *c = check;
 
 	switch (option->id) {
-	case OPTION_JSON:
-		c->json = true;
-		return CMDLINE_GO_ON;
 	case OPTION_LINES:
 		c->lines = true;
 		return CMDLINE_GO_ON;

@@ -18,7 +18,7 @@
 struct config_args {
 	const struct cli_command *command;
 	struct options options;
-	bool origin, json;
+	bool origin;
 };
 
 /* ---- show ---- */
@@ -59,9 +59,9 @@ static int cli_config_show(struct config_args *a, char **words)
 		return say_mistake(a->command, "show takes no word: %s", words[0]);
 	if (options_load(&a->options, a->command) != CMDLINE_GO_ON)
 		return EXIT_FAILURE;
-	if (a->json)
+	if (a->options.json)
 		cli_config_show_json(c);
-	for (int key = 0; !a->json && key < CONFIG_COUNT; key++)
+	for (int key = 0; !a->options.json && key < CONFIG_COUNT; key++)
 		cli_config_show_line(c, (enum config_key)key, a->origin);
 	return EXIT_SUCCESS;
 }
@@ -159,7 +159,7 @@ static int cli_config_validate(struct config_args *a, char **words)
 	if (config_load_file(&c, words[0], &files, &e) || context_check_config(&c, &book, &e))
 		config_fault(&c, &e);
 	valid = !faults.count;
-	if (a->json)
+	if (a->options.json)
 		cli_config_print_json(words[0], &book, &c);
 	else
 		cli_config_print_text(a->command, words[0], &book, &c);
@@ -271,16 +271,10 @@ static int cli_config_take_option(void *args, const struct cli_option *option,
 {
 	struct config_args *a = args;
 
-	switch (option->id) {
-	case OPTION_ORIGIN:
-		a->origin = true;
-		return CMDLINE_GO_ON;
-	case OPTION_JSON:
-		a->json = true;
-		return CMDLINE_GO_ON;
-	default:
+	if (option->id != OPTION_ORIGIN)
 		return options_take(&a->options, option, value);
-	}
+	a->origin = true;
+	return CMDLINE_GO_ON;
 }
 
 static int cli_config_act(struct config_args *a, char **words)

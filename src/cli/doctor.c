@@ -249,22 +249,6 @@ static json_t *cli_doctor_found(const struct context *ctx, const struct report *
 	return found;
 }
 
-struct doctor_args {
-	struct options options;
-	bool json;
-};
-
-static int cli_doctor_take_option(void *args, const struct cli_option *option,
-				  const struct cmdline_value *value)
-{
-	struct doctor_args *a = args;
-
-	if (option->id != OPTION_JSON)
-		return options_take(&a->options, option, value);
-	a->json = true;
-	return CMDLINE_GO_ON;
-}
-
 /* Why no command could run in the working directory with these options, in @e: -1; else 0. */
 static int cli_doctor_try_here(const struct context_options *options, struct err *e)
 {
@@ -344,7 +328,7 @@ static int cli_doctor_print(const struct cli_command *command, const json_t *fou
 	return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
 }
 
-static int cli_doctor_carry_out(const struct cli_command *command, struct doctor_args *a)
+static int cli_doctor_carry_out(const struct cli_command *command, struct options *o)
 {
 	struct context ctx = { 0 };
 	json_t *found;
@@ -354,24 +338,24 @@ static int cli_doctor_carry_out(const struct cli_command *command, struct doctor
 		fputs("procpen doctor: stdout is closed, so nobody can read the report\n", stderr);
 		return 1;
 	}
-	found = cli_doctor_examine(&ctx, &a->options.context);
-	status = cli_doctor_print(command, found, a->json);
+	found = cli_doctor_examine(&ctx, &o->context);
+	status = cli_doctor_print(command, found, o->json);
 	json_decref(found);
 	return status;
 }
 
 int cli_doctor(const struct cli_command *command, char **argv)
 {
-	struct doctor_args a = { .json = false };
 	struct cmdline given;
+	struct options o;
 	int status;
 
-	options_init(&a.options);
-	status = cmdline_read(&given, command, argv, cli_doctor_take_option, &a);
+	options_init(&o);
+	status = cmdline_read(&given, command, argv, options_take, &o);
 	if (status == CMDLINE_GO_ON && given.words[0])
 		status = say_mistake(command, "takes no word, only options: %s", given.words[0]);
 	if (status == CMDLINE_GO_ON)
-		status = cli_doctor_carry_out(command, &a);
-	options_release(&a.options);
+		status = cli_doctor_carry_out(command, &o);
+	options_release(&o);
 	return status;
 }

@@ -54,6 +54,9 @@ int options_take(void *options, const struct cli_option *option,
 		return CMDLINE_GO_ON;
 	case OPTION_SET:
 		return options_set(o, value->text);
+	case OPTION_JSON:
+		o->json = true;
+		return CMDLINE_GO_ON;
 	default:
 		mem_bug(__FILE__, __LINE__, option->name);
 	}

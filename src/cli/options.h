@@ -1,4 +1,4 @@
-/* options - the options that most commands share: where commands work, --config, --set. */
+/* options - the options that most commands share: where commands work, --config, --set, --json. */
 #ifndef PROCPEN_CLI_OPTIONS_H
 #define PROCPEN_CLI_OPTIONS_H
 
@@ -9,6 +9,7 @@ struct options {
 	struct context_options context;
 	char **directories; /* the strings of context.directories; owned */
 	size_t directory_count;
+	bool json;
 };
 
 /* All defaults; release them in any case. */

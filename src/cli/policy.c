@@ -20,7 +20,6 @@
 struct policy_args {
 	const struct cli_command *command;
 	struct options options;
-	bool json;
 };
 
 static void cli_policy_print_json(const json_t *document)
@@ -159,7 +158,7 @@ static int cli_policy_test(struct policy_args *a, char **words)
 		failed += cli_policy_test_set(&book.packs[i].rules, rows);
 	rulebook_each_idle(&book, &a->options.context.config, cli_policy_add_note, notes);
 	document = json_pack("{s:i, s:o, s:o}", "failed", failed, "rules", rows, "notes", notes);
-	if (a->json)
+	if (a->options.json)
 		cli_policy_print_json(document);
 	else
 		cli_policy_print_tests(document);
@@ -339,7 +338,7 @@ static int cli_policy_explain_in(const struct policy_args *a, struct cap *cap, j
 		judge_command(cap, tier, params, &in, &watch, &v, &ruling);
 		cli_policy_add_verdict(&v, &ruling, document);
 		cli_policy_add_layers(cap, document);
-		if (a->json)
+		if (a->options.json)
 			cli_policy_print_json(document);
 		else
 			cli_policy_print_explanation(document);
@@ -379,17 +378,6 @@ static int cli_policy_explain(struct policy_args *a, char **words)
 
 /* ---- the command line ---- */
 
-static int cli_policy_take_option(void *args, const struct cli_option *option,
-				  const struct cmdline_value *value)
-{
-	struct policy_args *a = args;
-
-	if (option->id != OPTION_JSON)
-		return options_take(&a->options, option, value);
-	a->json = true;
-	return CMDLINE_GO_ON;
-}
-
 static int cli_policy_act(struct policy_args *a, char **words)
 {
 	static const char *const names[] = { "test", "explain", NULL };
@@ -410,7 +398,7 @@ int cli_policy(const struct cli_command *command, char **argv)
 	int status;
 
 	options_init(&a.options);
-	status = cmdline_read(&given, command, argv, cli_policy_take_option, &a);
+	status = cmdline_read(&given, command, argv, options_take, &a.options);
 	if (status == CMDLINE_GO_ON)
 		status = cli_policy_act(&a, given.words);
 	options_release(&a.options);

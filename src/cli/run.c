@@ -492,7 +492,7 @@ int cli_run(const struct cli_command *command, char **argv)
 	int status = run_args_read(&args, command, argv);
 
 	if (status == CMDLINE_GO_ON) {
-		t.json = args.json;
+		t.json = args.options.json;
 		status = cli_run_carry_out(&args, &t);
 		context_close(&t.context);
 		if (t.json && say_flush(command))

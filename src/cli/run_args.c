@@ -75,9 +75,6 @@ static int run_args_take(void *args, const struct cli_option *option,
 	case OPTION_SHELL:
 		a->shell = true;
 		return CMDLINE_GO_ON;
-	case OPTION_JSON:
-		a->json = true;
-		return CMDLINE_GO_ON;
 	default:
 		return options_take(&a->options, option, value);
 	}
@@ -113,7 +110,7 @@ int run_args_read(struct run_args *a, const struct cli_command *command, char **
 	a->params = json_object();
 	options_init(&a->options);
 	status = cmdline_read(&args, command, argv, run_args_take, a);
-	if (status == CMDLINE_GO_ON && a->tty && a->json)
+	if (status == CMDLINE_GO_ON && a->tty && a->options.json)
 		return say_mistake(command, "--tty and --json exclude each other: one hands the "
 					    "output on, the other keeps it");
 	return status == CMDLINE_GO_ON ? run_args_take_command(a, args.words) : status;

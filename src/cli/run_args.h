@@ -10,7 +10,7 @@
 struct run_args {
 	const struct cli_command *command;
 	struct options options;
-	bool shell, tty, json;
+	bool shell, tty;
 	json_t *params; /* owned; texts may hold any bytes, as a command line does */
 };
 
