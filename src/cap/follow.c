@@ -18,8 +18,6 @@
 #define LINE_BYTES (2u << 20)   /* never reached: the lines are bounded */
 #define TURN_US 500
 
-static const char *const follow_names[] = { "stdout", "stderr" };
-
 /* How a run ended. */
 struct follow_exit {
 	int code;        /* -1: none */
@@ -111,7 +109,7 @@ static bool follow_send_gap(struct follows *all, struct follow *f, int stream, u
 {
 	struct jsonw w = follow_begin(all, f, "gap");
 
-	jsonw_str(&w, "stream", follow_names[stream]);
+	jsonw_str(&w, "stream", names_streams[stream]);
 	jsonw_int(&w, "from", (int64_t)f->at[stream]);
 	jsonw_int(&w, "to", (int64_t)to);
 	f->at[stream] = to;
@@ -165,14 +163,14 @@ static uint64_t follow_stream_end(const struct follow *f, const struct proc *p, 
 {
 	if (f->over)
 		return f->exit.size[stream];
-	return p ? (stream ? &p->err : &p->out)->total : f->at[stream];
+	return p ? proc_output(p, stream)->total : f->at[stream];
 }
 
 /* Write the event of a page into the line, to be sent. */
 static struct jsonw follow_write_page(struct follows *all, struct follow *f, int stream,
 				      const struct output *o, struct output_page *page)
 {
-	struct jsonw w = follow_begin(all, f, follow_names[stream]);
+	struct jsonw w = follow_begin(all, f, names_streams[stream]);
 
 	jsonw_int(&w, "offset", (int64_t)page->offset);
 	jsonw_str(&w, "encoding", f->base64 ? "base64" : "utf8");
@@ -240,7 +238,7 @@ static bool follow_send_stream(struct follows *all, struct follow *f, int stream
 		return false;
 	if (!p || all->hurried)
 		return follow_send_gap(all, f, stream, end);
-	return follow_send_output(all, f, stream, stream ? &p->err : &p->out, end);
+	return follow_send_output(all, f, stream, proc_output(p, stream), end);
 }
 
 /* ---- turns ---- */

@@ -16,6 +16,7 @@
 #include "cap/cap.h"
 #include "cap/logs_members.h"
 #include "proc/lines.h"
+#include "proc/names.h"
 
 #define SHOWN_MAX GREP_SHOWN_MAX
 #define SHOWN_BEFORE 200 /* bytes that are shown before the match */
@@ -23,8 +24,6 @@
 #define LINE_BYTES 3     /* JSON of a line without its text */
 #define PLACE_BYTES 26   /* text of the place of a match that joins none (mcp/text_logs.h) */
 #define NUMBER_BYTES 6   /* text of the number of a line */
-
-static const char *const streams[] = { "stdout", "stderr" };
 
 struct kept {
 	int stream;
@@ -262,7 +261,7 @@ static void grep_write_match(struct jsonw *w, const struct grep *g, size_t i, si
 	const struct kept *k = &g->kept[i];
 
 	jsonw_object(w, NULL);
-	jsonw_str(w, "stream", streams[k->stream]);
+	jsonw_str(w, "stream", names_streams[k->stream]);
 	jsonw_int(w, "offset", (int64_t)k->offset);
 	if (k->number)
 		jsonw_int(w, "line", (int64_t)k->number);
@@ -324,7 +323,7 @@ static void grep_fail_limit(struct grep *g, const struct line *line, const struc
 {
 	struct err e = ERR_INIT;
 
-	grep_limit_reached(&e, streams[g->stream], line->offset, "offset");
+	grep_limit_reached(&e, names_streams[g->stream], line->offset, "offset");
 	if (!g->full)
 		g->range.offset[g->stream] = line->offset;
 	grep_write_result(req_result(g->r), g, p);
@@ -337,7 +336,7 @@ static void grep_fail_limit(struct grep *g, const struct line *line, const struc
 static bool grep_next_line(struct grep *g, const struct proc *p, struct line *line)
 {
 	for (; g->stream < 2; g->stream++) {
-		const struct output *o = g->stream ? &p->err : &p->out;
+		const struct output *o = proc_output(p, g->stream);
 
 		if (!g->range.wanted[g->stream])
 			continue;

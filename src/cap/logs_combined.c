@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "proc/names.h"
 #include "proc/output_text.h"
 
 #define ENTRY_ENCODED 110 /* bytes of JSON of an entry beside its data */
@@ -18,11 +19,6 @@ struct part {
 	bool is_err;
 };
 
-static const struct output *logs_combined_stream(const struct proc *p, bool is_err)
-{
-	return is_err ? &p->err : &p->out;
-}
-
 /* Have both streams ended? */
 static bool logs_combined_is_over(const struct proc *p)
 {
@@ -34,7 +30,7 @@ static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 {
 	const struct arrivals *a = &p->arrivals;
 	bool is_err = arrivals_get(a, i).is_err;
-	const struct output *o = logs_combined_stream(p, is_err);
+	const struct output *o = proc_output(p, is_err);
 	size_t count = arrivals_count(a);
 
 	for (size_t next = i + 1; next < count; next++) {
@@ -51,7 +47,7 @@ static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 static void logs_combined_add_rest(const struct proc *p, struct part *parts, size_t *count,
 				   const struct part *last)
 {
-	uint64_t end = logs_combined_stream(p, last->is_err)->total;
+	uint64_t end = proc_output(p, last->is_err)->total;
 	struct part rest = *last;
 
 	if (last->end == end || !logs_combined_is_over(p))
@@ -159,7 +155,7 @@ void logs_combined_tail(const struct proc *p, bool base64, uint64_t lines,
 	for (size_t i = count; i-- > 0;) {
 		bool is_err = parts[i].is_err;
 
-		if (logs_combined_tail_in(logs_combined_stream(p, is_err), &parts[i], &t,
+		if (logs_combined_tail_in(proc_output(p, is_err), &parts[i], &t,
 					  &place->at[is_err]))
 			return;
 		place->at[is_err] = parts[i].start;
@@ -192,7 +188,7 @@ static size_t logs_combined_minus(size_t left, size_t used)
 /* Does an entry of @part end where its stream does, maybe in the middle of an escape sequence? */
 static bool logs_combined_is_open(const struct writer *t, const struct part *part)
 {
-	const struct output *o = logs_combined_stream(t->p, part->is_err);
+	const struct output *o = proc_output(t->p, part->is_err);
 
 	return t->clean && !logs_combined_is_over(t->p) &&
 	       part->entry_end == output_whole_end(o, o->total);
@@ -202,7 +198,7 @@ static bool logs_combined_is_open(const struct writer *t, const struct part *par
  * there is not complete yet. */
 static bool logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
 {
-	const struct output *o = logs_combined_stream(t->p, part->is_err);
+	const struct output *o = proc_output(t->p, part->is_err);
 	struct output_page page = {
 		.offset = *at,
 		.end = logs_combined_is_open(t, part) ? 0 : part->entry_end,
@@ -217,7 +213,7 @@ static bool logs_combined_write_entry(struct writer *t, const struct part *part,
 	if (t->clean && !output_has_page(o, &page))
 		return false;
 	jsonw_object(t->w, NULL);
-	jsonw_str(t->w, "stream", part->is_err ? "stderr" : "stdout");
+	jsonw_str(t->w, "stream", names_streams[part->is_err]);
 	jsonw_int(t->w, "offset", (int64_t)*at);
 	jsonw_int(t->w, "timestamp_ms", t->p->started_wall_ms + part->ms);
 	output_write_page(o, t->w, "data", &page);
@@ -236,7 +232,7 @@ static bool logs_combined_write_entry(struct writer *t, const struct part *part,
 static bool logs_combined_write_part(struct writer *t, const struct part *part, uint64_t *at)
 {
 	uint64_t from, to;
-	bool hole = output_evicted(logs_combined_stream(t->p, part->is_err), &from, &to);
+	bool hole = output_evicted(proc_output(t->p, part->is_err), &from, &to);
 
 	while (*at < part->end) {
 		if (hole && *at >= from && *at < to) {

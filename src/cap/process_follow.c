@@ -6,13 +6,6 @@
 #include "proc/names.h"
 #include "proc/output_text.h"
 
-static const char *const process_follow_streams[] = { "stdout", "stderr" };
-
-static const struct output *process_follow_output(const struct proc *p, int stream)
-{
-	return stream ? &p->err : &p->out;
-}
-
 /* @from is start, now, or an object with no other members than the streams. */
 static int process_follow_check_from(const json_t *from, struct err *e)
 {
@@ -43,8 +36,8 @@ static int process_follow_read_from(const struct req *r, const struct proc *p, i
 				    struct follow_spec *spec, struct err *e)
 {
 	const json_t *from = json_object_get(r->params, "from");
-	const struct output *o = process_follow_output(p, stream);
-	const char *name = process_follow_streams[stream];
+	const struct output *o = proc_output(p, stream);
+	const char *name = names_streams[stream];
 
 	if (!json_is_object(from)) {
 		if (!strcmp(json_get_str(r->params, "from", "start"), "now"))

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "os/ports.h"
 #include "proc/lines.h"
+#include "proc/names.h"
 
 #define OPEN_LINE_MS 20
 #define PORT_MS 50       /* between two looks, or ... */
@@ -19,7 +20,6 @@
 enum until_kind { EXIT, OUTPUT, PATTERN, PORT, IDLE };
 
 static const char *const kinds[] = { "exit", "output", "pattern", "port", "idle" };
-static const char *const streams[] = { "stdout", "stderr" };
 
 /* The calls that wait for a port: one look serves them all. */
 static struct {
@@ -138,8 +138,8 @@ struct until *until_new(const struct req *r, struct err *e)
 	u->pattern = pattern;
 	u->port = (unsigned)json_get_int(params, "port", 0);
 	u->idle_ms = json_get_int(params, "idle_ms", 0);
-	u->stream[0].wanted = strcmp(stream, streams[1]) != 0;
-	u->stream[1].wanted = strcmp(stream, streams[0]) != 0;
+	u->stream[0].wanted = strcmp(stream, names_streams[1]) != 0;
+	u->stream[1].wanted = strcmp(stream, names_streams[0]) != 0;
 	u->job.work = until_work;
 	u->job.data = u;
 	ev_timer_init(&u->timer, until_on_timer, 0., 0.);
@@ -183,11 +183,6 @@ unsigned until_events(const struct until *u)
 }
 
 /* ---- searching ---- */
-
-static const struct output *until_output(const struct proc *p, int i)
-{
-	return i ? &p->err : &p->out;
-}
 
 /* Before `from`: where the last call has begun to search, else the start of the stream. */
 static void until_begin_lines(struct until_stream *s, const struct output *o,
@@ -241,7 +236,7 @@ static void until_plan_open_line(struct until *u)
 /* Search the current stream. Returns whether its end is reached. */
 static bool until_search_stream(struct until *u, const struct proc *p, int64_t until_us)
 {
-	const struct output *o = until_output(p, u->current);
+	const struct output *o = proc_output(p, u->current);
 	struct until_stream *s = &u->stream[u->current];
 	struct line line;
 
@@ -458,7 +453,7 @@ static void until_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 static void until_look_at_output(struct until *u, const struct proc *p)
 {
 	for (int i = 1; i >= 0; i--)
-		if (u->stream[i].wanted && until_output(p, i)->total > u->stream[i].from) {
+		if (u->stream[i].wanted && proc_output(p, i)->total > u->stream[i].from) {
 			u->found = UNTIL_MET;
 			u->current = i;
 		}
@@ -483,7 +478,7 @@ static void until_hurry(struct until *u, const struct proc *p, enum until_look h
 	if (how <= u->how)
 		return;
 	for (int i = 0; i < 2 && u->how == UNTIL_GO_ON; i++)
-		u->stream[i].stop = until_output(p, i)->total;
+		u->stream[i].stop = proc_output(p, i)->total;
 	u->how = how;
 }
 
@@ -529,7 +524,7 @@ static void until_write_line(const struct until *u, struct jsonw *w)
 {
 	size_t len, from = grep_shown(&u->line, u->at, &len);
 
-	jsonw_str(w, "stream", streams[u->current]);
+	jsonw_str(w, "stream", names_streams[u->current]);
 	jsonw_int(w, "offset", (int64_t)u->line.offset);
 	if (u->line.number)
 		jsonw_int(w, "line_number", (int64_t)u->line.number);
@@ -548,7 +543,7 @@ static uint64_t until_unsearched(const struct until *u, const struct proc *p)
 
 	for (int i = 0; i < 2; i++) {
 		const struct until_stream *s = &u->stream[i];
-		uint64_t total = until_output(p, i)->total;
+		uint64_t total = proc_output(p, i)->total;
 		uint64_t seen = s->placed ? s->searched : s->from;
 
 		if (s->wanted)
@@ -574,7 +569,7 @@ void until_write(const struct until *u, const struct proc *p, struct jsonw *w)
 	} else if (u->kind == PATTERN) {
 		until_write_line(u, w);
 	} else {
-		jsonw_str(w, "stream", streams[u->current]);
+		jsonw_str(w, "stream", names_streams[u->current]);
 		jsonw_int(w, "offset", (int64_t)u->stream[u->current].from);
 	}
 	jsonw_end_object(w);
@@ -582,5 +577,5 @@ void until_write(const struct until *u, const struct proc *p, struct jsonw *w)
 
 void until_error(const struct until *u, struct err *e)
 {
-	grep_limit_reached(e, streams[u->current], u->line.offset, "from");
+	grep_limit_reached(e, names_streams[u->current], u->line.offset, "from");
 }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "os/sandbox/start.h"
 #include "os/spawn/spawn.h"
+#include "proc/names.h"
 
 #define OPEN_MS 5000   /* a file system that takes longer is not used */
 #define STUCK_MS 1000 /* the answer of a run waits for its last bytes while some are taken ... */
@@ -232,7 +233,7 @@ static bool log_file_write_gap(struct log_file *f, int stream, uint64_t to)
 	int len = snprintf(line, sizeof(line),
 			   "\n[procpen: %" PRIu64 " bytes of %s are missing here: they were not "
 			   "kept until they could be written]\n",
-			   gap, stream ? "stderr" : "stdout");
+			   gap, names_streams[stream]);
 
 	if (!log_file_write(f, line, (size_t)len, &written))
 		return false;

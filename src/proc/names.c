@@ -53,6 +53,8 @@ static const struct {
 	{ "IO", SIGIO }, { "IOT", SIGIOT }, { "CLD", SIGCHLD }, { "RTMAX", 0 },
 };
 
+const char *const names_streams[2] = { "stdout", "stderr" };
+
 const char *names_state(enum proc_state state)
 {
 	return states[state];

@@ -1,4 +1,4 @@
-/* names - states, reasons and signals of a run, and their texts as clients see them. */
+/* names - streams, states, reasons and signals of a run, and their texts as clients see them. */
 #ifndef PROCPEN_PROC_NAMES_H
 #define PROCPEN_PROC_NAMES_H
 
@@ -25,6 +25,8 @@ enum proc_reason {
 	PROC_REASON_SERVER_SHUTDOWN,
 	PROC_REASON_SUPERVISOR_LOST,
 };
+
+extern const char *const names_streams[2]; /* "stdout", "stderr" */
 
 const char *names_state(enum proc_state state);   /* "timed_out" */
 const char *names_reason(enum proc_reason reason); /* "killed_by_request" */

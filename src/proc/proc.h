@@ -265,6 +265,12 @@ void proc_rare_init(struct proc_rare *r, uint64_t head_bytes, uint64_t tail_byte
  * nothing, and a short record moves to env->over with its output. Returns where it is. */
 struct proc *proc_shrink(struct proc *p);
 
+/* What it has written to @stream, 0 (stdout) or 1 (stderr). */
+static inline const struct output *proc_output(const struct proc *p, int stream)
+{
+	return stream ? &p->err : &p->out;
+}
+
 /* The command, as shown. */
 const char *proc_command(const struct proc *p);
 
