@@ -264,6 +264,14 @@ void jsonw_int(struct jsonw *w, const char *key, int64_t value)
 	jsonw_end_value(w);
 }
 
+void jsonw_int_or_null(struct jsonw *w, const char *key, bool known, int64_t value)
+{
+	if (known)
+		jsonw_int(w, key, value);
+	else
+		jsonw_null(w, key);
+}
+
 void jsonw_double(struct jsonw *w, const char *key, double value)
 {
 	char text[40];

@@ -48,6 +48,7 @@ void jsonw_end_array(struct jsonw *w);
 void jsonw_str(struct jsonw *w, const char *key, const char *text);
 void jsonw_strn(struct jsonw *w, const char *key, const char *bytes, size_t len);
 void jsonw_int(struct jsonw *w, const char *key, int64_t value);
+void jsonw_int_or_null(struct jsonw *w, const char *key, bool known, int64_t value);
 void jsonw_double(struct jsonw *w, const char *key, double value); /* shortest form; finite only */
 void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_null(struct jsonw *w, const char *key);

@@ -87,10 +87,7 @@ static bool follow_send_started(struct follows *all, struct follow *f, const str
 	struct jsonw w = follow_begin(all, f, "started");
 	pid_t pid = p ? proc_pid(p) : 0;
 
-	if (pid)
-		jsonw_int(&w, "pid", pid);
-	else
-		jsonw_null(&w, "pid");
+	jsonw_int_or_null(&w, "pid", pid, pid);
 	jsonw_raw(&w, "request_id", f->request_id, strlen(f->request_id));
 	f->started = true;
 	return follow_send(all, &w);
@@ -118,10 +115,7 @@ static bool follow_send_gap(struct follows *all, struct follow *f, int stream, u
 
 static void follow_write_exit(struct jsonw *w, const struct follow_exit *x)
 {
-	if (x->code >= 0)
-		jsonw_int(w, "exit_code", x->code);
-	else
-		jsonw_null(w, "exit_code");
+	jsonw_int_or_null(w, "exit_code", x->code >= 0, x->code);
 	jsonw_str(w, "signal", *x->signal ? x->signal : NULL);
 	jsonw_str(w, "state", names_state(x->state));
 	jsonw_str(w, "reason", names_reason(x->reason));

@@ -263,10 +263,7 @@ static void grep_write_match(struct jsonw *w, const struct grep *g, size_t i, si
 	jsonw_object(w, NULL);
 	jsonw_str(w, "stream", names_streams[k->stream]);
 	jsonw_int(w, "offset", (int64_t)k->offset);
-	if (k->number)
-		jsonw_int(w, "line", (int64_t)k->number);
-	else
-		jsonw_null(w, "line");
+	jsonw_int_or_null(w, "line", k->number, (int64_t)k->number);
 	grep_write_text(w, g, "text", i);
 	if (k->cut)
 		jsonw_bool(w, "cut", true);

@@ -83,10 +83,9 @@ static void metrics_write_memory(struct jsonw *w, const struct proctab_usage *us
 
 	(void)procfs_stat(getpid(), &own);
 	jsonw_int(w, "memory_bytes", (int64_t)own.rss_bytes + usage->memory_bytes);
-	if (usage->memory_limit == INT64_MAX || !usage->memory_limit)
-		jsonw_null(w, "memory_limit_bytes");
-	else
-		jsonw_int(w, "memory_limit_bytes", usage->memory_limit);
+	jsonw_int_or_null(w, "memory_limit_bytes",
+			  usage->memory_limit && usage->memory_limit != INT64_MAX,
+			  usage->memory_limit);
 }
 
 static void metrics_write_unknown(struct jsonw *w, const struct proctab_usage *usage)

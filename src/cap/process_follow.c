@@ -73,10 +73,7 @@ static int process_follow_read(const struct req *r, const struct proc *p, struct
 
 static void process_follow_write_from(struct jsonw *w, const char *key, bool wanted, uint64_t from)
 {
-	if (wanted)
-		jsonw_int(w, key, (int64_t)from);
-	else
-		jsonw_null(w, key);
+	jsonw_int_or_null(w, key, wanted, (int64_t)from);
 }
 
 static enum cap_outcome process_follow_start(struct cap_call *call)

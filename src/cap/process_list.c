@@ -19,10 +19,7 @@ static void process_list_write_entry(struct jsonw *w, struct proc *p, int *live_
 	jsonw_str(w, "process_id", p->id);
 	run_members_command(w, p, RUN_MEMBERS_COMMAND_LIST_MAX);
 	jsonw_str(w, "state", names_state(p->state));
-	if (proc_exit_code(p) >= 0)
-		jsonw_int(w, "exit_code", proc_exit_code(p));
-	else
-		jsonw_null(w, "exit_code");
+	jsonw_int_or_null(w, "exit_code", proc_exit_code(p) >= 0, proc_exit_code(p));
 	jsonw_time(w, "started_at", p->started_wall_ms);
 	jsonw_int(w, "duration_ms", proc_duration_ms(p));
 	run_members_usage(w, usage);

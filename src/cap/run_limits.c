@@ -244,15 +244,9 @@ void run_limits_write(struct jsonw *w, const struct config *config)
 		jsonw_double(w, "cpu_limit", (double)cpu / 100);
 	else
 		jsonw_null(w, "cpu_limit");
-	if (memory)
-		jsonw_int(w, "memory_limit", memory);
-	else
-		jsonw_null(w, "memory_limit");
+	jsonw_int_or_null(w, "memory_limit", memory, memory);
 	jsonw_int(w, "timeout", config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS));
-	if (background)
-		jsonw_int(w, "max_runtime", background);
-	else
-		jsonw_null(w, "max_runtime");
+	jsonw_int_or_null(w, "max_runtime", background, background);
 	jsonw_object(w, "limits");
 	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		if (getrlimit(kinds[i].resource, &own) || own.rlim_max > INT64_MAX)

@@ -83,10 +83,8 @@ void run_log_members(struct jsonw *w, const struct proc *p)
 	if (!f)
 		return;
 	jsonw_str(w, "log_file", f->name);
-	if (f->phase == LOG_FILE_OVER && f->known)
-		jsonw_int(w, "log_file_bytes", (int64_t)f->bytes);
-	else
-		jsonw_null(w, "log_file_bytes");
+	jsonw_int_or_null(w, "log_file_bytes", f->phase == LOG_FILE_OVER && f->known,
+			  (int64_t)f->bytes);
 }
 
 bool run_log_warning(const struct cap *c, const struct proc *p, char *text, size_t size)

@@ -28,10 +28,7 @@ static void run_members_end(struct jsonw *w, const struct proc *p)
 {
 	int code = proc_exit_code(p);
 
-	if (code >= 0)
-		jsonw_int(w, "exit_code", code);
-	else
-		jsonw_null(w, "exit_code");
+	jsonw_int_or_null(w, "exit_code", code >= 0, code);
 	jsonw_str(w, "signal", proc_signal_name(p));
 }
 
@@ -54,10 +51,7 @@ void run_members_pid(struct jsonw *w, const struct proc *p)
 {
 	pid_t pid = proc_pid(p);
 
-	if (pid)
-		jsonw_int(w, "pid", pid);
-	else
-		jsonw_null(w, "pid");
+	jsonw_int_or_null(w, "pid", pid, pid);
 }
 
 void run_members_usage(struct jsonw *w, const struct usage *u)
@@ -72,10 +66,7 @@ void run_members_usage(struct jsonw *w, const struct usage *u)
 
 void run_members_alive(struct jsonw *w, const struct usage *u)
 {
-	if (u->alive < 0)
-		jsonw_null(w, "alive");
-	else
-		jsonw_int(w, "alive", u->alive);
+	jsonw_int_or_null(w, "alive", u->alive >= 0, u->alive);
 }
 
 static void run_members_input(struct jsonw *w, struct proc *p, const struct usage *u)
@@ -105,9 +96,6 @@ void run_members_tree(struct jsonw *w, const struct proc *p)
 
 	if (p->tree_alive && p->phase != PROC_SETTLED)
 		leftover = p->usage.alive - !p->exited;
-	if (leftover < 0)
-		jsonw_null(w, "leftover");
-	else
-		jsonw_int(w, "leftover", leftover);
+	jsonw_int_or_null(w, "leftover", leftover >= 0, leftover);
 	jsonw_int(w, "survivors", p->rare->survivors);
 }

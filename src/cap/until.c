@@ -526,10 +526,7 @@ static void until_write_line(const struct until *u, struct jsonw *w)
 
 	jsonw_str(w, "stream", names_streams[u->current]);
 	jsonw_int(w, "offset", (int64_t)u->line.offset);
-	if (u->line.number)
-		jsonw_int(w, "line_number", (int64_t)u->line.number);
-	else
-		jsonw_null(w, "line_number");
+	jsonw_int_or_null(w, "line_number", u->line.number, (int64_t)u->line.number);
 	jsonw_strn(w, "text", u->line.text + from, len);
 	if (grep_is_cut(&u->line, len))
 		jsonw_bool(w, "cut", true);

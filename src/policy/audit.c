@@ -292,10 +292,7 @@ static void audit_add_end(struct jsonw *w, const struct audit_end *end)
 		jsonw_int(w, "stdout_size", end->stdout_size);
 		jsonw_int(w, "stderr_size", end->stderr_size);
 	}
-	if (end->leftover < 0)
-		jsonw_null(w, "leftover");
-	else
-		jsonw_int(w, "leftover", end->leftover);
+	jsonw_int_or_null(w, "leftover", end->leftover >= 0, end->leftover);
 	jsonw_int(w, "survivors", end->survivors);
 	if (end->git_config)
 		jsonw_str(w, "git_config", end->git_config);
