@@ -119,8 +119,7 @@ static void cli_config_print_json(const char *path, const struct rulebook *book,
 	}
 	if (json_array_size(notes))
 		json_object_set(verdict, "notes", notes);
-	json_dumpf(verdict, stdout, JSON_INDENT(2));
-	putchar('\n');
+	say_json(verdict);
 	json_decref(notes);
 	json_decref(verdict);
 }
@@ -258,8 +257,7 @@ static int cli_config_schema(struct config_args *a, char **words)
 			   "Configuration of procpen", "type", "object", "allowComments", true,
 			   "allowTrailingCommas", true, "properties", properties,
 			   "additionalProperties", false);
-	json_dumpf(schema, stdout, JSON_INDENT(2));
-	putchar('\n');
+	say_json(schema);
 	json_decref(schema);
 	return EXIT_SUCCESS;
 }

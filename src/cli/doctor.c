@@ -317,12 +317,10 @@ static json_t *cli_doctor_examine(struct context *ctx, struct context_options *o
 
 static int cli_doctor_print(const struct cli_command *command, const json_t *found, bool json)
 {
-	if (json) {
-		json_dumpf(found, stdout, JSON_INDENT(2));
-		puts("");
-	} else {
+	if (json)
+		say_json(found);
+	else
 		cli_doctor_print_text(found);
-	}
 	if (say_flush(command))
 		return 1;
 	return json_is_true(json_object_get(found, "ok")) ? 0 : 1;

@@ -22,12 +22,6 @@ struct policy_args {
 	struct options options;
 };
 
-static void cli_policy_print_json(const json_t *document)
-{
-	json_dumpf(document, stdout, JSON_INDENT(2));
-	putchar('\n');
-}
-
 static void cli_policy_print_member(const char *before, const json_t *object, const char *name)
 {
 	const char *text = json_get_str(object, name, NULL);
@@ -159,7 +153,7 @@ static int cli_policy_test(struct policy_args *a, char **words)
 	rulebook_each_idle(&book, &a->options.context.config, cli_policy_add_note, notes);
 	document = json_pack("{s:i, s:o, s:o}", "failed", failed, "rules", rows, "notes", notes);
 	if (a->options.json)
-		cli_policy_print_json(document);
+		say_json(document);
 	else
 		cli_policy_print_tests(document);
 	json_decref(document);
@@ -339,7 +333,7 @@ static int cli_policy_explain_in(const struct policy_args *a, struct cap *cap, j
 		cli_policy_add_verdict(&v, &ruling, document);
 		cli_policy_add_layers(cap, document);
 		if (a->options.json)
-			cli_policy_print_json(document);
+			say_json(document);
 		else
 			cli_policy_print_explanation(document);
 	}

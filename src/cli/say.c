@@ -113,6 +113,12 @@ int say_unknown(const struct cli_command *command, const char *what, const char 
 	return status;
 }
 
+void say_json(const json_t *document)
+{
+	json_dumpf(document, stdout, JSON_INDENT(2));
+	putchar('\n');
+}
+
 void say_error(const struct cli_command *command, const struct err *e)
 {
 	size_t len = strlen(e->message);

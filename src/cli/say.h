@@ -6,6 +6,7 @@
 #ifndef PROCPEN_CLI_SAY_H
 #define PROCPEN_CLI_SAY_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -29,6 +30,9 @@ int say_unknown(const struct cli_command *command, const char *what, const char 
 /* Write @text, up to 8 KiB, with hidden characters shown by code: it may quote names that others
  * gave to files, or a command that a model wrote. */
 void say_text(FILE *to, const char *text);
+
+/* Print a document of our own to stdout. */
+void say_json(const json_t *document);
 
 /* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
 void say_error(const struct cli_command *command, const struct err *e);

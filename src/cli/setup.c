@@ -50,8 +50,7 @@ static json_t *setup_hosts_as_json(void)
 
 static void setup_print_json(json_t *document)
 {
-	json_dumpf(document, stdout, JSON_INDENT(2));
-	putchar('\n');
+	say_json(document);
 	json_decref(document);
 }
 
