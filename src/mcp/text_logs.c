@@ -199,12 +199,26 @@ static bool text_logs_goes_on(const struct text *t, const struct stream *s, bool
 	return text_logs_wants(t, s->name) && (more || text_logs_runs(t));
 }
 
+/* The place where the next call reads on. @out, @err: bytes that follow the page; of both streams
+ * in order of arrival they have one place. */
+static void text_logs_add_next_place(struct text *t, int64_t out, int64_t err)
+{
+	if (text_member(t, NULL, "entries"))
+		text_add(t, ",\"stream\":\"combined\",\"since\":%" PRId64,
+			 text_number(t, NULL, "next_since"));
+	else
+		text_add_place(t, text_logs_goes_on(t, &text_logs_out, out > 0),
+			       text_logs_goes_on(t, &text_logs_err, err > 0),
+			       text_number(t, NULL, text_logs_out.next),
+			       text_number(t, NULL, text_logs_err.next));
+}
+
 /* How much follows the page, and the call that reads it. */
 static void text_logs_add_next(struct text *t, bool empty)
 {
 	int64_t out = text_logs_rest(t, &text_logs_out), err = text_logs_rest(t, &text_logs_err);
-	bool running = text_logs_runs(t);
-	bool more = text_flag(t, "truncated") && out + err > 0;
+	bool running = text_logs_runs(t), combined = text_member(t, NULL, "entries");
+	bool more = text_flag(t, "truncated") && (combined || out + err > 0);
 
 	if (!more && !running && !text_logs_tells_end(t, empty))
 		return;
@@ -212,18 +226,17 @@ static void text_logs_add_next(struct text *t, bool empty)
 		text_add(t, "[");
 	else
 		text_logs_open_mark(t);
-	if (more) {
+	if (!more) {
+		text_logs_add_state(t, empty);
+	} else if (combined) {
+		text_add(t, "more: ");
+	} else {
 		text_add_plural(t, out + err, "more byte", "more bytes");
 		text_add(t, ": ");
-	} else {
-		text_logs_add_state(t, empty);
 	}
 	if (more || running) {
 		text_open_call(t, "process_logs");
-		text_add_place(t, text_logs_goes_on(t, &text_logs_out, out > 0),
-			       text_logs_goes_on(t, &text_logs_err, err > 0),
-			       text_number(t, NULL, text_logs_out.next),
-			       text_number(t, NULL, text_logs_err.next));
+		text_logs_add_next_place(t, out, err);
 		text_logs_add_same(t);
 		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
 	}
@@ -433,31 +446,6 @@ static void text_logs_matches(struct text *t)
 
 /* ---- both streams in order of arrival ---- */
 
-/* The call that reads the entries behind the page. */
-static void text_logs_add_next_entries(struct text *t, bool empty)
-{
-	bool running = text_logs_runs(t), more = text_flag(t, "truncated");
-
-	if (!more && !running && !text_logs_tells_end(t, empty))
-		return;
-	if (empty)
-		text_add(t, "[");
-	else
-		text_logs_open_mark(t);
-	if (more)
-		text_add(t, "more: ");
-	else
-		text_logs_add_state(t, empty);
-	if (more || running) {
-		text_open_call(t, "process_logs");
-		text_add(t, ",\"stream\":\"combined\",\"since\":%" PRId64,
-			 text_number(t, NULL, "next_since"));
-		text_logs_add_same(t);
-		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
-	}
-	text_add(t, empty ? "]" : " ...]");
-}
-
 /* @s has no entry behind its evicted part: nothing of it is kept. */
 static void text_logs_add_dropped(struct text *t, const struct stream *s)
 {
@@ -488,7 +476,7 @@ static void text_logs_entries(struct text *t)
 	text_logs_add_dropped(t, &text_logs_out);
 	text_logs_add_dropped(t, &text_logs_err);
 	text_logs_add_replaced(t);
-	text_logs_add_next_entries(t, !s);
+	text_logs_add_next(t, !s);
 }
 
 void text_logs(struct text *t)
