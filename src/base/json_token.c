@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/plain.h"
+#include "base/str.h"
 
 #define BOM "\xef\xbb\xbf"
 
@@ -21,14 +22,6 @@ size_t json_token_skip_string(const char *text, size_t len, size_t at)
 	return at < len ? at + 1 : len;
 }
 
-static int json_token_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 int32_t json_token_unit(const char *s, size_t len)
 {
 	int32_t unit = 0;
@@ -36,7 +29,7 @@ int32_t json_token_unit(const char *s, size_t len)
 	if (len < JSON_ESCAPE_LEN || s[0] != '\\' || s[1] != 'u')
 		return -1;
 	for (size_t i = 2; i < JSON_ESCAPE_LEN && unit >= 0; i++) {
-		int digit = json_token_hex_digit(s[i]);
+		int digit = str_hex_digit(s[i]);
 
 		unit = digit < 0 ? -1 : unit << 4 | digit;
 	}

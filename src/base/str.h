@@ -1,4 +1,4 @@
-/* str - helpers for short strings: membership in a list, names, paths by name, and a hash. */
+/* str - helpers for short strings: membership in a list, names, digits, paths by name, a hash. */
 #ifndef PROCPEN_BASE_STR_H
 #define PROCPEN_BASE_STR_H
 
@@ -20,6 +20,14 @@ static inline bool str_is_name_char(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
 	       (c >= 'A' && c <= 'Z');
+}
+
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int str_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' :
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* Is @path @directory or below it, by name? Slashes at the end of @directory do not count. */

@@ -1,22 +1,15 @@
 #include "mcp/roots.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #define ANSWER_MS 30000
 #define HOLD_MS 2000 /* hosts answer in milliseconds */
-
-static int mcp_roots_hex(char c)
-{
-	if (!isxdigit((unsigned char)c))
-		return -1;
-	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
 
 /* The path of a file URI of this machine (RFC 8089, RFC 3986 section 2.1), on the heap; or NULL. */
 static char *mcp_roots_path(const char *uri)
@@ -32,8 +25,8 @@ static char *mcp_roots_path(const char *uri)
 	uri += strlen(starts[i]) - 1;
 	path = out = mem_zalloc(strlen(uri) + 1);
 	for (; *uri; uri++) {
-		int high = *uri == '%' ? mcp_roots_hex(uri[1]) : 0;
-		int low = *uri == '%' && high >= 0 ? mcp_roots_hex(uri[2]) : 0;
+		int high = *uri == '%' ? str_hex_digit(uri[1]) : 0;
+		int low = *uri == '%' && high >= 0 ? str_hex_digit(uri[2]) : 0;
 
 		if (high < 0 || low < 0 || (*uri == '%' && !(high | low))) {
 			free(path);

@@ -55,14 +55,6 @@ static inline bool char_is_globbing(const struct shell_char *c)
 	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
-/* The value of a hexadecimal digit; -1: it is none. */
-static inline int char_hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static inline bool char_is_unknown(const struct shell_char *c)
 {
 	return c->kind == CHAR_UNKNOWN || c->kind == CHAR_UNKNOWN_FIELDS;

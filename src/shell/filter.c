@@ -4,6 +4,7 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 static bool filter_has_option(const struct filter *f, const char *text)
@@ -117,7 +118,7 @@ bool filter_xxd(const struct filter *f)
 	    !filter_has_option(f, "-rp") && !filter_has_option(f, "-pr"))
 		return false;
 	for (uint32_t i = 0; i < f->in->len; i++) {
-		int digit = f->in->v[i].kind == CHAR_QUOTED ? char_hex_digit(f->in->v[i].c) : -1;
+		int digit = f->in->v[i].kind == CHAR_QUOTED ? str_hex_digit(f->in->v[i].c) : -1;
 
 		if (digit < 0)
 			continue;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* ---- escapes ---- */
@@ -13,7 +14,7 @@ static char printf_number_of(const struct value *v, uint32_t *i, int base, int m
 	int n = 0, digit;
 
 	for (; max > 0 && *i < v->len; max--, ++*i) {
-		digit = char_hex_digit(v->v[*i].c);
+		digit = str_hex_digit(v->v[*i].c);
 		if (digit < 0 || digit >= base)
 			break;
 		n = n * base + digit;
@@ -38,7 +39,7 @@ static bool printf_escape(struct expander *e, const struct value *v, uint32_t *i
 	} else if (c >= '0' && c <= '7') {
 		k = *i + (zero && c == '0' ? 2 : 1);
 		chars_add(e, out, printf_number_of(v, &k, 8, 3), CHAR_QUOTED, at, 0);
-	} else if (c == 'x' && k < v->len && char_hex_digit(v->v[k].c) >= 0) {
+	} else if (c == 'x' && k < v->len && str_hex_digit(v->v[k].c) >= 0) {
 		chars_add(e, out, printf_number_of(v, &k, 16, 2), CHAR_QUOTED, at, 0);
 	} else {
 		chars_add(e, out, '\\', CHAR_QUOTED, at, 0);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/str.h"
 #include "shell/lex.h"
 
 /* ---- building a word ---- */
@@ -86,11 +87,9 @@ static void lex_ansi_put(struct ansi *a, char c, uint32_t at)
 
 static int lex_ansi_digit(int c, unsigned base)
 {
-	int v = c >= '0' && c <= '9' ? c - '0' :
-		c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-		c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	int v = c < 0 ? -1 : str_hex_digit((char)c);
 
-	return (unsigned)v < base ? v : -1;
+	return v < (int)base ? v : -1;
 }
 
 /* Up to @max digits at the position. */

@@ -5,15 +5,6 @@
 #include "base/str.h"
 #include "blocklist/command/list.h"
 
-static int script_text_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The character that the escape at the backslash @i means; *@used: the bytes it takes. */
 static char script_text_escape(const char *s, size_t len, size_t i, size_t *used)
 {
@@ -24,11 +15,11 @@ static char script_text_escape(const char *s, size_t len, size_t i, size_t *used
 		return '\n';
 	if (c == 't')
 		return '\t';
-	if (c == 'x' && i + 3 < len && script_text_hex_digit(s[i + 2]) >= 0 &&
-	    script_text_hex_digit(s[i + 3]) >= 0) {
+	if (c == 'x' && i + 3 < len && str_hex_digit(s[i + 2]) >= 0 &&
+	    str_hex_digit(s[i + 3]) >= 0) {
 		*used = 4;
-		return (char)(script_text_hex_digit(s[i + 2]) * 16 +
-			      script_text_hex_digit(s[i + 3]));
+		return (char)(str_hex_digit(s[i + 2]) * 16 +
+			      str_hex_digit(s[i + 3]));
 	}
 	if (c >= '0' && c <= '7') {
 		int value = 0;
