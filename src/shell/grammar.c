@@ -497,17 +497,8 @@ static bool grammar_arith_command(struct lex_reader *r, struct ast_node *n)
 		n->type = AST_ARITH;
 		return true;
 	}
-	size_t again = r->pos - from;
-
-	r->pos = from;
-	r->pending_tail = pending;
-	*pending = NULL;
-	if (again > r->state->again) {
-		lex_fail(r, SHELL_TOO_DEEP, "too many (( that are no arithmetic", from);
-		return true;
-	}
-	r->state->again -= again;
-	return false;
+	lex_read_again(r, from, pending, "too many (( that are no arithmetic");
+	return lex_failed(r);
 }
 
 static void grammar_group(struct lex_reader *r, struct ast_node *n)

@@ -181,6 +181,9 @@ void lex_word_end(struct lex_reader *r, struct lex_word *b);
 void lex_add_text(struct lex_reader *r, struct lex_word *b, size_t from, size_t to, bool quoted);
 /* The arithmetic up to the closing "))" or "]", which is read; NULL: not arithmetic. */
 struct ast_word *lex_arith(struct lex_reader *r, int close);
+/* What was read from @from on is no arithmetic: go back there. @pending: as pending_tail was. The
+ * text fails if it has too much of that, because of @what. */
+void lex_read_again(struct lex_reader *r, size_t from, struct lex_here **pending, const char *what);
 
 /* ---- here.c: here-documents ---- */
 

@@ -319,6 +319,19 @@ struct ast_word *lex_arith(struct lex_reader *r, int close)
 	return b.word;
 }
 
+void lex_read_again(struct lex_reader *r, size_t from, struct lex_here **pending, const char *what)
+{
+	size_t again = r->pos - from;
+
+	r->pos = from;
+	r->pending_tail = pending;
+	*pending = NULL;
+	if (again > r->state->again)
+		lex_fail(r, SHELL_TOO_DEEP, what, from);
+	else
+		r->state->again -= again;
+}
+
 static void lex_arith_substitution(struct lex_reader *r, struct lex_word *b, bool quoted)
 {
 	size_t from = r->pos;
@@ -336,17 +349,9 @@ static void lex_arith_substitution(struct lex_reader *r, struct lex_word *b, boo
 		p->word = w;
 		return;
 	}
-	size_t again = r->pos - from;
-
-	r->pos = from;
-	r->pending_tail = pending;
-	*pending = NULL;
-	if (again > r->state->again) {
-		lex_fail(r, SHELL_TOO_DEEP, "too many $(( that are no arithmetic", from);
-		return;
-	}
-	r->state->again -= again;
-	lex_command_substitution(r, b, quoted);
+	lex_read_again(r, from, pending, "too many $(( that are no arithmetic");
+	if (!lex_failed(r))
+		lex_command_substitution(r, b, quoted);
 }
 
 /* ---- ${...} ---- */
@@ -397,6 +402,14 @@ static const char *lex_param_name(struct lex_reader *r, bool braces)
 
 static bool lex_piece(struct lex_reader *r, struct lex_word *b, enum lex_stop stop);
 
+static void lex_close_braced(struct lex_reader *r)
+{
+	if (lex_peek(r, 0) == '}')
+		r->pos++;
+	else
+		lex_fail(r, SHELL_SYNTAX, "a ${ that is not closed", r->pos);
+}
+
 /* The word after an operator; single quotes act in it unless the parameter is quoted. */
 static struct ast_word *lex_param_word(struct lex_reader *r, bool quoted)
 {
@@ -405,10 +418,7 @@ static struct ast_word *lex_param_word(struct lex_reader *r, bool quoted)
 	if (quoted)
 		return lex_quoted_until(r, '}');
 	w = lex_word_until(r, STOP_BRACE);
-	if (lex_peek(r, 0) == '}')
-		r->pos++;
-	else
-		lex_fail(r, SHELL_SYNTAX, "a ${ that is not closed", r->pos);
+	lex_close_braced(r);
 	return w;
 }
 
@@ -448,10 +458,8 @@ static void lex_replace(struct lex_reader *r, struct ast_param *p, bool quoted)
 	if (lex_peek(r, 0) == '/') {
 		r->pos++;
 		p->arg2 = lex_param_word(r, quoted);
-	} else if (lex_peek(r, 0) == '}') {
-		r->pos++;
 	} else {
-		lex_fail(r, SHELL_SYNTAX, "a ${ that is not closed", r->pos);
+		lex_close_braced(r);
 	}
 }
 
@@ -463,10 +471,7 @@ static void lex_substring(struct lex_reader *r, struct ast_param *p)
 		r->pos++;
 		p->arg2 = lex_word_until(r, STOP_BRACE);
 	}
-	if (lex_peek(r, 0) == '}')
-		r->pos++;
-	else
-		lex_fail(r, SHELL_SYNTAX, "a ${ that is not closed", r->pos);
+	lex_close_braced(r);
 }
 
 static void lex_case_change(struct lex_reader *r, struct ast_param *p, int c)
