@@ -244,12 +244,25 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	return s;
 }
 
+/* @chars, which this releases, are shell text that runs here; *@text: the word that they are. */
+static enum status call_chars(struct expander *e, struct chars *chars, struct shell_word *text)
+{
+	unsigned context = e->context;
+	enum status s;
+
+	word_make(e, chars->v, chars->len, text);
+	chars_release(chars);
+	e->context |= SHELL_IN_EVAL;
+	s = call_text(e, text);
+	e->context = context;
+	return s;
+}
+
 /* eval: its words, joined by blanks, are shell text. */
 enum status call_eval(struct expander *e, const struct call *c)
 {
 	struct chars joined = { 0 };
 	struct shell_word text = { 0 };
-	unsigned context = e->context;
 	enum status s;
 
 	for (size_t i = 0; i < c->count && !expand_failed(e); i++) {
@@ -265,11 +278,7 @@ enum status call_eval(struct expander *e, const struct call *c)
 			chars_add(e, &joined, ' ', CHAR_QUOTED, w->start, 0);
 		chars_copy(e, &joined, v->v, v->len);
 	}
-	word_make(e, joined.v, joined.len, &text);
-	chars_release(&joined);
-	e->context |= SHELL_IN_EVAL;
-	s = call_text(e, &text);
-	e->context = context;
+	s = call_chars(e, &joined, &text);
 	e->sets_unknown |= text.text.len && text.kind[0] >= SHELL_UNKNOWN; /* eval "$(x)" */
 	return s;
 }
@@ -370,7 +379,6 @@ enum status call_alias(struct expander *e, struct alias *a, const struct call *c
 {
 	struct chars joined = { 0 };
 	struct shell_word text = { 0 };
-	unsigned context = e->context;
 	enum status s;
 
 	chars_copy(e, &joined, a->value->v, a->value->len);
@@ -387,12 +395,8 @@ enum status call_alias(struct expander *e, struct alias *a, const struct call *c
 		if (v->len == 0)
 			chars_text(e, &joined, "''", CHAR_QUOTED, w->start);
 	}
-	word_make(e, joined.v, joined.len, &text);
-	chars_release(&joined);
 	a->active = true;
-	e->context |= SHELL_IN_EVAL;
-	s = call_text(e, &text);
-	e->context = context;
+	s = call_chars(e, &joined, &text);
 	a->active = false;
 	return s;
 }
