@@ -442,7 +442,7 @@ static void branch_condition(struct expander *e, struct branches *b, const struc
 	eval_condition(e, n);
 	e->io.capture = capture;
 	if (b->several)
-		join_maybe(e, mark, NULL);
+		join_maybe(e, mark);
 	b->join.mark = vars_mark(e);
 }
 

@@ -149,7 +149,7 @@ static enum status builtin_declare(struct expander *e, const struct call *c)
 	for (size_t i = d.first; i < c->count && !d.functions; i++)
 		builtin_declare_one(e, &c->words[i], &d);
 	if (fails) /* outside of functions, in most shells */
-		join_maybe(e, mark, NULL);
+		join_maybe(e, mark);
 	return STATUS_OK;
 }
 

@@ -101,7 +101,7 @@ static enum status eval_stage(struct expander *e, const struct ast_node *n, stru
 	s = eval_walk(e, n);
 	e->stage = NULL;
 	if (e->lastpipe && !n->next) {
-		join_maybe(e, sub.mark, NULL);
+		join_maybe(e, sub.mark);
 		sub.mark = vars_mark(e);
 	}
 	eval_leave_subshell(e, &sub, n->end);

@@ -408,7 +408,7 @@ void join_branch(struct expander *e, struct join *j, bool leaves);
 void join_jump(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
 /* The changes since @mark may have been made or not; vars_undo() makes them undone. */
-void join_maybe(struct expander *e, size_t mark, const struct ast_node *test);
+void join_maybe(struct expander *e, size_t mark);
 /* From here on, up to vars_undo(), the tests from @test to before @end, members of a list, all
  * hold, or with !@holds all do not: a variable that they ask for is not empty. */
 void join_assume(struct expander *e, const struct ast_node *test, const struct ast_node *end,

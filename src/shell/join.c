@@ -186,9 +186,9 @@ void join_end(struct expander *e, struct join *j, bool may_skip)
 	}
 }
 
-void join_maybe(struct expander *e, size_t mark, const struct ast_node *test)
+void join_maybe(struct expander *e, size_t mark)
 {
-	struct join j = { .mark = mark, .test = test, .fails = true };
+	struct join j = { .mark = mark };
 
 	join_branch(e, &j, false);
 	join_end(e, &j, true);

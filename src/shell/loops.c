@@ -200,7 +200,7 @@ static void loops_end_of_input(struct expander *e, const struct ast_node *n,
 	redirect_set_input(e, value_text(e, "", n->start));
 	eval_walk(e, n);
 	if (!input->len || input->v[input->len - 1].c != '\n')
-		join_maybe(e, mark, NULL);
+		join_maybe(e, mark);
 	eval_restore_place(e, &place);
 }
 
@@ -509,7 +509,7 @@ enum status loops_for(struct expander *e, const struct ast_node *n)
 	loops_after_words(e, n, last, several);
 	loops_end(e, &left, false);
 	if (loops_may_have_none(&values)) {
-		join_maybe(e, mark, NULL);
+		join_maybe(e, mark);
 		branch_may_be_missing(e, from);
 		call_leave(e, functions, n->end);
 	}

@@ -172,7 +172,7 @@ struct values_pieces {
 };
 
 /* False: it was there before. */
-static bool values_note_piece(struct values_pieces *p, uint32_t hash, bool add)
+static bool values_note_piece(struct values_pieces *p, uint32_t hash)
 {
 	size_t i = hash & p->mask;
 
@@ -180,28 +180,27 @@ static bool values_note_piece(struct values_pieces *p, uint32_t hash, bool add)
 		i = (i + 1) & p->mask;
 	if (p->slots[i] == hash)
 		return false;
-	if (add && p->count < p->mask / 2) {
+	if (p->count < p->mask / 2) {
 		p->slots[i] = hash;
 		p->count++;
 	}
 	return true;
 }
 
-/* Has @v a piece that is not in @p? With @add it is put there. */
-static bool values_has_new_piece(struct expander *e, struct values_pieces *p, const struct value *v,
-				 bool add)
+/* Note the pieces of @v. Returns whether one is new. */
+static bool values_note_pieces(struct expander *e, struct values_pieces *p, const struct value *v)
 {
 	uint32_t hash = 1;
 	bool found = false;
 
 	expand_charge(e, v->len / WORK_HASH);
-	for (uint32_t i = 0; i <= v->len && (add || !found); i++) {
+	for (uint32_t i = 0; i <= v->len; i++) {
 		if (i < v->len && !strchr(" \t\n;&|,\\\"'", v->v[i].c)) {
 			hash = (hash ^ (uint8_t)v->v[i].c ^ (uint32_t)v->v[i].name << 8) *
 			       0x9e3779b1u;
 			hash ^= hash >> 15;
 		} else {
-			found |= hash != 1 && values_note_piece(p, hash | 1u, add);
+			found |= hash != 1 && values_note_piece(p, hash | 1u);
 			hash = 1;
 		}
 	}
@@ -215,8 +214,8 @@ static void values_know_pieces(struct expander *e, struct values_pieces *p, cons
 	while (p->mask < a->len + b->len)
 		p->mask = p->mask << 1 | 1u;
 	p->slots = shell_alloc(e->arena, (p->mask + 1) * sizeof(*p->slots));
-	values_has_new_piece(e, p, a, true);
-	values_has_new_piece(e, p, b, true);
+	values_note_pieces(e, p, a);
+	values_note_pieces(e, p, b);
 }
 
 /*
@@ -226,7 +225,7 @@ static void values_know_pieces(struct expander *e, struct values_pieces *p, cons
  */
 static bool values_has_grown(struct expander *e, struct values_pieces *known, const struct value *v)
 {
-	return v->room && v->len > GROWN_LONG && !values_has_new_piece(e, known, v, true);
+	return v->room && v->len > GROWN_LONG && !values_note_pieces(e, known, v);
 }
 
 /* Leave out what the longest stands for. It goes to the front: a function is called with that. */
