@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "shell/expand.h"
 
 #define LEVELS_MAX 64
@@ -43,11 +44,6 @@ static int64_t arith_fail(struct arith *a)
 	return 0;
 }
 
-static bool arith_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 static bool arith_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -58,7 +54,7 @@ static size_t arith_read_name(const struct arith *a, char name[64])
 {
 	size_t n = 0;
 
-	while (n < 63 && (arith_is_letter(a->p[n]) || (n > 0 && arith_is_digit(a->p[n])))) {
+	while (n < 63 && str_is_name_char(a->p[n]) && (n > 0 || !arith_is_digit(a->p[n]))) {
 		name[n] = a->p[n];
 		n++;
 	}
@@ -88,7 +84,7 @@ static int64_t arith_number(struct arith *a)
 	int64_t n = strtoll(a->p, &end, 0);
 
 	a->p = end;
-	return arith_is_letter(*end) || arith_is_digit(*end) ? arith_fail(a) : n;
+	return str_is_name_char(*end) ? arith_fail(a) : n;
 }
 
 static int64_t arith_primary(struct arith *a)
@@ -103,7 +99,7 @@ static int64_t arith_primary(struct arith *a)
 	}
 	if (arith_is_digit(*a->p)) {
 		n = (uint64_t)arith_number(a);
-	} else if (arith_is_letter(*a->p)) {
+	} else if (str_is_name_char(*a->p)) {
 		n = (uint64_t)arith_variable(a);
 	} else {
 		if (!arith_take(a, '(') || a->level >= LEVELS_MAX)

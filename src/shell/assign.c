@@ -1,6 +1,7 @@
 /* Assignments: x=w, x+=w, x[i]=w, x=(...). The variable gets the values of all choices. */
 #include <string.h>
 
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* Steps of an assignment. */
@@ -209,9 +210,8 @@ size_t assign_name_length(const struct shell_word *w)
 	const char *s = w->text.s;
 	size_t n = 0;
 
-	while (n < w->text.len && w->kind[n] == SHELL_LITERAL &&
-	       ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
-		(n > 0 && s[n] >= '0' && s[n] <= '9')))
+	while (n < w->text.len && w->kind[n] == SHELL_LITERAL && str_is_name_char(s[n]) &&
+	       (n > 0 || s[n] < '0' || s[n] > '9'))
 		n++;
 	return n;
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 /* ---- parts to chars ---- */
 
 static void expand_text_part(struct expander *e, const struct ast_part *p, struct chars *out)
@@ -91,9 +93,7 @@ static void expand_param_part(struct expander *e, const struct ast_part *p, stru
 
 static bool expand_is_name_char(const struct shell_char *c)
 {
-	return c->kind <= CHAR_PLAIN &&
-	       ((c->c >= 'a' && c->c <= 'z') || (c->c >= 'A' && c->c <= 'Z') ||
-		(c->c >= '0' && c->c <= '9') || c->c == '_');
+	return c->kind <= CHAR_PLAIN && str_is_name_char(c->c);
 }
 
 /* Expand the parameters whose names brace expansion has completed. */
