@@ -217,7 +217,7 @@ int command_resolve(struct command *c, const struct run_shell *shell, struct err
 
 void command_release(struct command *c)
 {
-	shell_words_free(c->argv);
+	mem_list_free(c->argv);
 	free(c->args);
 	free(c->shown);
 	free(c->directory);

@@ -72,7 +72,7 @@ static void process_run_task_free(void *task)
 	process_run_leave_key(t);
 	command_release(&t->command);
 	typed_text_release(&t->typed);
-	env_free(t->envp);
+	mem_list_free(t->envp);
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);

@@ -29,7 +29,7 @@ struct run_env {
 };
 
 /* Build all but the sandbox's variables. Has no effect outside. "NAME=value" strings, heap, freed
- * with env_free(). */
+ * with mem_list_free(). */
 char **run_env_build(const struct run_env *run);
 
 /* Add the sandbox's variables to the result of run_env_build(), once the run may start. Prepares

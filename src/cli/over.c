@@ -271,6 +271,6 @@ char **over_command(const char *over, const char *workspace, struct err *e)
 		over_add_prefix(&c, preset, target, workspace);
 		over_add_server(&c, preset, workspace);
 	}
-	shell_words_free(target);
+	mem_list_free(target);
 	return c.words;
 }

@@ -281,11 +281,6 @@ void env_set(char ***envp, const char *name, const char *value)
 	*envp = list.items;
 }
 
-void env_free(char **envp)
-{
-	mem_list_free(envp);
-}
-
 const char *env_get(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);

@@ -26,10 +26,9 @@ int env_check(const struct config *c, const json_t *request, bool shell, struct 
 
 /*
  * Build "NAME=value" strings. @shell: the value of SHELL, whatever the server's own is. @request:
- * what both checks have passed. Heap, NULL-terminated, freed with env_free().
+ * what both checks have passed. Heap, NULL-terminated, freed with mem_list_free().
  */
 char **env_build(const struct config *c, const char *shell, const json_t *request);
-void env_free(char **envp);
 
 /* Set @name in the result of env_build(), replacing its value if it has one. */
 void env_set(char ***envp, const char *name, const char *value);

@@ -298,13 +298,8 @@ int shell_words_split(const char *text, char ***words, struct err *e)
 	if (status == 0)
 		*words = list;
 	else
-		shell_words_free(list);
+		mem_list_free(list);
 	return status;
-}
-
-void shell_words_free(char **words)
-{
-	mem_list_free(words);
 }
 
 /* ---- recognising one simple command ---- */

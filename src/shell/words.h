@@ -14,11 +14,10 @@
 #include "base/err.h"
 
 /*
- * Split @text. *@words: NULL-terminated array, freed with shell_words_free().
+ * Split @text. *@words: NULL-terminated array, freed with mem_list_free().
  * Returns 0, or -1 with InvalidParams: which character, where, what to use instead.
  */
 int shell_words_split(const char *text, char ***words, struct err *e);
-void shell_words_free(char **words);
 
 /*
  * The first word of @text if it is one simple command (assignments before it and

@@ -47,7 +47,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	env_free(f->envp);
+	mem_list_free(f->envp);
 	config_release(&f->config);
 	scratch_release(&f->tmp);
 	free(f);
@@ -71,7 +71,7 @@ static int build(struct fixture *f, const char *request, struct err *e)
 	assert_true(!request || object);
 	status = env_check_names(object, e) || env_check(&f->config, object, false, e) ? -1 : 0;
 	if (!status) {
-		env_free(f->envp);
+		mem_list_free(f->envp);
 		f->envp = env_build(&f->config, "/bin/a shell", object);
 	}
 	json_decref(object);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cap/run_env.h"
 #include "cap/run_user.h"
 #include "policy/env.h"
@@ -156,7 +157,7 @@ static void expect_env(struct fixture *f, const char *request, const char *home,
 	envp = run_env_build(&run);
 	assert_string_equal(env_get(envp, "HOME"), home);
 	assert_string_equal(env_get(envp, "USER"), user);
-	env_free(envp);
+	mem_list_free(envp);
 	confine_free(confine);
 	json_decref(environment);
 }
@@ -197,7 +198,7 @@ static void test_run_env_enters_later(void **state)
 	assert_int_equal(access(env_get(envp, "TMPDIR"), R_OK | W_OK | X_OK), 0);
 	assert_string_equal(env_get(envp, "TMUX_TMPDIR"), env_get(envp, "TMPDIR"));
 	assert_string_equal(env_get(envp, "XDG_CACHE_HOME"), "/asked");
-	env_free(envp);
+	mem_list_free(envp);
 	confine_free(run.confine);
 	json_decref(environment);
 	scratch_release(&tmp);

@@ -286,7 +286,7 @@ static void compare_split(const char *word, const char *theirs)
 	snprintf(ours, sizeof(ours), "1 %s", words[1]);
 	if (strcmp(ours, theirs) != 0)
 		fail_msg("%s\nours %s\nbash %s", word, ours, theirs);
-	shell_words_free(words);
+	mem_list_free(words);
 }
 
 static void test_shell_differential_braces_without_a_shell(void **state)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "shell/words.h"
 
 struct split_case {
@@ -69,7 +70,7 @@ static void test_shell_words_splits_like_a_shell(void **state)
 			assert_string_equal(words[n], cases[i].words[n]);
 		}
 		assert_null(words[n]);
-		shell_words_free(words);
+		mem_list_free(words);
 	}
 }
 
@@ -186,7 +187,7 @@ static void test_shell_words_many_words(void **state)
 	while (words[n])
 		n++;
 	assert_int_equal(n, COUNT);
-	shell_words_free(words);
+	mem_list_free(words);
 	free(text);
 }
 
