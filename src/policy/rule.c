@@ -1,5 +1,6 @@
 #include "policy/rule.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,40 +11,47 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
+#define AT(member) offsetof(struct rule, member)
+
 const struct rule_member rule_members[] = {
-	{ "id", RULE_STRING, false, "Its name in answers, questions and the audit log." },
-	{ "program", RULE_STRINGS, false,
+	{ "id", RULE_STRING, 0, false, "Its name in answers, questions and the audit log." },
+	{ "program", RULE_STRINGS, AT(programs), false,
 	  "The program, by its name without the folder or by its absolute path; without it any." },
-	{ "subcommand", RULE_STRINGS, false,
+	{ "subcommand", RULE_STRINGS, AT(subcommand), false,
 	  "The first operand of the command, such as push of git, or the first ones, such as "
 	  "volume rm of docker; words and without then look after it." },
-	{ "words", RULE_STRINGS, false,
+	{ "words", RULE_STRINGS, AT(words), false,
 	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
 	  "stands for any text." },
-	{ "without", RULE_STRINGS, false, "None of these is among the words of the command." },
-	{ "ignore", RULE_STRINGS, false,
+	{ "without", RULE_STRINGS, AT(without), false,
+	  "None of these is among the words of the command." },
+	{ "ignore", RULE_STRINGS, AT(ignore), false,
 	  "Words of the command that do not count for words; \"-i *\" is the word after -i." },
-	{ "pattern_unless", RULE_STRINGS, false,
+	{ "pattern_unless", RULE_STRINGS, AT(pattern_unless), false,
 	  "The first operand, such as grep's pattern, does not count for words either, unless one "
 	  "of these options is there." },
-	{ "text", RULE_STRINGS, false,
+	{ "text", RULE_STRINGS, AT(text), false,
 	  "Each is somewhere in a word of the command or in its standard input, as far as these "
 	  "are known; upper and lower case and the amount of white space do not matter." },
-	{ "without_text", RULE_STRINGS, false, "None of these is there." },
-	{ "directory", RULE_STRING, true, "The command runs in this directory, or below it." },
-	{ "capability", RULE_STRINGS, true, "process.run, process.input; without it both." },
-	{ "decision", RULE_STRING, true, "allow, notify, confirm or deny." },
-	{ "reason", RULE_STRING, false, "Why, for the agent and for the human who is asked." },
-	{ "suggestion", RULE_STRING, false, "What to do instead." },
-	{ "until", RULE_STRING, true, "The last day that it holds, as in 2027-01-31." },
-	{ "why", RULE_STRING, true, "For the reader of the file." },
-	{ "environment", RULE_STRINGS, true,
+	{ "without_text", RULE_STRINGS, AT(without_text), false, "None of these is there." },
+	{ "directory", RULE_STRING, AT(directory), true,
+	  "The command runs in this directory, or below it." },
+	{ "capability", RULE_STRINGS, 0, true, "process.run, process.input; without it both." },
+	{ "decision", RULE_STRING, 0, true, "allow, notify, confirm or deny." },
+	{ "reason", RULE_STRING, AT(reason), false,
+	  "Why, for the agent and for the human who is asked." },
+	{ "suggestion", RULE_STRING, AT(suggestion), false, "What to do instead." },
+	{ "until", RULE_STRING, AT(until), true, "The last day that it holds, as in 2027-01-31." },
+	{ "why", RULE_STRING, 0, true, "For the reader of the file." },
+	{ "environment", RULE_STRINGS, AT(environment), true,
 	  "allow: variables that the request may set; * stands for any text." },
-	{ "stdin", RULE_BOOLEAN, true, "allow: the request may give standard input." },
-	{ "user", RULE_STRINGS, true, "allow: users that the request may name." },
-	{ "examples", RULE_STRINGS, false, "Commands that it matches, tested at every start." },
-	{ "counterexamples", RULE_STRINGS, false, "Commands that it does not match." },
-	{ NULL, RULE_STRING, false, NULL },
+	{ "stdin", RULE_BOOLEAN, AT(input), true, "allow: the request may give standard input." },
+	{ "user", RULE_STRINGS, AT(users), true, "allow: users that the request may name." },
+	{ "examples", RULE_STRINGS, AT(examples), false,
+	  "Commands that it matches, tested at every start." },
+	{ "counterexamples", RULE_STRINGS, AT(counterexamples), false,
+	  "Commands that it does not match." },
+	{ NULL, RULE_STRING, 0, false, NULL },
 };
 
 static const char *const decisions[] = { "allow", "notify", "confirm", "deny" };
@@ -353,28 +361,21 @@ static int rule_check_paths(const struct rule *r, struct err *e)
 
 static void rule_read_values(struct rule *r)
 {
-	r->programs = rule_strings(r, "program");
+	for (const struct rule_member *m = rule_members; m->name; m++) {
+		void *value = (char *)r + m->at;
+
+		if (m->at && m->type == RULE_STRINGS)
+			*(const char ***)value = rule_strings(r, m->name);
+		else if (m->at && m->type == RULE_STRING)
+			*(const char **)value = rule_string(r, m->name);
+		else if (m->at)
+			*(bool *)value = json_is_true(json_object_get(r->source, m->name));
+	}
 	r->names = rule_strings(r, "program");
 	for (size_t i = 0; r->names && r->names[i]; i++)
 		if (strrchr(r->names[i], '/'))
 			r->names[i] = strrchr(r->names[i], '/') + 1;
-	r->subcommand = rule_strings(r, "subcommand");
-	r->words = rule_strings(r, "words");
-	r->without = rule_strings(r, "without");
-	r->ignore = rule_strings(r, "ignore");
-	r->pattern_unless = rule_strings(r, "pattern_unless");
-	r->text = rule_strings(r, "text");
-	r->without_text = rule_strings(r, "without_text");
-	r->environment = rule_strings(r, "environment");
-	r->users = rule_strings(r, "user");
-	r->examples = rule_strings(r, "examples");
-	r->counterexamples = rule_strings(r, "counterexamples");
-	r->directory = rule_string(r, "directory");
 	r->real_directory = r->directory ? realpath(r->directory, NULL) : NULL;
-	r->reason = rule_string(r, "reason");
-	r->suggestion = rule_string(r, "suggestion");
-	r->until = rule_string(r, "until");
-	r->input = json_is_true(json_object_get(r->source, "stdin"));
 }
 
 int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_source from,
@@ -393,19 +394,10 @@ int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_sour
 
 void rule_release(struct rule *r)
 {
-	free(r->programs);
+	for (const struct rule_member *m = rule_members; m->name; m++)
+		if (m->at && m->type == RULE_STRINGS)
+			free(*(const char ***)(void *)((char *)r + m->at));
 	free(r->names);
-	free(r->subcommand);
-	free(r->words);
-	free(r->without);
-	free(r->ignore);
-	free(r->pattern_unless);
-	free(r->text);
-	free(r->without_text);
-	free(r->environment);
-	free(r->users);
-	free(r->examples);
-	free(r->counterexamples);
 	free(r->origin);
 	free(r->real_directory);
 	json_decref(r->source);

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -74,10 +75,11 @@ bool rule_is_over(const struct rule *r);
 /* "allow", "notify", "confirm", "deny". */
 const char *rule_decision_name(enum tier decision);
 
-/* The members of a rule, for a JSON Schema of it. */
+/* The members of a rule: to read them, and for a JSON Schema of it. */
 struct rule_member {
 	const char *name; /* NULL ends the table */
 	enum { RULE_STRING, RULE_STRINGS, RULE_BOOLEAN } type;
+	size_t at;        /* where struct rule has it as it is; 0: nowhere */
 	bool own;         /* only of the operator's rules and a project's, not of packs */
 	const char *text;
 };
