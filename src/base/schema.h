@@ -103,4 +103,7 @@ const char *schema_suggest(const struct schema *s, const char *name,
  */
 const char *schema_nearest(const char *name, const char *const *names);
 
+/* The same, behind the message of @e, an error already set; nothing if none is near. */
+void schema_say_nearest(struct err *e, const char *name, const char *const *names);
+
 #endif

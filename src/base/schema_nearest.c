@@ -1,6 +1,7 @@
 /* The nearest of several names. Declared in schema.h. */
 #include "base/schema.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_MAX_LEN 64 /* longer names have no near one */
@@ -103,4 +104,14 @@ const char *schema_nearest(const char *name, const char *const *names)
 		}
 	}
 	return nearest;
+}
+
+void schema_say_nearest(struct err *e, const char *name, const char *const *names)
+{
+	const char *near = schema_nearest(name, names);
+	size_t len = strlen(e->message);
+
+	if (near)
+		snprintf(e->message + len, sizeof(e->message) - len, "; the nearest is \"%s\"",
+			 near);
 }

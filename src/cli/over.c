@@ -205,7 +205,7 @@ static int over_check_program(const char *word, struct err *e)
 /* A single word NAME:... is no program, but a kind that is misspelt. */
 static int over_check_kind(const char *word, struct err *e)
 {
-	const char *kinds[COUNT_OF(over_presets)], *near;
+	const char *kinds[COUNT_OF(over_presets)];
 	size_t len = strcspn(word, ":/");
 	AUTO_FREE char *name = mem_strndup(word, len);
 
@@ -213,9 +213,8 @@ static int over_check_kind(const char *word, struct err *e)
 		return over_check_program(word, e);
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		kinds[i] = over_presets[i].kind; /* the last one is NULL */
-	near = schema_nearest(name, kinds);
-	err_set(e, ERR_INVALID_PARAMS, "--over %.64s: there is no engine \"%.64s\"%s%s%s", word,
-		name, near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
+	err_set(e, ERR_INVALID_PARAMS, "--over %.64s: there is no engine \"%.64s\"", word, name);
+	schema_say_nearest(e, name, kinds);
 	return err_hint(e, "There are ssh, podman, docker, kubectl and srun; or write a command of "
 			   "several words that starts its arguments.");
 }

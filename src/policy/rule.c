@@ -75,14 +75,12 @@ static const struct rule_member *rule_member_find(const char *name, enum rule_so
 static int rule_fail_unknown(const struct rule *r, const char *name, struct err *e)
 {
 	const char *names[COUNT_OF(rule_members)] = { NULL };
-	const char *near;
 
 	for (size_t i = 0; rule_members[i].name; i++)
 		names[i] = rule_members[i].name;
-	near = schema_nearest(name, names);
-	err_set(e, ERR_INVALID_PARAMS, "rule \"%.64s\": unknown member \"%.64s\"%s%s%s",
-		r->id ? r->id : "?", name, near ? "; the nearest is \"" : "", near ? near : "",
-		near ? "\"" : "");
+	err_set(e, ERR_INVALID_PARAMS, "rule \"%.64s\": unknown member \"%.64s\"",
+		r->id ? r->id : "?", name);
+	schema_say_nearest(e, name, names);
 	return err_hint(e, "`procpen config schema` has all members of a rule.");
 }
 

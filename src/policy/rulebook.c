@@ -43,7 +43,6 @@ static int rulebook_fail_name(const char *entry, size_t len, struct err *e)
 {
 	const char *names[PACK_NAMES_MAX + 1] = { NULL };
 	AUTO_FREE char *name = mem_strndup(entry, len);
-	const char *near;
 	char list[256] = "";
 
 	for (size_t i = 0; i < PACK_NAMES_MAX && rulebook_files[i].name; i++) {
@@ -51,9 +50,8 @@ static int rulebook_fail_name(const char *entry, size_t len, struct err *e)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
 			 names[i]);
 	}
-	near = schema_nearest(name, names);
-	err_set(e, ERR_INVALID_PARAMS, "option packs: there is no pack \"%.64s\"%s%s%s", name,
-		near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
+	err_set(e, ERR_INVALID_PARAMS, "option packs: there is no pack \"%.64s\"", name);
+	schema_say_nearest(e, name, names);
 	return err_hint(e, "There are: %s.", list);
 }
 

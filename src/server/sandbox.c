@@ -88,15 +88,13 @@ static const char *const sandbox_required[] = { "seccomp", "landlock", "pid_name
 static int sandbox_check_layer(const char *name, struct err *e)
 {
 	int layer = confine_layer_find(name);
-	const char *near;
 
 	if ((layer >= 0 && layer != CONFINE_CGROUP && layer != CONFINE_NETWORK_PORTS) ||
 	    !strcmp(name, FILES))
 		return 0;
-	near = layer < 0 ? schema_nearest(name, sandbox_required) : NULL;
-	err_set(e, ERR_INVALID_PARAMS,
-		"\"%.64s\" is not a layer that can be required%s%s%s",
-		name, near ? "; the nearest is \"" : "", near ? near : "", near ? "\"" : "");
+	err_set(e, ERR_INVALID_PARAMS, "\"%.64s\" is not a layer that can be required", name);
+	if (layer < 0)
+		schema_say_nearest(e, name, sandbox_required);
 	return err_hint(e, "Use seccomp, landlock, pid_namespace, mount_namespace, files (landlock "
 			   "or mount_namespace), capabilities, credentials or network_off.");
 }
