@@ -13,20 +13,13 @@
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "base/schema.h"
+#include "base/str.h"
 
 #define MEANT_MAX 3 /* options that are named for one that does not exist */
 #define MEANT_TEXT_MAX 4096
 
 static const char *const true_words[] = { "true", "yes", "on", "1", NULL };
 static const char *const false_words[] = { "false", "no", "off", "0", NULL };
-
-static int config_word_index(const char *const *words, const char *text)
-{
-	for (int i = 0; words[i]; i++)
-		if (strcmp(words[i], text) == 0)
-			return i;
-	return -1;
-}
 
 static enum quantity config_unit(const struct config_row *row)
 {
@@ -100,9 +93,9 @@ static int config_set_integer(const struct config_row *row, const char *text,
 static int config_set_boolean(const struct config_row *row, const char *text,
 			      struct config_value *v, struct err *e)
 {
-	if (config_word_index(true_words, text) >= 0)
+	if (str_is_listed(text, true_words))
 		v->number = 1;
-	else if (config_word_index(false_words, text) >= 0)
+	else if (str_is_listed(text, false_words))
 		v->number = 0;
 	else {
 		err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is neither true nor false",
@@ -210,10 +203,10 @@ static int config_set_ports(const struct config_row *row, const char *text, stru
 
 	v->names = mem_zalloc((CONFIG_PORTS_MAX + 1) * sizeof(*v->names));
 	v->number = 1;
-	if (config_word_index(true_words, text) >= 0)
+	if (str_is_listed(text, true_words))
 		return 0;
 	v->number = 0;
-	if (config_word_index(false_words, text) >= 0)
+	if (str_is_listed(text, false_words))
 		return 0;
 	v->number = 1;
 	for (const char *p = text; *p || !count; p += *p == ',') {
