@@ -206,9 +206,13 @@ static void ruling_report(const struct ruling_state *s, const struct blocklist_r
 		s->request->watch->on_look(s->request->watch->ctx, &look);
 }
 
-static bool ruling_counts(const struct ruling_state *s, const struct rule *r)
+/* A rule for another capability, or whose time is over, fits nothing. */
+static enum rule_fit ruling_fit(struct ruling_state *s, const struct rule *r,
+				const struct blocklist_run *run)
 {
-	return (r->capabilities & s->request->capability) && !rule_is_over(r);
+	bool counts = (r->capabilities & s->request->capability) && !rule_is_over(r);
+
+	return counts ? rule_fits(r, run, NULL, &s->work) : RULE_OTHER_PROGRAM;
 }
 
 /* Make @choice as strict as the rules of @set that match. */
@@ -217,8 +221,7 @@ static void ruling_raise(struct ruling_state *s, const struct blocklist_run *run
 {
 	for (size_t i = 0; set && i < set->count && s->work.steps < s->steps_max; i++) {
 		const struct rule *r = &set->list[i];
-		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->work)
-							: RULE_OTHER_PROGRAM;
+		enum rule_fit fit = ruling_fit(s, r, run);
 
 		ruling_report(s, run, r, pack, fit, NULL);
 		if (fit >= RULE_MAY_FIT &&
@@ -237,8 +240,7 @@ static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
 
 	for (size_t i = 0; set && i < set->count && s->work.steps < s->steps_max; i++) {
 		const struct rule *r = &set->list[i];
-		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, NULL, &s->work)
-							: RULE_OTHER_PROGRAM;
+		enum rule_fit fit = ruling_fit(s, r, run);
 		bool loosens = r->decision < choice->tier || r->decision == TIER_AUTONOMOUS;
 		const char *lacks = loosens && fit >= RULE_MAY_FIT ? ruling_lacks(s, r, run, fit)
 								   : NULL;
