@@ -46,11 +46,9 @@ struct script_run {
 	struct dataflow flows;
 	struct subshells subshells;
 	struct directories start; /* where the script begins */
+	struct place inside;   /* what the places of its commands have in common */
 	bool keeps_directory;  /* a cd in it counts behind it: source */
-	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
-	bool elsewhere, netns, beside, altered; /* as in struct place */
-	unsigned recipes;
 	const char *source;    /* the text that it is read from, or NULL */
 	size_t source_len;
 	unsigned repeats;      /* how often it has started itself again */
@@ -588,18 +586,15 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	run->mark = shell_arena_mark(&e->arena);
 	run->files_version = e->files.version;
 	run->pushed = e->directories.pushed;
-	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
-				.index = run->next++, .files = &e->files,
-				.elsewhere = run->elsewhere, .netns = run->netns,
-				.altered = run->altered, .recipes = run->recipes,
-				.beside = run->beside || c->context & SHELL_BACKGROUND ||
-					  c->piped_from != SHELL_NONE };
+	f->at = run->inside;
+	f->at.index = run->next++;
+	f->at.beside |= c->context & SHELL_BACKGROUND || c->piped_from != SHELL_NONE;
 	f->list.keeps_directory = true;
 	/* A definition runs nothing, so no cd in it counts. */
 	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
 		evaluate_save_directory(e, f);
 	directories_enter(&e->directories, c->context, &run->subshells);
-	input_find(&f->at, &run->flows, e->input, run->input_flow, &e->budget, &e->arena);
+	input_find(&f->at, e->input, &e->budget, &e->arena);
 	if (run->from_input)
 		input_rest(&f->at, run->from_input, &e->arena);
 	surroundings_read(&f->at, &f->list);
@@ -655,12 +650,11 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	struct script_run *run = shell_alloc_raw(&e->stack, sizeof(*run));
 
 	run->bytes = e->budget.bytes;
-	run->input_flow = at->input_flow;
-	run->elsewhere = at->elsewhere;
-	run->netns = at->netns;
-	run->beside = at->beside;
-	run->altered = at->altered;
-	run->recipes = at->recipes;
+	run->inside = (struct place){ .script = &run->script, .flows = &run->flows,
+				      .index = SHELL_NONE, .files = &e->files,
+				      .input_flow = at->input_flow, .elsewhere = at->elsewhere,
+				      .netns = at->netns, .altered = at->altered,
+				      .beside = at->beside, .recipes = at->recipes };
 	run->source = NULL;
 	run->repeats = 0;
 	run->next = 0;
@@ -677,8 +671,8 @@ static bool evaluate_script(struct evaluation *e, struct script_run *run)
 {
 	if (evaluate_fork_bomb(e, &run->script))
 		return true;
-	if (e->on_run && !run->altered) {
-		run->altered = altered_by_script(&run->script);
+	if (e->on_run && !run->inside.altered) {
+		run->inside.altered = altered_by_script(&run->script);
 		shell_budget_take(&e->budget, run->script.command_count * WORK_ALTERED);
 	}
 	dataflow_read(&run->flows, &run->script, &e->arena);
@@ -799,7 +793,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	if (!at->elsewhere && (!setup.outer || setup.exported_only))
 		setup.directory = evaluate_start_directory(e);
 	run = evaluate_push_script(e, at, 1);
-	run->altered |= altered_by_place(at);
+	run->inside.altered |= altered_by_place(at);
 	run->keeps_directory = keeps;
 	run->source = text->text.s;
 	run->source_len = text->text.len;

@@ -149,12 +149,14 @@ static const struct written_file *input_file(const struct place *at, struct shel
 	return file;
 }
 
-void input_find(struct place *at, const struct dataflow *flows, const struct shell_word *outer,
-		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena)
+void input_find(struct place *at, const struct shell_word *outer, struct shell_budget *budget,
+		struct shell_arena *arena)
 {
+	const struct dataflow *flows = at->flows;
 	const struct written_file *file = input_file(at, budget);
 	const struct shell_command *c = place_command(at);
 	const struct shell_word *known = at->input.text;
+	unsigned outer_flow = at->input_flow;
 
 	if (input_is_sink(flows, c))
 		known = input_of_process(flows, c->parent);

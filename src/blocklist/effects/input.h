@@ -14,11 +14,11 @@
 #define INPUT_PARSED_MAX (32u << 10)
 
 /*
- * Set at->input and at->input_flow. @outer: the input of the whole text, or NULL; @outer_flow:
- * its enum blocklist_flow. @flows: those of at->script.
+ * Set at->input and at->input_flow, which is that of the whole text until then. @outer: the input
+ * of the whole text, or NULL.
  */
-void input_find(struct place *at, const struct dataflow *flows, const struct shell_word *outer,
-		unsigned outer_flow, struct shell_budget *budget, struct shell_arena *arena);
+void input_find(struct place *at, const struct shell_word *outer, struct shell_budget *budget,
+		struct shell_arena *arena);
 
 /*
  * The command at @at stands in @text, which a shell reads from its standard input: unless at->input
