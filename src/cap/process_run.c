@@ -45,7 +45,7 @@ struct run_task {
 	int cwd_fd;
 	char *cwd, *path;
 	struct user user;
-	bool background, explain;
+	bool background;
 	enum proc_stdin stdin_mode;
 	struct proc_terminal terminal;
 	struct typed_text typed; /* what stdin comes to there */
@@ -144,13 +144,12 @@ static struct run_task *process_run_task_new(struct req *r)
 	t->background = json_get_bool(params, "background", false);
 	t->idle_timeout_ms = (int64_t)ceil(json_get_num(params, "idle_timeout", 0) * 1000);
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
-	t->explain = json_get_bool(params, "explain_denials", false);
 	t->follow = json_get_bool(params, "follow", false);
-	t->confine.explain = t->explain && confine_seccomp_can_notify();
 	t->confine.network_off = !json_get_bool(params, "network", true);
 	t->confine.confined = json_object_get(params, "profile");
 	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
 	run_result_options_read(&t->result_options, r);
+	t->confine.explain = t->result_options.explain && confine_seccomp_can_notify();
 	r->task = t;
 	r->task_free = process_run_task_free;
 	return t;
@@ -389,7 +388,6 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	t->result_options.timeout_ignored = t->background && json_object_get(params, "timeout");
 	t->result_options.max_runtime_ignored = !t->background &&
 						json_object_get(params, "max_runtime");
-	t->result_options.explain = t->explain;
 	return 0;
 }
 

@@ -51,6 +51,7 @@ void run_result_options_read(struct run_result_options *v, const struct req *r)
 	v->out.max_bytes = v->err.max_bytes = (size_t)bytes;
 	v->out.max_encoded = v->err.max_encoded = req_text_bytes(r) / 2;
 	v->cleans = r->dialect->cleans;
+	v->explain = json_get_bool(r->params, "explain_denials", false);
 	v->by_default = !run_result_is_given(r, "stdout_lines") &&
 			!run_result_is_given(r, "stderr_lines") &&
 			!run_result_is_given(r, "max_output_bytes");
