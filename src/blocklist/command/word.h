@@ -27,6 +27,12 @@ static inline bool word_in(const struct shell_word *w, const char *list)
 	return list_has(list, w->text.s, w->text.len);
 }
 
+/* Is it the standard input, as a file: /dev/stdin? */
+static inline bool word_is_input(const struct shell_word *w)
+{
+	return word_in(w, " /dev/stdin /dev/fd/0 /proc/self/fd/0 ");
+}
+
 static inline bool word_begins(const struct shell_word *w, const char *text)
 {
 	return strncmp(w->text.s, text, strlen(text)) == 0;

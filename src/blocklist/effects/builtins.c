@@ -11,7 +11,6 @@
 /* source FILE, where FILE is standard input, <(...) or a file that the text wrote. */
 void read_source(const struct command *cmd, struct action_list *out)
 {
-	static const char stdin_names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
 	const struct shell_command *c = place_command(cmd->at);
 
 	if (cmd->count < 2)
@@ -19,7 +18,7 @@ void read_source(const struct command *cmd, struct action_list *out)
 	out->keeps_directory = true;
 	if (c && c->sourced)
 		return;
-	if (word_in(&cmd->words[1], stdin_names))
+	if (word_is_input(&cmd->words[1]))
 		input_run(cmd, cmd->words, cmd->count, ACTION_SAME_SHELL, out);
 	else
 		action_file(out, &cmd->words[1], cmd->words + 1, cmd->count - 1,

@@ -432,7 +432,7 @@ static void files_note_copy(struct written_files *files, const struct writer *c,
 	w.content = place_input(at);
 	if (written)
 		files_copy(files, &k, written, c->w);
-	else if (w.content && word_in(from, " /dev/stdin /dev/fd/0 /proc/self/fd/0 "))
+	else if (w.content && word_is_input(from))
 		files_write(files, &k, &w);
 	else if (k.name && from->text.s[0] == '/' && strstr(from->text.s, "bin/") &&
 		 shell_word_constant(from) && name_of(from) &&

@@ -91,7 +91,6 @@ static bool input_redirected(const struct shell_command *c)
 /* sh < /dev/stdin, sh 3<&0 < /dev/fd/3 */
 static bool input_is_outer(const struct place *at)
 {
-	static const char names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
 	const struct shell_command *c = place_command(at);
 	size_t end;
 
@@ -100,7 +99,7 @@ static bool input_is_outer(const struct place *at)
 
 		if (c->redirects[i].op != SHELL_FROM)
 			continue;
-		if (word_in(file, names) ||
+		if (word_is_input(file) ||
 		    (!input_opened(at, file, &end) && end && end == file->text.len))
 			return true;
 	}

@@ -63,7 +63,7 @@ static const struct args_option *wrapper_option(const struct wrapping *w, const 
 
 static bool wrapper_is_stdin(const struct shell_word *word)
 {
-	return word_in(word, " - /dev/stdin /dev/fd/0 /proc/self/fd/0 ");
+	return word_in(word, " - ") || word_is_input(word);
 }
 
 /* ---- what is run ---- */
