@@ -416,7 +416,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 				     .is_altered = at->altered };
 	bool foreign;
 
-	if (!e->on_run)
+	if (!e->in->on_run)
 		return false;
 	run.input = place_input(at);
 	if (program) {
@@ -446,7 +446,7 @@ static bool evaluate_report(struct evaluation *e, const struct place *at,
 		run.redirect_count = c->redirect_count;
 		evaluate_report_redirects(c, &run);
 	}
-	return evaluate_spend(e, e->on_run(e->on_run_ctx, &run)) &&
+	return evaluate_spend(e, e->in->on_run(e->in->on_run_ctx, &run)) &&
 	       evaluate_too_complex(e, count ? words[0].start : 0);
 }
 
@@ -543,8 +543,8 @@ static void evaluate_note_change(void *evaluation, uint32_t at)
 {
 	struct evaluation *e = evaluation;
 
-	if (e->on_change && at >= BLOCKLIST_INPUT_BASE)
-		e->on_change(e->on_change_ctx, at - BLOCKLIST_INPUT_BASE);
+	if (e->in->on_change && at >= BLOCKLIST_INPUT_BASE)
+		e->in->on_change(e->in->on_change_ctx, at - BLOCKLIST_INPUT_BASE);
 }
 
 /* The same for the command at hand. One in a function or an alias lies where that is defined, but
@@ -671,7 +671,7 @@ static bool evaluate_script(struct evaluation *e, struct script_run *run)
 {
 	if (evaluate_fork_bomb(e, &run->script))
 		return true;
-	if (e->on_run && !run->inside.altered) {
+	if (e->in->on_run && !run->inside.altered) {
 		run->inside.altered = altered_by_script(&run->script);
 		shell_budget_take(&e->budget, run->script.command_count * WORK_ALTERED);
 	}
@@ -767,7 +767,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 {
 	const struct shell_word *text = a->word;
 	struct shell_setup setup = { .args = a->words, .arg_count = a->count,
-				     .input = place_input(at), .shell_path = e->shell_path,
+				     .input = place_input(at), .shell_path = e->in->shell_path,
 				     .family = a->flags & ACTION_BASH ? SHELL_FAMILY_BASH
 								      : SHELL_FAMILY_POSIX };
 	struct script_run *run;
@@ -1028,9 +1028,10 @@ static bool evaluate_find_path(const void *directories, const struct shell_word 
 	return directories_path(directories, name, out, size);
 }
 
-void evaluation_init(struct evaluation *e, size_t bytes)
+void evaluation_init(struct evaluation *e, const struct blocklist_input *in, size_t bytes)
 {
 	memset(e, 0, sizeof(*e));
+	e->in = in;
 	e->rules.dir = &e->directories.now;
 	e->files.find_path = evaluate_find_path;
 	e->files.find_path_ctx = &e->directories;
@@ -1054,7 +1055,8 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 				     .variable_count = e->variable_count,
 				     .directory = evaluate_start_directory(e), .args = args,
 				     .arg_count = arg_count, .input = input,
-				     .shell_path = e->shell_path, .family = e->shell_family,
+				     .shell_path = e->in->shell_path,
+				     .family = e->in->shell_family,
 				     .outermost = true };
 	struct place nowhere = { .index = SHELL_NONE };
 	struct script_run *run = evaluate_push_script(e, &nowhere, 0);
@@ -1064,7 +1066,7 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 	e->input_len = input ? input->text.len : 0;
 	if (input && input->text.len > INPUT_PARSED_MAX)
 		setup.input = NULL;
-	run->lenient = e->no_shell;
+	run->lenient = e->in->no_shell;
 	shell_parse_with(text, &setup, &e->budget, &run->script);
 	return evaluate_all(e, evaluate_script(e, run));
 }

@@ -29,15 +29,9 @@ struct evaluation {
 	struct rules rules;
 	struct args args; /* scratch of readers */
 	struct finding finding;
-	bool no_shell; /* outermost text that is none for a shell is not run */
-	const char *shell_path; /* what reads the outermost text, or NULL: /bin/sh */
-	enum shell_family shell_family;
+	const struct blocklist_input *in; /* how it is judged: its texts are given apart */
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
 	size_t input_len; /* of it */
-	void (*on_change)(void *ctx, size_t at); /* as in struct blocklist_input */
-	void *on_change_ctx;
-	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run); /* likewise */
-	void *on_run_ctx;
 	struct directories directories; /* of the command at hand */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
@@ -50,10 +44,11 @@ struct evaluation {
 };
 
 /*
- * For a verdict on @bytes of text: command, standard input and variables. They say how much
- * work it may take: a verdict on more work than that is text.too_complex, never "allowed".
+ * For a verdict on @in, which has @bytes of text: command, standard input and variables. They say
+ * how much work it may take: a verdict on more work than that is text.too_complex, never
+ * "allowed". @e borrows @in.
  */
-void evaluation_init(struct evaluation *e, size_t bytes);
+void evaluation_init(struct evaluation *e, const struct blocklist_input *in, size_t bytes);
 void evaluation_release(struct evaluation *e);
 
 /* Judge shell text. @args: its $0, $1, ...; @input: its standard input, or NULL. True: a finding.

@@ -444,16 +444,9 @@ static void verdict_judge_structure(struct judging *j)
 	struct evaluation e;
 	uint64_t work;
 
-	evaluation_init(&e,
+	evaluation_init(&e, j->in,
 			j->text.len + j->fed.len + verdict_environment_bytes(j->in->environment));
 	work = e.budget.work;
-	e.no_shell = j->in->no_shell;
-	e.shell_path = j->in->shell_path;
-	e.shell_family = j->in->shell_family;
-	e.on_change = j->in->on_change;
-	e.on_change_ctx = j->in->on_change_ctx;
-	e.on_run = j->in->on_run;
-	e.on_run_ctx = j->in->on_run_ctx;
 	if (verdict_judge_input(j, &e))
 		verdict_fill_finding(j, &e.finding);
 	j->v->work = work - e.budget.work;

@@ -23,12 +23,13 @@ struct spent {
 static struct spent judge_within(const char *text, uint64_t limit)
 {
 	struct shell_text whole = { .s = text, .len = strlen(text) };
+	struct blocklist_input in = { .command = text };
 	struct evaluation e;
 	struct spent s = { .rule = "" };
 	uint64_t work;
 	size_t commands;
 
-	evaluation_init(&e, whole.len);
+	evaluation_init(&e, &in, whole.len);
 	if (limit)
 		e.budget.work = limit;
 	work = e.budget.work;
@@ -427,12 +428,13 @@ static void test_work_of_trees(void **state)
 static void test_work_allowance(void **state)
 {
 	static const size_t sizes[] = { 0, 10000, 20000, 1u << 20 };
+	struct blocklist_input in = { .command = "" };
 	uint64_t before = 0;
 	struct evaluation e;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		evaluation_init(&e, sizes[i]);
+		evaluation_init(&e, &in, sizes[i]);
 		assert_true(i == 1 ? e.budget.work == before : e.budget.work > before);
 		before = e.budget.work;
 		evaluation_release(&e);
