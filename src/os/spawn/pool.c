@@ -430,24 +430,13 @@ static bool pool_never_serves(const struct spawn_request *request)
 static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request,
 				bool reuse)
 {
-	const char *cwd = request->cwd ? request->cwd : "";
-	size_t path_len = strlen(request->path), cwd_len = strlen(cwd);
-	size_t len = SHIM_PLAN_HEAD;
+	size_t len;
 
-	if (path_len >= SHIM_PATH_MAX || cwd_len >= SHIM_PATH_MAX)
-		return 0;
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
-	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
-	plan->flags |= request->terminal ? SHIM_TERMINAL : 0;
 	plan->flags |= reuse ? SHIM_REUSABLE : 0;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;
-	plan->path_len = (uint32_t)path_len;
-	plan->cwd_len = (uint32_t)cwd_len;
-	memcpy((char *)plan + len, request->path, path_len + 1);
-	len += path_len + 1;
-	memcpy((char *)plan + len, cwd, cwd_len + 1);
-	len += cwd_len + 1;
-	return pool_add_texts(plan, &len, request->argv, &plan->argc) &&
+	len = spawn_add_command(plan, request);
+	return len && pool_add_texts(plan, &len, request->argv, &plan->argc) &&
 			       pool_add_texts(plan, &len, request->envp, &plan->envc)
 		       ? len
 		       : 0;

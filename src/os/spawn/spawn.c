@@ -107,11 +107,8 @@ static const char *spawn_name(const struct spawn_request *request)
 	return request->log_bytes ? SPAWN_LOG_WRITER : request->path;
 }
 
-/* Add the program's path and the working directory to the plan. Returns the bytes of the message;
- * 0: a path is too long. */
-static size_t spawn_complete_plan(const struct spawn_request *request)
+size_t spawn_add_command(struct shim_plan *plan, const struct spawn_request *request)
 {
-	struct shim_plan *plan = request->plan;
 	const char *cwd = request->cwd ? request->cwd : "";
 	uint8_t *at = plan->tail + (size_t)plan->filter_len * 8 + plan->mounts_size;
 	size_t path_len = strlen(request->path), cwd_len = strlen(cwd);
@@ -135,7 +132,7 @@ static size_t spawn_complete_plan(const struct spawn_request *request)
 /* Queue the plan before the shim exists, so that the shim never waits for it. */
 static int spawn_send_plan(int fd, const struct spawn_request *request, struct err *e)
 {
-	size_t len = spawn_complete_plan(request);
+	size_t len = spawn_add_command(request->plan, request);
 
 	if (!len)
 		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, spawn_name(request), e);

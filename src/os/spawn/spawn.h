@@ -69,6 +69,10 @@ struct spawn_result {
  */
 int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e);
 
+/* Complete @plan, whose tail has all but that, with the program's path, the working directory and
+ * how @request starts it. Returns the bytes of the message; 0: a path is too long. */
+size_t spawn_add_command(struct shim_plan *plan, const struct spawn_request *request);
+
 /* The @path of spawn_failed() for a start with log_bytes: that one is a file, not what starts. */
 #define SPAWN_LOG_WRITER "the writer of log_file"
 
