@@ -145,9 +145,6 @@ static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 	return -1;
 }
 
-/* What the shim makes anew for each command, which its own filter would refuse. */
-#define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS)
-
 /* Without a PID namespace another run could open /proc/PID/net of this one; with CAP_NET_ADMIN a
  * command could change the namespace; without the filter there are other ways to a socket. */
 static int pooled_can_watch(const struct command *c)
@@ -165,7 +162,7 @@ static int pooled_take_filter(struct command *c)
 	const struct sock_filter *from = c->filter;
 
 	command_name_shim(c, (uint32_t)sys0(__NR_getpid));
-	if (c->plan->flags & (RENEWED | SHIM_GROUPED)) {
+	if (c->plan->flags & (SHIM_RENEWED | SHIM_GROUPED)) {
 		for (uint32_t i = 0; i < c->filter_len; i++)
 			kept_filter[i] = from[i];
 		c->filter = kept_filter;

@@ -77,6 +77,10 @@ enum shim_flag {
 				 * refuses clone3(2), so each command installs it itself */
 	SHIM_NULL_STDIN = 33554432, /* the command's process opens /dev/null on descriptor 0, in the
 				     * place of the one that is there */
+
+	/* What a shim of the pool makes anew after a command, when need be. Its own filter would
+	 * refuse that. */
+	SHIM_RENEWED = SHIM_NET_NS | SHIM_RENEW_PTS,
 };
 
 /* What is done at a path of the new mount namespace. */

@@ -34,7 +34,6 @@
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL | \
 		   SHIM_TYPED_STDIN | SHIM_NULL_STDIN)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
-#define RENEWED (SHIM_NET_NS | SHIM_RENEW_PTS) /* after a command, when need be */
 
 struct idle_shim {
 	pid_t pid;
@@ -542,7 +541,7 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 /* The pool for runs like @request, inside @s. */
 static struct pool *pool_choose(struct pool *s, const struct spawn_request *request)
 {
-	return !pool_may_reuse(request->plan) || request->plan->flags & RENEWED ? s->apart : s;
+	return !pool_may_reuse(request->plan) || request->plan->flags & SHIM_RENEWED ? s->apart : s;
 }
 
 void pool_make_ready(struct pool *s, const struct spawn_request *request)
