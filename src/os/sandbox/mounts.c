@@ -16,18 +16,29 @@
 #define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
 #define DEVICES_MAX 512 /* bytes of the entries for devices */
 
-static size_t mounts_entry_size(const char *path)
+static struct shim_mount mounts_entry(uint32_t kind, const char *path)
 {
-	return (sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7;
+	size_t size = (sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7;
+
+	return (struct shim_mount){ .kind = kind, .size = (uint32_t)size };
+}
+
+/* Write an entry to the end of @to, whose length is *@at and which has room for it. */
+static void mounts_put_entry(uint8_t *to, size_t *at, const struct shim_mount *head,
+			     const char *path)
+{
+	memset(to + *at, 0, head->size); /* the bytes of a plan are compared */
+	memcpy(to + *at, head, sizeof(*head));
+	memcpy(to + *at + sizeof(*head), path, strlen(path));
+	*at += head->size;
 }
 
 static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 {
-	size_t len = strlen(path) + 1, size = mounts_entry_size(path);
-	struct shim_mount head = { .kind = kind, .size = (uint32_t)size };
+	struct shim_mount head = mounts_entry(kind, path);
 	struct stat st;
 
-	if (m->size + size > SHIM_PATHS_MAX - DEVICES_MAX) {
+	if (m->size + head.size > SHIM_PATHS_MAX - DEVICES_MAX) {
 		m->left_out++;
 		return;
 	}
@@ -37,11 +48,8 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 		head.ino = st.st_ino;
 	}
-	m->entries = mem_realloc(m->entries, m->size + size);
-	memset(m->entries + m->size, 0, size); /* the bytes of a plan are compared */
-	memcpy(m->entries + m->size, &head, sizeof(head));
-	memcpy(m->entries + m->size + sizeof(head), path, len);
-	m->size += size;
+	m->entries = mem_realloc(m->entries, m->size + head.size);
+	mounts_put_entry(m->entries, &m->size, &head, path);
 }
 
 /* Remove empty components, "." and a trailing slash (which would require a directory). */
@@ -167,10 +175,10 @@ static const char *mounts_outermost_writable(const char *path, char *const *writ
 
 /* A command could rename a directory above @held: pin those below a writable one, from the top
  * down. */
-static void mounts_pin_parents(struct confine_mounts *m, const char *held, char *const *writable)
+static void mounts_pin_parents(struct confine_mounts *m, const char *held)
 {
 	AUTO_FREE char *path = mem_strdup(held);
-	const char *top = mounts_outermost_writable(held, writable);
+	const char *top = mounts_outermost_writable(held, m->writable);
 
 	if (!top)
 		return;
@@ -208,7 +216,7 @@ static void mounts_hide(struct confine_mounts *m, const char *listed, const char
 	int before = m->left_out;
 
 	if (!writable && !str_path_lies_in(path, "/proc")) {
-		mounts_pin_parents(m, path, m->writable);
+		mounts_pin_parents(m, path);
 		mounts_add_entry(m, SHIM_MOUNT_HIDE, path);
 		if (m->left_out == before)
 			return;
@@ -225,22 +233,15 @@ static bool mounts_is_repeated(char *const *paths, int i)
 	return false;
 }
 
-static bool mounts_is_writable(const struct confine_mounts *m, const char *path)
-{
-	for (char **writable = m->writable; *writable; writable++)
-		if (!strcmp(*writable, path))
-			return true;
-	return false;
-}
-
 /* Whatever else shows what is hidden, but what commands may write by that very name: the operator
  * wants it. */
 static void mounts_hide_aliases(struct confine_mounts *m)
 {
+	const char *const *writable = (const char *const *)m->writable;
 	char **aliases = mount_alias_find(m->hidden);
 
 	for (int i = 0; aliases[i]; i++)
-		if (!mounts_is_repeated(aliases, i) && !mounts_is_writable(m, aliases[i]))
+		if (!mounts_is_repeated(aliases, i) && !str_is_listed(aliases[i], writable))
 			mounts_hide(m, aliases[i], aliases[i]);
 	mem_list_free(aliases);
 }
@@ -356,7 +357,7 @@ static void mounts_protect(struct confine_mounts *m, const char *path)
 
 	if (mounts_writable_below(path, m->writable))
 		return; /* see mounts_hold() */
-	mounts_pin_parents(m, path, m->writable);
+	mounts_pin_parents(m, path);
 	mounts_add_entry(m, SHIM_MOUNT_READONLY, path);
 	if (m->left_out != before && !m->overfull)
 		m->overfull = mem_strdup(path);
@@ -443,34 +444,22 @@ void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_
 	mounts_hide_all(m);
 }
 
-static bool mounts_is_lent(const struct confine_mounts *m, const char *path)
-{
-	for (char **writable = m->writable; *writable; writable++)
-		if (str_path_lies_in(path, *writable))
-			return true;
-	return false;
-}
-
-/* Write an entry without device and inode to the end of @to, whose length is *@at, if it fits. */
+/* Write an entry without device and inode, if it fits. */
 static void mounts_write_entry(uint8_t *to, size_t *at, uint32_t kind, const char *path)
 {
-	const struct shim_mount head = { .kind = kind, .size = (uint32_t)mounts_entry_size(path) };
+	const struct shim_mount head = mounts_entry(kind, path);
 
-	if (*at + head.size > SHIM_PATHS_MAX)
-		return;
-	memset(to + *at, 0, head.size);
-	memcpy(to + *at, &head, sizeof(head));
-	memcpy(to + *at + sizeof(head), path, strlen(path));
-	*at += head.size;
+	if (*at + head.size <= SHIM_PATHS_MAX)
+		mounts_put_entry(to, at, &head, path);
 }
 
 static void mounts_write_pts(const struct confine_mounts *m, uint8_t *to, size_t *at)
 {
 	AUTO_FREE char *real = realpath("/dev/pts", NULL); /* the shim follows no link */
+	bool lent = real && mounts_outermost_writable(real, m->writable);
 
 	if (real)
-		mounts_write_entry(to, at, mounts_is_lent(m, real) ? SHIM_MOUNT_DEVICE
-								  : SHIM_MOUNT_HIDE, real);
+		mounts_write_entry(to, at, lent ? SHIM_MOUNT_DEVICE : SHIM_MOUNT_HIDE, real);
 }
 
 size_t confine_mounts_write(const struct confine_mounts *m, bool no_pts, uint8_t *to)
