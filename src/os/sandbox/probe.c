@@ -452,7 +452,7 @@ static int probe_build_lists(struct confine *c, struct err *e)
 		places[count++] = tmpdir_path(c->tmpdir);
 	if (c->users_tmpdir)
 		places[count++] = tmpdir_path(c->users_tmpdir);
-	c->writable = probe_join_lists((const char *const *)c->writable_option, NULL, NULL);
+	c->writable = mem_list_copy((const char *const *)c->writable_option);
 	own[0] = shm = probe_shared_memory(c);
 	if (!shm)
 		probe_add_real(c, shared_memory);
