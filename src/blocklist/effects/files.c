@@ -137,6 +137,13 @@ const struct shell_word *files_content(const struct written_file *file,
 	return all;
 }
 
+const struct shell_word *files_text(const struct written_files *files,
+				    const struct shell_word *name, struct action_list *out)
+{
+	return name->content ? name->content
+			     : files_content(files_find(files, name), out->budget, out->arena);
+}
+
 /* The file of that name; of a new one, in place of the oldest if there are too many. */
 static struct written_file *files_open(struct written_files *files, const struct key *k,
 				       struct shell_arena *arena)

@@ -57,4 +57,8 @@ const struct written_file *files_printed(const struct written_files *files,
 const struct shell_word *files_content(const struct written_file *file,
 				       struct shell_budget *budget, struct shell_arena *arena);
 
+/* The known text of the file that the word @name stands for, a <(...) or a written one, or NULL. */
+const struct shell_word *files_text(const struct written_files *files,
+				    const struct shell_word *name, struct action_list *out);
+
 #endif

@@ -41,9 +41,7 @@ static const struct shell_word *jobs_file(const struct command *cmd, const struc
 
 	if (word_in(name, " - /dev/stdin "))
 		return place_input(at);
-	if (name->content || place_is_repeated(at))
-		return name->content;
-	return files_content(files_find(at->files, name), out->budget, out->arena);
+	return place_is_repeated(at) ? name->content : files_text(at->files, name, out);
 }
 
 /* Is standard input /dev/null? */

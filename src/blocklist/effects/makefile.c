@@ -54,14 +54,6 @@ static const struct shell_word *makefile_option(const struct command *cmd, size_
 	return NULL;
 }
 
-/* What is known of @file, if the text wrote it. */
-static const struct shell_word *makefile_written(const struct command *cmd,
-						 const struct shell_word *file,
-						 struct action_list *out)
-{
-	return files_content(files_find(cmd->at->files, file), out->budget, out->arena);
-}
-
 /* The one that make takes without -f, if earlier commands wrote it; or NULL. */
 static const struct shell_word *makefile_default(const struct command *cmd,
 						 struct action_list *out)
@@ -74,7 +66,7 @@ static const struct shell_word *makefile_default(const struct command *cmd,
 		struct shell_word name = { .text = { .s = names[i], .len = strlen(names[i]) },
 					   .kind = kind };
 
-		text = makefile_written(cmd, &name, out);
+		text = files_text(cmd->at->files, &name, out);
 	}
 	return text;
 }
@@ -94,7 +86,7 @@ static const struct shell_word *makefile_text(const struct command *cmd, struct 
 			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
 			return place_input(cmd->at);
 		}
-		text = file->content ? file->content : makefile_written(cmd, file, out);
+		text = files_text(cmd->at->files, file, out);
 		if (text)
 			return text;
 	}

@@ -123,15 +123,6 @@ static bool wrapper_run_options(struct wrapping *w, const struct shell_word *par
 
 /* ---- what standard input adds ---- */
 
-/* What xargs -a FILE reads: <(...), or what the text wrote; NULL: unknown. */
-static const struct shell_word *wrapper_file(const struct wrapping *w,
-					     const struct shell_word *file)
-{
-	return file->content ? file->content
-			     : files_content(files_find(w->cmd->at->files, file),
-					     w->out->budget, w->out->arena);
-}
-
 /* What xargs gets: known items, names of files, or one unknown word. */
 static size_t wrapper_items(const struct wrapping *w, bool lines, bool whole,
 			    struct shell_word **items)
@@ -141,7 +132,8 @@ static size_t wrapper_items(const struct wrapping *w, bool lines, bool whole,
 	const struct args_option *option = wrapper_option(w, " -a --arg-file ");
 	const struct shell_word *file = option ? wrapper_value(w, option) : NULL;
 	bool from_file = file && !wrapper_is_stdin(file);
-	const struct shell_word *in = from_file ? wrapper_file(w, file) : place_input(at);
+	const struct shell_word *in = from_file ? files_text(at->files, file, out)
+						: place_input(at);
 	bool one = in && whole && !memchr(in->text.s, '\0', in->text.len);
 	size_t n = 0;
 
