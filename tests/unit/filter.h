@@ -17,11 +17,6 @@
 #include "os/sandbox/seccomp.h"
 #include "os/shim/proto.h"
 
-#if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
-#else
-#define NATIVE AUDIT_ARCH_AARCH64
-#endif
 #define DENIED(number) (SECCOMP_RET_ERRNO | (number))
 #define HIGH UINT64_C(0xffffffff00000000)
 
@@ -98,7 +93,7 @@ static inline uint32_t filter_run(struct filter *f, const struct seccomp_data *d
 
 static inline uint32_t filter_call4(struct filter *f, uint32_t nr, const uint64_t args[4])
 {
-	struct seccomp_data data = { .nr = (int)nr, .arch = NATIVE };
+	struct seccomp_data data = { .nr = (int)nr, .arch = SHIM_NATIVE_ARCH };
 
 	memcpy(data.args, args, 4 * sizeof(*args));
 	return filter_run(f, &data);

@@ -305,7 +305,7 @@ static void write_profile(struct buf *b, size_t index)
 	for (int nr = 0; nr <= LAST_NUMBER; nr++) {
 		const char *sole = sole_verdict(&f, (uint32_t)nr);
 
-		if (!filter_name(NATIVE, nr, name, sizeof(name)))
+		if (!filter_name(SHIM_NATIVE_ARCH, nr, name, sizeof(name)))
 			strcpy(name, "-");
 		buf_addf(b, "%5d %-32s %s\n", nr, name, sole ? sole : "by argument");
 		if (!sole)
@@ -507,14 +507,14 @@ static void test_seccomp_golden_names(void **state)
 	char name[64];
 
 	(void)state;
-	assert_true(filter_name(NATIVE, filter_number("mount"), name, sizeof(name)));
+	assert_true(filter_name(SHIM_NATIVE_ARCH, filter_number("mount"), name, sizeof(name)));
 	assert_string_equal(name, "mount");
-	assert_true(filter_name(NATIVE, 470, name, sizeof(name)));
+	assert_true(filter_name(SHIM_NATIVE_ARCH, 470, name, sizeof(name)));
 	assert_string_equal(name, "listns");
 	assert_true(filter_name(AUDIT_ARCH_I386, 21, name, sizeof(name)));
 	assert_string_equal(name, "mount");
-	assert_false(filter_name(NATIVE, -1, name, sizeof(name)));
-	assert_false(filter_name(NATIVE, 100000, name, sizeof(name)));
+	assert_false(filter_name(SHIM_NATIVE_ARCH, -1, name, sizeof(name)));
+	assert_false(filter_name(SHIM_NATIVE_ARCH, 100000, name, sizeof(name)));
 	assert_string_equal(name, "");
 	assert_int_equal(filter_number("open_tree_attr"), 467);
 	assert_int_equal(filter_number("no_such_call"), -1);

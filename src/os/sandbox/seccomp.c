@@ -34,14 +34,6 @@
 #include "os/sandbox/seccomp_table.h"
 #include "os/shim/proto.h"
 
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "name this machine's AUDIT_ARCH_* value"
-#endif
-
 #define NUMBERS (FILTER_LAST_REVIEWED + 1)
 #define SKIPPED 0xffffffffu  /* a tracer sets it to skip a call: unknown, not foreign */
 #define JUMP_MAX 250         /* the offset has 8 bits; leaves room for two detours */
@@ -467,7 +459,7 @@ static void seccomp_add_entry(struct builder *b)
 {
 	size_t native = seccomp_bpf_load(b, offsetof(struct seccomp_data, nr));
 
-	seccomp_bpf_jump(b, BPF_JEQ, NATIVE_ARCH, native, b->kill);
+	seccomp_bpf_jump(b, BPF_JEQ, SHIM_NATIVE_ARCH, native, b->kill);
 	seccomp_bpf_load(b, offsetof(struct seccomp_data, arch));
 }
 

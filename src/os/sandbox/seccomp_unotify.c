@@ -21,17 +21,12 @@
 
 #include "base/mem.h"
 #include "os/sandbox/seccomp_table.h"
+#include "os/shim/proto.h"
 
 #define TURN_MAX 16     /* answers per turn of the loop, and between two pauses */
 #define FREELY_MAX 1000 /* answers to a run before pauses begin */
 #define PAUSE_MS 20
 #define MESSAGE_ROOM 512 /* newer kernels may have longer messages than our header */
-
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#endif
 
 struct seccomp_unotify {
 	struct ev_loop *loop;
@@ -55,7 +50,7 @@ union response {
 
 static bool seccomp_unotify_is_foreign_call(const struct seccomp_data *data)
 {
-	return data->arch != NATIVE_ARCH || (uint32_t)data->nr >= FILTER_X32_BIT;
+	return data->arch != SHIM_NATIVE_ARCH || (uint32_t)data->nr >= FILTER_X32_BIT;
 }
 
 static void seccomp_unotify_denial_set_name(struct denial *denial)

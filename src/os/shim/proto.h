@@ -31,6 +31,14 @@
 /* The shim replaces this value in the filter by its own pid, and its negative by its process group
  * (kill(2)). No pid is that large. */
 #define SHIM_OWN_PID 0x6b656570
+/* The machine that the filter accepts calls of. */
+#if defined(__x86_64__)
+#define SHIM_NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define SHIM_NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "name this machine's AUDIT_ARCH_* value"
+#endif
 #define SHIM_JOINS_MAX 5
 #define SHIM_PATHS_MAX 16384 /* bytes of all mount entries */
 #define SHIM_STRINGS_MAX 100000 /* bytes of arguments and environment in a second plan */

@@ -15,12 +15,6 @@
 #include "os/shim/proto.h"
 #include "os/shim/sys.h"
 
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#endif
-
 /* As in socket(2), which the kernel's headers leave to libc. */
 #define FAMILY_INET 2
 #define FAMILY_INET6 10
@@ -118,7 +112,7 @@ static long sockets_install_filter(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, (yes) - (here) - 1, (no) - (here) - 1)
 	struct sock_filter code[] = {
 		[0] = LOAD(arch),
-		[1] = IF(1, NATIVE_ARCH, 2, TELL),
+		[1] = IF(1, SHIM_NATIVE_ARCH, 2, TELL),
 		[2] = LOAD(nr),
 		[3] = IF(3, __NR_socket, 9, 4),
 		[4] = IF(4, __NR_socketpair, 5, ALLOW),
