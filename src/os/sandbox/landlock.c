@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/sandbox/mounts.h"
 
 #define LISTED_BYTES 2048 /* of a directory, read at once */
 
@@ -49,12 +50,6 @@ struct path_beneath_attr {
 struct net_port_attr {
 	uint64_t allowed_access;
 	uint64_t port;
-};
-
-/* Devices that hold no data and that all users may write. */
-static const char *const devices[] = {
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-	"/dev/tty",
 };
 
 int confine_landlock_abi(void)
@@ -199,8 +194,8 @@ static int landlock_add_devices(int ruleset, int abi)
 	const uint64_t device = confine_landlock_device_rights(abi);
 	int result = 0;
 
-	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
-		result = landlock_allow(ruleset, devices[i], false, device);
+	for (size_t i = 0; confine_mounts_usual[i] && !result; i++)
+		result = landlock_allow(ruleset, confine_mounts_usual[i], false, device);
 	return result;
 }
 

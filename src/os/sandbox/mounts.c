@@ -16,6 +16,10 @@
 #define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
 #define DEVICES_MAX 512 /* bytes of the entries for devices */
 
+const char *const confine_mounts_usual[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", NULL,
+};
+
 static struct shim_mount mounts_entry(uint32_t kind, const char *path)
 {
 	size_t size = (sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7;
@@ -464,16 +468,13 @@ static void mounts_write_pts(const struct confine_mounts *m, uint8_t *to, size_t
 
 size_t confine_mounts_write(const struct confine_mounts *m, bool no_pts, uint8_t *to)
 {
-	static const char *const usual[] = {
-		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
-	};
 	size_t size = m->size;
 
 	memcpy(to, m->entries, size);
 	if (no_pts)
 		mounts_write_pts(m, to, &size);
-	for (size_t i = 0; i < COUNT_OF(usual); i++)
-		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
+	for (size_t i = 0; confine_mounts_usual[i]; i++)
+		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, confine_mounts_usual[i]);
 	for (size_t i = 0; m->devices[i]; i++)
 		mounts_write_entry(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);
 	return size;

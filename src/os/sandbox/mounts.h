@@ -56,6 +56,9 @@ struct confine_mounts_wish {
  */
 void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_wish *wish);
 
+/* The devices that hold no data and that all users may write; ended by NULL. */
+extern const char *const confine_mounts_usual[];
+
 /* Is a path that should be read-only that, or how can it be changed all the same? */
 enum confine_mounts_hold {
 	CONFINE_MOUNTS_HELD,
@@ -82,9 +85,8 @@ bool confine_mounts_refresh(struct confine_mounts *m);
 bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path);
 
 /*
- * Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of /dev, where files
- * stay devices that hold no data and that all users may write, and what sandbox.writable lends.
- * Returns the bytes.
+ * Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of /dev, where the
+ * usual devices stay devices, and what sandbox.writable lends. Returns the bytes.
  *
  * @no_pts: commands find no pseudo-terminal of the host, unless it lends /dev/pts
  */
