@@ -1,18 +1,17 @@
 #include "cap/refused_write.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/term.h"
 #include "base/utf8.h"
+#include "policy/dir.h"
 
 #define SCANNED_MAX (16u << 10) /* of stderr, from its end: errors come last */
 #define REACH 1024              /* bytes between the words of an error and its path */
@@ -181,10 +180,9 @@ static char *refused_write_existing(const char *path)
 {
 	AUTO_FREE char *names = mem_strdup(path);
 	AUTO_CLOSE int at = open("/", O_PATH | O_CLOEXEC);
-	char link[64], real[PATH_MAX], *rest = NULL;
+	char *rest = NULL;
 	const char *name = strtok_r(names, "/", &rest);
 	int depth = 0;
-	ssize_t len;
 
 	for (; name && at >= 0; name = strtok_r(NULL, "/", &rest)) {
 		int follow = depth < FOLLOWED_MAX ? 0 : O_NOFOLLOW;
@@ -198,9 +196,7 @@ static char *refused_write_existing(const char *path)
 		if (++depth > DEPTH_MAX || fstat(at, &st) || S_ISLNK(st.st_mode))
 			return NULL;
 	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
-	len = readlink(link, real, sizeof(real));
-	return len > 0 && len < PATH_MAX && *real == '/' ? mem_strndup(real, (size_t)len) : NULL;
+	return dir_name(at, NULL);
 }
 
 /* The cache in the home that @path names, heap, or NULL. A run as another user has another home. */

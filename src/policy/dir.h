@@ -29,7 +29,7 @@ int dir_walk(int base, const char *path, dir_visit_fn visit, void *ctx);
  * where that cannot be told. */
 char *dir_absolute(const char *path);
 
-/* The path of what @fd is open to, or @fallback without /proc. Heap. */
+/* The path of what @fd is open to, or @fallback (or NULL) without /proc. Heap. */
 char *dir_name(int fd, const char *fallback);
 
 #endif

@@ -42,19 +42,6 @@ static bool worktree_read_line(int dir, const char *name, char line[PATH_MAX], s
 	return len && !strchr(line, '\n');
 }
 
-static bool worktree_name_of(int fd, char name[PATH_MAX])
-{
-	char link[64];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, name, PATH_MAX);
-	if (len <= 0 || len == PATH_MAX || name[0] != '/')
-		return false;
-	name[len] = '\0';
-	return true;
-}
-
 static bool worktree_holds(int dir, const char *name, mode_t type)
 {
 	struct stat st;
@@ -110,7 +97,9 @@ char *worktree_common_dir(const struct scope *scope)
 	AUTO_CLOSE int workspace = open(scope_workspace(scope), OPEN_DIR);
 	AUTO_CLOSE int gitdir = -1;
 	AUTO_CLOSE int common = -1;
-	char line[PATH_MAX], gitdir_name[PATH_MAX], common_name[PATH_MAX];
+	AUTO_FREE char *gitdir_name = NULL;
+	AUTO_FREE char *common_name = NULL;
+	char line[PATH_MAX];
 	struct stat owner, gitfile;
 
 	if (workspace < 0 || fstat(workspace, &owner) ||
@@ -121,10 +110,12 @@ char *worktree_common_dir(const struct scope *scope)
 	if (gitdir < 0 || !worktree_points_back(gitdir, &gitfile))
 		return NULL;
 	common = openat(gitdir, "../..", OPEN_DIR);
-	if (common < 0 || !worktree_is_repository(common, owner.st_uid) ||
-	    !worktree_name_of(gitdir, gitdir_name) || !worktree_name_of(common, common_name) ||
-	    !worktree_is_named(gitdir_name, common_name) || !worktree_may_open(common_name) ||
-	    scope_covers(scope, common_name))
+	if (common < 0 || !worktree_is_repository(common, owner.st_uid))
+		return NULL;
+	gitdir_name = dir_name(gitdir, NULL);
+	common_name = dir_name(common, NULL);
+	if (!gitdir_name || !common_name || !worktree_is_named(gitdir_name, common_name) ||
+	    !worktree_may_open(common_name) || scope_covers(scope, common_name))
 		return NULL;
 	return mem_strdup(common_name);
 }
