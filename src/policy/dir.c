@@ -177,6 +177,13 @@ char *dir_absolute(const char *path)
 	return absolute;
 }
 
+bool dir_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 char *dir_name(int fd, const char *fallback)
 {
 	char link[64], name[PATH_MAX];

@@ -4,6 +4,8 @@
 #ifndef PROCPEN_POLICY_DIR_H
 #define PROCPEN_POLICY_DIR_H
 
+#include <stdbool.h>
+
 /*
  * An O_PATH, close-on-exec descriptor of the directory @path, relative to @base; -1 with errno.
  * Symbolic links are followed, magic ones are not (ELOOP): for us /proc/self/cwd is another
@@ -28,6 +30,9 @@ int dir_walk(int base, const char *path, dir_visit_fn visit, void *ctx);
 /* @path from the root: a relative one is taken from the working directory. Heap; NULL with errno
  * where that cannot be told. */
 char *dir_absolute(const char *path);
+
+/* Do two paths lead to one file, or directory? */
+bool dir_is_same(const char *a, const char *b);
 
 /* The path of what @fd is open to, or @fallback (or NULL) without /proc. Heap. */
 char *dir_name(int fd, const char *fallback);

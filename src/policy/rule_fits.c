@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "blocklist/path.h"
+#include "policy/dir.h"
 
 /* Steps of the budget for a word that is compared, besides those for its bytes. */
 #define WORK_WORD 2u
@@ -822,20 +822,13 @@ static void rule_fits_fold_path(char *path)
 	*to = '\0';
 }
 
-static bool rule_fits_is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* Do two paths with the same name at their ends lead to one directory? */
 static bool rule_fits_is_same_folder(const char *a, const char *b)
 {
 	AUTO_FREE char *x = mem_strndup(a, (size_t)(strrchr(a, '/') + 1 - a));
 	AUTO_FREE char *y = mem_strndup(b, (size_t)(strrchr(b, '/') + 1 - b));
 
-	return rule_fits_is_same_file(x, y);
+	return dir_is_same(x, y);
 }
 
 /* Does @path lead to one that fits @pattern: in the folder that it is really in, or by a link to a
@@ -866,7 +859,7 @@ static bool rule_fits_is_spelled(const char *program, const char *written, uint6
 	if (rule_text_fits(named, folded))
 		return true;
 	return strchr(program, '*') ? rule_fits_leads_to(named, written)
-				    : rule_fits_is_same_file(program, written) ||
+				    : dir_is_same(program, written) ||
 				      rule_fits_is_same_folder(program, written);
 }
 

@@ -20,13 +20,6 @@ static const char *workspace_env_path(const char *name)
 	return value && *value ? value : NULL;
 }
 
-static bool workspace_same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
-
 /* @here: the working directory; NULL: there is none, for the reason in errno. */
 static void workspace_refuse_here(const char *here, struct err *e)
 {
@@ -48,7 +41,7 @@ bool workspace_is_too_wide(const char *path)
 {
 	const char *home = workspace_env_path("HOME");
 
-	return workspace_same_file(path, "/") || (home && workspace_same_file(path, home));
+	return dir_is_same(path, "/") || (home && dir_is_same(path, home));
 }
 
 char *workspace_find(const char *option, struct err *e)
