@@ -1,7 +1,9 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +51,18 @@ char *mem_strndup(const char *bytes, size_t len)
 	if (len)
 		memcpy(copy, bytes, len);
 	return copy;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	char *text;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		mem_exhausted();
+	va_end(args);
+	return text;
 }
 
 char **mem_list_copy(const char *const *list)

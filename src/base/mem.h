@@ -14,6 +14,7 @@ void *mem_zalloc(size_t size);              /* zeroed; never NULL */
 void *mem_realloc(void *old, size_t size);  /* never NULL */
 char *mem_strdup(const char *text);         /* NULL stays NULL */
 char *mem_strndup(const char *bytes, size_t len); /* adds the NUL */
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* never NULL */
 char **mem_list_copy(const char *const *list); /* NULL-terminated; NULL stays NULL */
 void mem_list_free(char **list); /* a NULL-terminated heap array of heap strings, or NULL */
 

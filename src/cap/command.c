@@ -105,8 +105,7 @@ static char *command_new_directory(const struct scope *scope, const char *name)
 		return workspace ? mem_strdup(workspace) : NULL;
 	if (!absolute && !workspace)
 		return NULL;
-	if (asprintf(&path, "%s%s%s", absolute ? "" : workspace, absolute ? "" : "/", name) < 0)
-		abort();
+	path = mem_printf("%s%s%s", absolute ? "" : workspace, absolute ? "" : "/", name);
 	real = scope_covers(scope, path) ? realpath(path, NULL) : NULL;
 	return real ? real : mem_strdup(path);
 }

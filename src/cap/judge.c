@@ -112,9 +112,8 @@ static char *judge_words(const struct rule *r, const char *before, const char *t
 	json_t *value = text && rule_is_of_project(r) ? json_stringn(text, shown) : NULL;
 	char *quoted = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *words;
 
-	if (asprintf(&words, "%s%s%s", text ? before : "", quoted ? quoted : text ? text : "",
-		     quoted && shown < len ? "..." : "") < 0)
-		abort();
+	words = mem_printf("%s%s%s", text ? before : "", quoted ? quoted : text ? text : "",
+			   quoted && shown < len ? "..." : "");
 	free(quoted);
 	json_decref(value);
 	return words;

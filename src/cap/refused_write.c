@@ -159,15 +159,12 @@ static struct span refused_write_path_of(struct span text, struct span line, str
 static char *refused_write_absolute(const struct proc *p, struct span path)
 {
 	int len = (int)(path.end - path.start);
-	char *absolute = NULL;
 
 	if (len > PATH_BYTES_MAX || memchr(path.start, '\0', (size_t)len))
 		return NULL;
 	if (*path.start == '/')
 		return mem_strndup(path.start, (size_t)len);
-	if (asprintf(&absolute, "%s/%.*s", p->settings->cwd, len, path.start) < 0)
-		abort();
-	return absolute;
+	return mem_printf("%s/%.*s", p->settings->cwd, len, path.start);
 }
 
 /*
@@ -212,10 +209,8 @@ static char *refused_write_cache_of(const struct proc *p, const char *path)
 	    p->settings->applied.layers & 1u << CONFINE_CREDENTIALS || !utf8_is_shell_word(home))
 		return NULL;
 	for (size_t i = 0; i < COUNT_OF(caches); i++) {
-		char *cache = NULL;
+		char *cache = mem_printf("%s%s", home, caches[i]);
 
-		if (asprintf(&cache, "%s%s", home, caches[i]) < 0)
-			abort();
 		if (str_path_lies_in(path, cache) && !stat(cache, &st) && S_ISDIR(st.st_mode))
 			return cache;
 		free(cache);

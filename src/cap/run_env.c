@@ -1,6 +1,5 @@
 #include "cap/run_env.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -49,8 +48,7 @@ static void run_env_add_default(char ***envp, const char *name, const char *dire
 
 	if (env_get(*envp, name))
 		return;
-	if (asprintf(&value, "%s%s", directory, below) < 0)
-		abort();
+	value = mem_printf("%s%s", directory, below);
 	env_set(envp, name, value);
 }
 

@@ -141,8 +141,7 @@ static int cli_audit_find_path(struct audit_view *v)
 					"name it with --state-dir");
 		return -1;
 	}
-	if (asprintf(&v->path, "%s/audit", state) < 0)
-		abort();
+	v->path = mem_printf("%s/audit", state);
 	return 0;
 }
 
@@ -295,10 +294,8 @@ static void cli_audit_offer(struct audit_view *v, audit_each_fn each, void *ctx,
 /* A descriptor of the log @name, or -1 with errno. */
 static int cli_audit_open(const struct audit_view *v, const char *name)
 {
-	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *path = mem_printf("%s/%s", v->path, name);
 
-	if (asprintf(&path, "%s/%s", v->path, name) < 0)
-		abort();
 	return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
@@ -458,8 +455,7 @@ static int cli_audit_find_new(struct audit_view *v, struct audit_tail *t, bool f
 
 		if (cli_audit_find_followed(t, list.names[i]))
 			continue;
-		if (asprintf(&path, "%s/%s", v->path, list.names[i]) < 0)
-			abort();
+		path = mem_printf("%s/%s", v->path, list.names[i]);
 		if (stat(path, &st))
 			continue;
 		t->files = mem_realloc(t->files, (t->count + 1) * sizeof(*t->files));

@@ -302,9 +302,8 @@ static json_t *cli_doctor_examine(struct context *ctx, struct context_options *o
 		cli_doctor_look_at(ctx, &r);
 	if (*scratch)
 		cli_doctor_drop_gaps_in(scratch, r.gaps);
-	if (problem.type && !r.broken &&
-	    asprintf(&text, "%s. %s", problem.message, problem.hint) < 0)
-		abort();
+	if (problem.type && !r.broken)
+		text = mem_printf("%s. %s", problem.message, problem.hint);
 	found = cli_doctor_found(ctx, &r, text);
 	if (*scratch && r.broken) /* nothing was seen there, and it is removed */
 		json_object_set_new(found, "workspace", json_null());

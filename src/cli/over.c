@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -183,11 +182,9 @@ static int over_check_workspace(const struct over_preset *preset, const char *wo
 static int over_check_program(const char *word, struct err *e)
 {
 	const char *target;
-	AUTO_FREE char *with_colon = NULL, *path = NULL;
+	AUTO_FREE char *with_colon = mem_printf("%s:", word), *path = NULL;
 	const struct over_preset *preset;
 
-	if (asprintf(&with_colon, "%s:", word) < 0)
-		abort();
 	preset = over_find(with_colon, &target);
 	if (preset->kind && preset->prefix != over_srun) {
 		err_set(e, ERR_INVALID_PARAMS, "--over %s: the target is missing", word);

@@ -178,12 +178,9 @@ static char *setup_find_file(const struct setup *s, struct err *e)
 static char *setup_note(const struct setup *s)
 {
 	const char *by = s->over || s->workspace_option ? NULL : s->host->named_by;
-	char *note;
 
-	if (asprintf(&note, "%s%s%s%s", by ? "It names the project by " : "", by ? by : "",
-		     by ? ". " : "", s->host->note) < 0)
-		abort();
-	return note;
+	return mem_printf("%s%s%s%s", by ? "It names the project by " : "", by ? by : "",
+			  by ? ". " : "", s->host->note);
 }
 
 static int setup_print_document(const struct setup *s, const char *path, struct err *e)

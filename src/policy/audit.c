@@ -79,13 +79,9 @@ struct audit_line {
 /* The home of some accounts is /. */
 static char *audit_join(const char *a, const char *b)
 {
-	char *path = mem_zalloc(strlen(a) + strlen(b) + 2);
-	char *end = stpcpy(path, a);
+	size_t len = strlen(a);
 
-	if (end == path || end[-1] != '/')
-		*end++ = '/';
-	stpcpy(end, b);
-	return path;
+	return mem_printf("%s%s%s", a, len && a[len - 1] == '/' ? "" : "/", b);
 }
 
 char *audit_default_dir(void)

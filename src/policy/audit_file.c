@@ -32,15 +32,13 @@ static void audit_file_write_time(char out[CLOCK_TEXT_SIZE])
 /* The name of the next file of this process. */
 static void audit_file_take_name(struct audit_file *f)
 {
-	char start[CLOCK_TEXT_SIZE], part[16] = "", *path;
+	char start[CLOCK_TEXT_SIZE], part[16] = "";
 
 	audit_file_write_time(start);
 	if (++f->part > 1)
 		snprintf(part, sizeof(part), "-%04u", f->part);
-	if (asprintf(&path, "%s/%s-%s%s.jsonl", f->dir, start, f->instance, part) < 0)
-		abort();
 	free(f->path);
-	f->path = path;
+	f->path = mem_printf("%s/%s-%s%s.jsonl", f->dir, start, f->instance, part);
 }
 
 void audit_file_init(struct audit_file *f, char *dir, const char *instance)

@@ -466,7 +466,6 @@ static char *config_join(char *const *names)
 char *config_text(const struct config *c, enum config_key key)
 {
 	const struct config_value *v = &c->values[key];
-	char *text;
 
 	switch (config_rows[key].type) {
 	case CONFIG_NAMES:
@@ -482,9 +481,7 @@ char *config_text(const struct config *c, enum config_key key)
 	case CONFIG_ENUM:
 		return mem_strdup(config_choice(c, key));
 	case CONFIG_INTEGER:
-		if (asprintf(&text, config_rows[key].octal ? "%#llo" : "%lld",
-			     (long long)v->number) >= 0)
-			return text;
+		return mem_printf(config_rows[key].octal ? "%#llo" : "%lld", (long long)v->number);
 	}
 	mem_bug(__FILE__, __LINE__, "unknown option type");
 }

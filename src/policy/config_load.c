@@ -22,16 +22,12 @@ extern char **environ;
 static char *config_load_user_path(void)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char *path = NULL;
-	int len = 0;
 
 	if (config && *config == '/')
-		len = asprintf(&path, "%s/procpen/config.json", config);
-	else if (home && *home == '/')
-		len = asprintf(&path, "%s/.config/procpen/config.json", home);
-	if (len < 0)
-		abort();
-	return path;
+		return mem_printf("%s/procpen/config.json", config);
+	if (home && *home == '/')
+		return mem_printf("%s/.config/procpen/config.json", home);
+	return NULL;
 }
 
 /* Returns 1, 0 if there is no such file, or -1. */
@@ -100,11 +96,9 @@ static int config_load_variable(struct config *c, const char *name, const char *
 				struct err *e)
 {
 	AUTO_FREE char *key = config_load_key(name, (size_t)(equals - name));
-	AUTO_FREE char *origin = NULL;
+	AUTO_FREE char *origin = mem_printf("%s%.*s", PREFIX, (int)(equals - name), name);
 	int found = config_lookup(key, e);
 
-	if (asprintf(&origin, "%s%.*s", PREFIX, (int)(equals - name), name) < 0)
-		abort();
 	if (found >= 0 && !config_assign(c, found, equals + 1, CONFIG_BY_ENVIRONMENT, origin, e))
 		return 0;
 	if (found < 0)

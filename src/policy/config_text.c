@@ -1,7 +1,5 @@
 #include "policy/config_text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -119,9 +117,8 @@ char *config_text_value(const struct config_row *row, const json_t *value, struc
 
 	if (json_is_integer(value) && row->type == CONFIG_INTEGER) {
 		/* "%#llo" of what is too large, or negative, is refused as well. */
-		if (asprintf(&text, row->octal ? "%#llo" : "%lld",
-			     (long long)json_integer_value(value)) < 0)
-			abort();
+		text = mem_printf(row->octal ? "%#llo" : "%lld",
+				  (long long)json_integer_value(value));
 	} else if (json_is_boolean(value) &&
 		   (row->type == CONFIG_BOOLEAN || row->type == CONFIG_PORTS)) {
 		text = mem_strdup(json_is_true(value) ? "true" : "false");
@@ -151,10 +148,8 @@ static int config_text_fail_name(const char *name, const json_t *value, struct e
 static int config_text_add_rule(void *ctx, json_t *rule, struct jsonc_place at, struct err *e)
 {
 	const struct config_text *t = ctx;
-	AUTO_FREE char *origin = NULL;
+	AUTO_FREE char *origin = mem_printf("%s:%d", t->path, at.line);
 
-	if (asprintf(&origin, "%s:%d", t->path, at.line) < 0)
-		abort();
 	if (!ruleset_add_tested(&t->config->rules, rule, origin, RULE_OF_OPERATOR, e))
 		return 0;
 	config_place(t->path, at, e);
@@ -206,8 +201,7 @@ static int config_text_set_value(const struct config_text *t, const struct confi
 	text = config_text_value(&config_rows[key], m->value, e);
 	if (!text)
 		return -1;
-	if (asprintf(&origin, "%s:%d", t->path, m->at.line) < 0)
-		abort();
+	origin = mem_printf("%s:%d", t->path, m->at.line);
 	if (config_assign(t->config, key, text, t->rank, origin, e))
 		return -1;
 	if (t->config->values[key].rank == t->rank)

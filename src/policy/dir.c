@@ -168,13 +168,8 @@ int dir_open(int base, const char *path)
 char *dir_absolute(const char *path)
 {
 	AUTO_FREE char *here = *path == '/' ? mem_strdup("") : getcwd(NULL, 0);
-	char *absolute;
 
-	if (!here)
-		return NULL;
-	absolute = mem_zalloc(strlen(here) + strlen(path) + 2);
-	stpcpy(stpcpy(stpcpy(absolute, here), here[strspn(here, "/")] ? "/" : ""), path);
-	return absolute;
+	return here ? mem_printf("%s%s%s", here, here[strspn(here, "/")] ? "/" : "", path) : NULL;
 }
 
 bool dir_is_same(const char *a, const char *b)

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -194,13 +193,9 @@ static bool git_config_is_executed(const char *name)
 
 static void git_config_keep(struct settings *s, const char *name, const struct buf *value)
 {
-	char *line;
-
-	if (asprintf(&line, "%s=%.*s", name, (int)(value ? value->len : 0),
-		     value && value->len ? value->data : "") < 0)
-		abort();
 	s->lines = mem_realloc(s->lines, (s->count + 1) * sizeof(*s->lines));
-	s->lines[s->count++] = line;
+	s->lines[s->count++] = mem_printf("%s=%.*s", name, (int)(value ? value->len : 0),
+					  value && value->len ? value->data : "");
 }
 
 /* A key that begins with @c, and its value. */
@@ -413,9 +408,9 @@ struct git_config *git_config_new(const struct scope *scope)
 	for (; g->count < count; g->count++) {
 		const char *top = directory[g->count];
 
-		if (asprintf(&g->files[g->count].path, "%s%s/config", strcmp(top, "/") ? top : "",
-			     strcmp(strrchr(top, '/'), "/.git") ? "/.git" : "") < 0)
-			abort();
+		g->files[g->count].path =
+			mem_printf("%s%s/config", strcmp(top, "/") ? top : "",
+				   strcmp(strrchr(top, '/'), "/.git") ? "/.git" : "");
 	}
 	return g;
 }

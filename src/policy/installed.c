@@ -67,7 +67,7 @@ static const char *installed_search(struct installed *in, const char *name, char
 
 	for (size_t len; ; dir += len + 1) {
 		AUTO_FREE char *folder = mem_strndup(dir, len = strcspn(dir, ":"));
-		AUTO_FREE char *candidate = mem_zalloc(len + strlen(name) + 2);
+		AUTO_FREE char *candidate = mem_printf("%s/%s", folder, name);
 
 		if (folder[0] != '/')
 			return "PATH has a relative directory before it";
@@ -75,7 +75,6 @@ static const char *installed_search(struct installed *in, const char *name, char
 			return "PATH has a directory, at or before it, where commands may write";
 		if (dir >= start + in->closed)
 			in->closed = (size_t)(dir - start) + len + 1;
-		stpcpy(stpcpy(stpcpy(candidate, folder), "/"), name);
 		if (!access(candidate, X_OK)) {
 			*path = candidate;
 			candidate = NULL;

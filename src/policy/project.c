@@ -108,11 +108,9 @@ static int project_parse(int key, const char *text, int64_t *number, struct err 
 static void project_set(struct project_reader *r, int key, const char *text, int line)
 {
 	struct project *p = r->project;
-	AUTO_FREE char *origin = NULL;
+	AUTO_FREE char *origin = mem_printf("%s:%d", PROJECT_FILE, line);
 	struct err ignored = ERR_INIT;
 
-	if (asprintf(&origin, "%s:%d", PROJECT_FILE, line) < 0)
-		abort();
 	config_assign(r->config, key, text, CONFIG_BY_PROJECT, origin, &ignored);
 	p->narrowed[p->narrowed_count++] = mem_strdup(config_rows[key].name);
 }

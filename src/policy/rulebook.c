@@ -15,12 +15,10 @@ int rulebook_read_file(struct ruleset *set, const struct rulebook_file *file, en
 		       struct err *e)
 {
 	json_t *rules = json_loads(file->rules, 0, NULL), *one;
-	AUTO_FREE char *origin = NULL;
+	AUTO_FREE char *origin = mem_printf("pack %s", file->name);
 	int status = 0;
 	size_t i;
 
-	if (asprintf(&origin, "pack %s", file->name) < 0)
-		abort();
 	BUG_IF(!rules);
 	json_array_foreach(rules, i, one)
 		if (!status)

@@ -41,12 +41,7 @@ static char *scope_requested_name(const struct scope *s, const char *path)
 {
 	const char *base = s->names[0];
 
-	if (path[0] == '/')
-		return mem_strdup(path);
-	char *name = mem_zalloc(strlen(base) + strlen(path) + 2);
-
-	stpcpy(stpcpy(stpcpy(name, base), "/"), path);
-	return name;
+	return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", base, path);
 }
 
 /* ---- where a directory lies ---- */
@@ -426,8 +421,7 @@ static bool scope_finds_entry(const struct scope *s, const char *dir, int fd, co
 	} else if (S_ISDIR(st.st_mode)) {
 		return scope_is_accessible(s, &st);
 	}
-	path = mem_zalloc(strlen(dir) + strlen(name) + 2);
-	stpcpy(stpcpy(stpcpy(path, dir), "/"), name);
+	path = mem_printf("%s/%s", dir, name);
 	return scope_covers(s, path);
 }
 

@@ -229,12 +229,9 @@ static const char *sandbox_rest_below(const char *directory, const char *name)
 
 static void sandbox_add_path(char ***paths, size_t *count, const char *directory, const char *name)
 {
-	char *path;
-
-	if (asprintf(&path, "%s/%s", strcmp(directory, "/") ? directory : "", name) < 0)
-		abort();
 	*paths = mem_realloc(*paths, (*count + 2) * sizeof(**paths));
-	(*paths)[(*count)++] = path;
+	(*paths)[(*count)++] =
+		mem_printf("%s/%s", strcmp(directory, "/") ? directory : "", name);
 	(*paths)[*count] = NULL;
 }
 
@@ -291,8 +288,7 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 	struct confine *c;
 
 	/* No command may read or write the audit log. */
-	if (asprintf(&record, "%s/audit", in->state_dir) < 0)
-		abort();
+	record = mem_printf("%s/audit", in->state_dir);
 	options.record = record;
 	sandbox_read_ports(config, &options);
 	if (in->reaper && options.profile != CONFINE_NONE)

@@ -124,10 +124,7 @@ static int setup_file_save(const struct setup_file *file, char **backup, struct 
 
 		if (i)
 			snprintf(number, sizeof(number), ".%d", i);
-		if (asprintf(backup, "%s.before-procpen%s", file->path, number) < 0) {
-			*backup = NULL;
-			return setup_file_fail(e, "name a copy of", file->path);
-		}
+		*backup = mem_printf("%s.before-procpen%s", file->path, number);
 		if (!setup_file_write_new(file, *backup, &file->text, e))
 			return 0;
 		if (e->type || errno != EEXIST)
@@ -173,12 +170,8 @@ static int setup_file_put(const struct setup_file *file, const char *fresh, stru
 static int setup_file_write_over(struct setup_file *file, const struct buf *text, char **backup,
 				 struct err *e)
 {
-	AUTO_FREE char *fresh = NULL;
+	AUTO_FREE char *fresh = mem_printf("%s.procpen-%d", file->path, (int)getpid());
 
-	if (asprintf(&fresh, "%s.procpen-%d", file->path, (int)getpid()) < 0) {
-		fresh = NULL;
-		return setup_file_fail(e, "name a copy of", file->path);
-	}
 	if (setup_file_make_folders(file->path, e) ||
 	    (file->exists && setup_file_save(file, backup, e)))
 		return -1;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/jsonw.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 #define UNIT "  "
@@ -84,11 +85,7 @@ const struct setup_host *setup_host_find(const char *name)
 
 static char *setup_host_join(const char *folder, const char *middle, const char *file)
 {
-	char *path;
-
-	if (asprintf(&path, "%s%s%s/%s", folder, *middle ? "/" : "", middle, file) < 0)
-		path = NULL;
-	return path;
+	return mem_printf("%s%s%s/%s", folder, *middle ? "/" : "", middle, file);
 }
 
 char *setup_host_file(const struct setup_host *host, struct err *e)

@@ -66,11 +66,7 @@ static const char *mount_alias_rest(const char *path, const char *top)
 
 static char *mount_alias_join(const char *top, const char *rest)
 {
-	char *path = NULL;
-
-	if (asprintf(&path, "%s%s", *rest && !strcmp(top, "/") ? "" : top, rest) < 0)
-		mem_bug(__FILE__, __LINE__, "out of memory");
-	return path;
+	return mem_printf("%s%s", *rest && !strcmp(top, "/") ? "" : top, rest);
 }
 
 /* The mount that shows at @path, or at the first directory above it that is there; NULL: another

@@ -79,8 +79,8 @@ static char *mounts_normalize_path(const char *path)
  * shim follows no link, so it could not open a path with one left in it. */
 static char *mounts_resolve_missing(const char *path)
 {
-	AUTO_FREE char *front = mem_strdup(path);
-	char *real = NULL, *slash, *all;
+	AUTO_FREE char *front = mem_strdup(path), *real = NULL;
+	char *slash;
 
 	while (!real && (slash = strrchr(front, '/')) && slash != front) {
 		*slash = '\0';
@@ -88,10 +88,7 @@ static char *mounts_resolve_missing(const char *path)
 	}
 	if (!real)
 		return mem_strdup(path);
-	all = mem_zalloc(strlen(real) + strlen(path) + 1);
-	strcpy(stpcpy(all, strcmp(real, "/") ? real : ""), path + strlen(front));
-	free(real);
-	return all;
+	return mem_printf("%s%s", strcmp(real, "/") ? real : "", path + strlen(front));
 }
 
 static char *mounts_resolve_hidden(const char *path)
@@ -339,18 +336,14 @@ static char *mounts_resolve_readonly(const char *path, char *const *writable)
 
 	for (size_t end = 0; tidied[end];) {
 		AUTO_FREE char *front = NULL, *real = NULL;
-		char *all;
 
 		end = mounts_component_end(tidied, end);
 		front = mem_strndup(tidied, end);
 		real = realpath(front, NULL);
 		if (!real)
 			return NULL;
-		if (!mounts_outermost_writable(real, writable))
-			continue;
-		all = mem_zalloc(strlen(real) + strlen(tidied + end) + 1);
-		strcpy(stpcpy(all, real), tidied + end);
-		return all;
+		if (mounts_outermost_writable(real, writable))
+			return mem_printf("%s%s", real, tidied + end);
 	}
 	return NULL;
 }

@@ -425,8 +425,7 @@ static char *probe_shared_memory(struct confine *c)
 	c->own_shm = false;
 	if (!c->tmpdir || !confine_mounts_can_cover_shm(c->options.writable))
 		return NULL;
-	if (asprintf(&path, "%s/" TMPDIR_SHARED_MEMORY, tmpdir_path(c->tmpdir)) < 0)
-		abort();
+	path = mem_printf("%s/" TMPDIR_SHARED_MEMORY, tmpdir_path(c->tmpdir));
 	real = realpath(path, NULL);
 	c->own_shm = real != NULL;
 	return real;

@@ -70,14 +70,10 @@ void confine_each_applied(const struct confine *c, const struct confine_applied 
 
 char *confine_temporary(const struct confine *c, const struct confine_request *request)
 {
-	char *path = NULL;
-
 	if (!request->as_user)
 		return c->tmpdir ? mem_strdup(tmpdir_path(c->tmpdir)) : NULL;
-	if (c->users_tmpdir &&
-	    asprintf(&path, "%s/%u", tmpdir_path(c->users_tmpdir), request->uid) < 0)
-		abort();
-	return path;
+	return c->users_tmpdir ? mem_printf("%s/%u", tmpdir_path(c->users_tmpdir), request->uid)
+			       : NULL;
 }
 
 bool confine_is_readonly(const struct confine *c, const char *path)

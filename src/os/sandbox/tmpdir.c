@@ -66,9 +66,8 @@ static struct tmpdir *tmpdir_new_at(const char *parent, const char *instance, bo
 	t->reaper = reaper;
 	t->place = t->lock = t->fd = -1;
 	/* tmp and tmp-users have different modes, and may have the same parent. */
-	if (asprintf(&t->place_path, "%s/%s", parent, for_users ? USERS_PLACE : TMPDIR_PLACE) < 0 ||
-	    asprintf(&t->path, "%s/%s", t->place_path, instance) < 0)
-		abort();
+	t->place_path = mem_printf("%s/%s", parent, for_users ? USERS_PLACE : TMPDIR_PLACE);
+	t->path = mem_printf("%s/%s", t->place_path, instance);
 	return t;
 }
 
