@@ -80,6 +80,17 @@ char **mem_list_copy(const char *const *list)
 	return copy;
 }
 
+void mem_list_add(char ***list, char *item)
+{
+	size_t count = 0;
+
+	while (*list && (*list)[count])
+		count++;
+	*list = mem_realloc(*list, (count + 2) * sizeof(**list));
+	(*list)[count] = item;
+	(*list)[count + 1] = NULL;
+}
+
 void mem_list_free(char **list)
 {
 	for (char **item = list; item && *item; item++)

@@ -16,6 +16,7 @@ char *mem_strdup(const char *text);         /* NULL stays NULL */
 char *mem_strndup(const char *bytes, size_t len); /* adds the NUL */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* never NULL */
 char **mem_list_copy(const char *const *list); /* NULL-terminated; NULL stays NULL */
+void mem_list_add(char ***list, char *item); /* at its end; NULL is empty; takes @item */
 void mem_list_free(char **list); /* a NULL-terminated heap array of heap strings, or NULL */
 
 /* Say that memory has run out, and abort. */

@@ -13,11 +13,7 @@ void options_init(struct options *o)
 
 static void options_add_directory(struct options *o, const char *value)
 {
-	size_t size = (o->directory_count + 2) * sizeof(*o->directories);
-
-	o->directories = mem_realloc(o->directories, size);
-	o->directories[o->directory_count++] = mem_strdup(value);
-	o->directories[o->directory_count] = NULL;
+	mem_list_add(&o->directories, mem_strdup(value));
 	o->context.directories = o->directories;
 }
 
@@ -81,8 +77,6 @@ int options_load(struct options *o, const struct cli_command *command)
 
 void options_release(struct options *o)
 {
-	for (size_t i = 0; i < o->directory_count; i++)
-		free(o->directories[i]);
-	free(o->directories);
+	mem_list_free(o->directories);
 	config_release(&o->context.config);
 }

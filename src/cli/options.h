@@ -8,7 +8,6 @@
 struct options {
 	struct context_options context;
 	char **directories; /* the strings of context.directories; owned */
-	size_t directory_count;
 	bool json;
 };
 

@@ -227,31 +227,27 @@ static const char *sandbox_rest_below(const char *directory, const char *name)
 	return len && !strncmp(name, own, len) && name[len] == '/' ? name + len + 1 : NULL;
 }
 
-static void sandbox_add_path(char ***paths, size_t *count, const char *directory, const char *name)
+static void sandbox_add_path(char ***paths, const char *directory, const char *name)
 {
-	*paths = mem_realloc(*paths, (*count + 2) * sizeof(**paths));
-	(*paths)[(*count)++] =
-		mem_printf("%s/%s", strcmp(directory, "/") ? directory : "", name);
-	(*paths)[*count] = NULL;
+	mem_list_add(paths, mem_printf("%s/%s", strcmp(directory, "/") ? directory : "", name));
 }
 
 /* sandbox.readonly as absolute paths: a relative one is meant in each accessible directory. */
 static char **sandbox_readonly_paths(const struct config *config, const struct scope *scope)
 {
-	char **paths = mem_zalloc(sizeof(*paths));
-	size_t count = 0;
+	char **paths = NULL;
 
 	for (char *const *name = config_names(config, CONFIG_SANDBOX_READONLY); *name; name++) {
 		const char *const *directory = scope_directories(scope);
 
 		if (**name == '/')
-			sandbox_add_path(&paths, &count, "/", *name + 1);
+			sandbox_add_path(&paths, "/", *name + 1);
 		for (; **name != '/' && *directory; directory++) {
 			const char *rest = sandbox_rest_below(*directory, *name);
 
-			sandbox_add_path(&paths, &count, *directory, *name);
+			sandbox_add_path(&paths, *directory, *name);
 			if (rest)
-				sandbox_add_path(&paths, &count, *directory, rest);
+				sandbox_add_path(&paths, *directory, rest);
 		}
 	}
 	return paths;

@@ -25,7 +25,7 @@
 #define AGAIN_MS 30000 /* between two trials of a layer that a shortage has taken away */
 
 /* Directories outside the workspace that programs expect to write. */
-static const char *const shared_memory[] = { "/dev/shm", "/dev/mqueue", NULL };
+static const char *const shared_memory[] = { "/dev/shm", "/dev/mqueue" };
 
 static void probe_drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
 			     const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -324,22 +324,6 @@ static int probe_shim(struct err *e)
 	return err_hint(e, "Mount it where procpen runs: `mount -t proc proc /proc`");
 }
 
-/* Concatenate three lists (NULL: empty). The caller frees the result and its strings. */
-static char **probe_join_lists(const char *const *a, const char *const *b, const char *const *c)
-{
-	const char *const *const lists[] = { a, b, c };
-	char **all = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < COUNT_OF(lists); i++)
-		for (const char *const *at = lists[i]; at && *at; at++) {
-			all = mem_realloc(all, (count + 2) * sizeof(*all));
-			all[count++] = mem_strdup(*at);
-			all[count] = NULL;
-		}
-	return all ? all : mem_zalloc(sizeof(*all));
-}
-
 /* Once, before the first command: later a command could have put a link in the way. Leaves out what
  * does not exist. */
 static void probe_resolve_writable(struct confine *c)
@@ -398,22 +382,19 @@ static bool probe_is_outdated(struct confine *c)
 	return outdated;
 }
 
-/* Add the canonical paths of @list, where no command can have put a link, to c->writable. */
-static void probe_add_real(struct confine *c, const char *const *list)
+/* Add the canonical path of @path, where no command can have put a link, to c->writable. */
+static void probe_add_real(struct confine *c, const char *path)
 {
-	size_t count = 0;
+	char *real = realpath(path, NULL);
 
-	while (c->writable[count])
-		count++;
-	for (; *list; list++) {
-		char *real = realpath(*list, NULL);
+	if (real)
+		mem_list_add(&c->writable, real);
+}
 
-		if (!real)
-			continue;
-		c->writable = mem_realloc(c->writable, (count + 2) * sizeof(*c->writable));
-		c->writable[count++] = real;
-		c->writable[count] = NULL;
-	}
+static void probe_add_shared_memory(struct confine *c)
+{
+	for (size_t i = 0; i < COUNT_OF(shared_memory); i++)
+		probe_add_real(c, shared_memory[i]);
 }
 
 /* The directory of this session that commands find at /dev/shm, or NULL: they find the host's. */
@@ -431,43 +412,51 @@ static char *probe_shared_memory(struct confine *c)
 	return real;
 }
 
-static int probe_build_lists(struct confine *c, struct err *e)
+/* What is hidden in the default profile, or with @strict in that one. Heap. */
+static char **probe_hidden(const struct confine *c, bool strict)
 {
 	/* Directories with sockets of other programs and files of all users. */
-	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", NULL };
-	const char *places[3] = { NULL }, *record[2] = { c->options.record, NULL };
-	const char *own[2] = { NULL };
+	static const char *const places[] = { "/run", "/tmp", "/var/tmp" };
+	char **hidden = mem_list_copy(c->options.hidden);
+
+	if (c->options.record)
+		mem_list_add(&hidden, mem_strdup(c->options.record));
+	for (size_t i = 0; strict && i < COUNT_OF(places); i++)
+		mem_list_add(&hidden, mem_strdup(places[i]));
+	return hidden;
+}
+
+static int probe_build_lists(struct confine *c, struct err *e)
+{
 	AUTO_FREE char *shm = NULL;
 	struct confine_mounts_wish wish = { .readonly = c->options.readonly };
-	char **hidden;
-	size_t count = 0;
 
 	probe_resolve_writable(c);
 	probe_note_places(c);
 	if ((c->tmpdir && tmpdir_make(c->tmpdir, e)) ||
 	    (c->users_tmpdir && tmpdir_make(c->users_tmpdir, e)))
 		return -1;
-	if (c->tmpdir)
-		places[count++] = tmpdir_path(c->tmpdir);
-	if (c->users_tmpdir)
-		places[count++] = tmpdir_path(c->users_tmpdir);
 	c->writable = mem_list_copy((const char *const *)c->writable_option);
-	own[0] = shm = probe_shared_memory(c);
+	shm = probe_shared_memory(c);
 	if (!shm)
-		probe_add_real(c, shared_memory);
-	probe_add_real(c, places);
+		probe_add_shared_memory(c);
+	if (c->tmpdir)
+		probe_add_real(c, tmpdir_path(c->tmpdir));
+	if (c->users_tmpdir)
+		probe_add_real(c, tmpdir_path(c->users_tmpdir));
 	wish.writable = (const char *const *)c->writable;
 	wish.shared_memory = shm;
 	for (int strict = 0; strict < 2; strict++) {
-		hidden = probe_join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
+		char **hidden = probe_hidden(c, strict);
+
 		wish.hidden = (const char *const *)hidden;
 		confine_mounts_build(&c->mounts[strict], &wish);
 		mem_list_free(hidden);
 	}
 	/* Landlock knows the covered directory too, for when there is no mount namespace. */
 	if (shm) {
-		probe_add_real(c, shared_memory);
-		probe_add_real(c, own);
+		probe_add_shared_memory(c);
+		probe_add_real(c, shm);
 	}
 	return 0;
 }
