@@ -181,8 +181,7 @@ void metrics_stream(struct cap *c, double interval_ms)
 
 	(void)metrics_stop(c);
 	m->interval_ms = interval_ms;
-	ev_timer_init(&m->timer, metrics_on_timer, 0., 0.);
-	m->timer.data = c;
+	loop_timer_init(&m->timer, metrics_on_timer, c);
 	loop_timer_start(c->loop, &m->timer, interval_ms);
 }
 

@@ -142,8 +142,7 @@ struct until *until_new(const struct req *r, struct err *e)
 	u->stream[1].wanted = strcmp(stream, names_streams[0]) != 0;
 	u->job.work = until_work;
 	u->job.data = u;
-	ev_timer_init(&u->timer, until_on_timer, 0., 0.);
-	u->timer.data = u;
+	loop_timer_init(&u->timer, until_on_timer, u);
 	return u;
 }
 
@@ -373,8 +372,7 @@ static void until_join_ports(struct until *u)
 
 	if (!until_ports.first) {
 		until_ports.job = (struct slices_job){ .work = until_look_at_ports, .data = u->c };
-		ev_timer_init(&until_ports.timer, until_on_port_timer, 0., 0.);
-		until_ports.timer.data = u->c;
+		loop_timer_init(&until_ports.timer, until_on_port_timer, u->c);
 	}
 	while (*at && (*at)->seq != u->seq)
 		at = &(*at)->port_next;

@@ -209,8 +209,7 @@ int relay_open(struct relay *r, struct winsize *size, struct err *e)
 int relay_prepare(struct relay *r, struct ev_loop *loop, struct err *e)
 {
 	r->loop = loop;
-	ev_timer_init(&r->patience, relay_on_patience, 0., 0.);
-	r->patience.data = r;
+	loop_timer_init(&r->patience, relay_on_patience, r);
 	if (stdio_take(&r->stdio, e))
 		return -1;
 	r->tty.fd = r->stdio.in.fd; /* 0 is another file now */

@@ -145,8 +145,7 @@ struct mcp_progress *mcp_progress_new(struct mcp *m)
 	struct mcp_progress *p = mem_zalloc(sizeof(*p));
 
 	p->m = m;
-	ev_timer_init(&p->timer, mcp_progress_on_timer, 0.0, 0.0);
-	p->timer.data = p;
+	loop_timer_init(&p->timer, mcp_progress_on_timer, p);
 	return p;
 }
 

@@ -194,8 +194,7 @@ struct mcp_subs *mcp_subs_new(struct mcp *m)
 		.fail = mcp_subs_answer_fail,
 	};
 	s->flushed_ms = -EVERY_MS;
-	ev_timer_init(&s->timer, mcp_subs_on_timer, 0.0, 0.0);
-	s->timer.data = s;
+	loop_timer_init(&s->timer, mcp_subs_on_timer, s);
 	return s;
 }
 

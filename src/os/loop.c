@@ -85,6 +85,13 @@ void loop_signal_start(struct ev_loop *loop, ev_signal *w)
 		ev_signal_start(loop, w);
 }
 
+void loop_timer_init(ev_timer *timer, void (*fn)(struct ev_loop *loop, ev_timer *w, int revents),
+		     void *data)
+{
+	ev_timer_init(timer, fn, 0., 0.);
+	timer->data = data;
+}
+
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms)
 {
 	if (ms <= 0 && timer->pending)

@@ -31,6 +31,10 @@ void loop_close(struct ev_loop *loop, ev_io *io);
  * and shells the background jobs of a script. */
 void loop_signal_start(struct ev_loop *loop, ev_signal *w);
 
+/* Make @timer ready to be started: it calls @fn, with @data as its data. */
+void loop_timer_init(ev_timer *timer, void (*fn)(struct ev_loop *loop, ev_timer *w, int revents),
+		     void *data);
+
 /* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. In a
  * turn of the loop timers come last: a server that was held up, by a slow disk for one, must not
  * take for late what came in time and waits in a descriptor. One that is due and is to fire at once

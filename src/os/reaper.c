@@ -251,8 +251,7 @@ struct reaper *reaper_new(struct ev_loop *loop)
 	r->loop = loop;
 	ev_io_init(&r->signal, reaper_on_sigchld, reaper_open_signal(), EV_READ);
 	r->signal.data = r;
-	ev_timer_init(&r->timer, reaper_on_timer, 0., 0.);
-	r->timer.data = r;
+	loop_timer_init(&r->timer, reaper_on_timer, r);
 	ev_io_start(loop, &r->signal);
 	ev_unref(loop); /* this watcher alone must not keep the loop running */
 	reaper_watch_foreign(r);

@@ -190,8 +190,8 @@ void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct lim
 	if (fd >= 0)
 		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	ev_io_init(&w->oom, limits_on_oom, fd, EV_READ);
-	ev_timer_init(&w->again, limits_on_retry, 0., 0.);
-	w->oom.data = w->again.data = w;
+	w->oom.data = w;
+	loop_timer_init(&w->again, limits_on_retry, w);
 	w->retries = 0;
 	w->proof = proof;
 	w->group = group;

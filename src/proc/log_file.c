@@ -405,8 +405,7 @@ static struct log_file *log_file_alloc(struct ev_loop *loop, const struct log_fi
 	f->tree.on_empty = log_file_on_empty;
 	f->tree.kill_group = log_file_kill_group;
 	f->tree.ctx = f;
-	ev_timer_init(&f->timer, log_file_on_timer, 0., 0.);
-	f->timer.data = f;
+	loop_timer_init(&f->timer, log_file_on_timer, f);
 	return f;
 }
 

@@ -555,11 +555,10 @@ struct proc_live *proc_live_new(struct proc *p, const struct proc_spec *spec)
 	live->tree.on_empty = proc_on_tree_empty;
 	live->tree.kill_group = proc_kill_group;
 	live->tree.ctx = p;
-	ev_timer_init(&live->timeout, proc_on_timeout, 0., 0.);
-	ev_timer_init(&live->silence, proc_on_silence, 0., 0.);
-	ev_timer_init(&live->drain, proc_on_drain_over, 0., 0.);
-	ev_timer_init(&live->deadline, proc_on_deadline, 0., 0.);
-	live->timeout.data = live->silence.data = live->drain.data = live->deadline.data = p;
+	loop_timer_init(&live->timeout, proc_on_timeout, p);
+	loop_timer_init(&live->silence, proc_on_silence, p);
+	loop_timer_init(&live->drain, proc_on_drain_over, p);
+	loop_timer_init(&live->deadline, proc_on_deadline, p);
 	return live;
 }
 

@@ -124,8 +124,7 @@ static void pump_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, int held, struct output *out)
 {
 	p->held = held;
-	ev_timer_init(&p->retry, pump_on_retry, 0., 0.);
-	p->retry.data = p;
+	loop_timer_init(&p->retry, pump_on_retry, p);
 	p->loop = loop;
 	p->out = out;
 	ev_io_init(&p->io, pump_on_readable, fd, EV_READ);
@@ -310,8 +309,7 @@ static void pump_feed_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 
 void feed_start(struct feed *f, struct ev_loop *loop, int fd)
 {
-	ev_timer_init(&f->retry, pump_feed_on_retry, 0., 0.);
-	f->retry.data = f;
+	loop_timer_init(&f->retry, pump_feed_on_retry, f);
 	f->loop = loop;
 	ev_io_init(&f->io, pump_feed_on_ready, fd, EV_READ);
 	f->io.data = f;

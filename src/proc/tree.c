@@ -287,8 +287,7 @@ void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid
 	t->alive = true;
 	ev_io_init(&t->control, tree_on_control, control_fd, EV_READ);
 	t->control.data = t;
-	ev_timer_init(&t->escalate, tree_on_escalate, 0., 0.);
-	t->escalate.data = t;
+	loop_timer_init(&t->escalate, tree_on_escalate, t);
 	ev_io_start(loop, &t->control);
 	reaper_watch(reaper, shim_pid, tree_on_shim_dead, t);
 }

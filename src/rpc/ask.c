@@ -145,8 +145,7 @@ static int ask_send_new(struct ask *a, const char *method, const struct buf *par
 	q->deadline_ms = deadline_ms;
 	ids_instance(random);
 	snprintf(q->id, sizeof(q->id), "ask-%s", random);
-	ev_timer_init(&q->timer, ask_on_deadline, 0.0, 0.0);
-	q->timer.data = q;
+	loop_timer_init(&q->timer, ask_on_deadline, q);
 	loop_timer_start(a->loop, &q->timer, deadline_ms);
 	q->next = a->questions;
 	a->questions = q;

@@ -264,8 +264,7 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	r->batch = batch;
 	r->share = batch ? batch->count : 1;
 	r->since_ms = clock_mono_ms();
-	ev_timer_init(&r->timer, req_on_timer, 0.0, 0.0);
-	r->timer.data = r;
+	loop_timer_init(&r->timer, req_on_timer, r);
 	req_link(t, r);
 	return r;
 }

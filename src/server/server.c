@@ -692,12 +692,11 @@ static void server_watch(struct server *s)
 	ev_idle_init(&s->work, server_on_work);
 	ev_set_priority(&s->work, EV_MAXPRI);
 	ev_prepare_init(&s->turn, server_on_turn);
-	ev_timer_init(&s->poll, server_on_poll, 0.0, 0.0);
-	ev_timer_init(&s->deadline, server_on_deadline, 0.0, 0.0);
-	ev_timer_init(&s->ahead, server_on_ahead, 0.0, 0.0);
-	ev_timer_init(&s->lease, server_on_lease, 0.0, 0.0);
-	s->in_io.data = s->work.data = s->turn.data = s->poll.data = s->deadline.data = s;
-	s->ahead.data = s->lease.data = s;
+	s->in_io.data = s->work.data = s->turn.data = s;
+	loop_timer_init(&s->poll, server_on_poll, s);
+	loop_timer_init(&s->deadline, server_on_deadline, s);
+	loop_timer_init(&s->ahead, server_on_ahead, s);
+	loop_timer_init(&s->lease, server_on_lease, s);
 	server_watch_signal(s, &s->signals[0], SIGTERM);
 	server_watch_signal(s, &s->signals[1], SIGINT);
 	server_watch_signal(s, &s->signals[2], SIGQUIT);

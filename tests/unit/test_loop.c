@@ -160,8 +160,7 @@ static void test_loop_timer_fires_once(void **state)
 	ev_timer timer;
 
 	(void)state;
-	ev_timer_init(&timer, on_timer, 0., 0.);
-	timer.data = &calls;
+	loop_timer_init(&timer, on_timer, &calls);
 	loop_timer_start(loop, &timer, 30);
 	ev_run(loop, 0); /* ends when nothing is active */
 	assert_int_equal(calls, 1);
@@ -178,8 +177,7 @@ static void test_loop_timer_restart_and_stop(void **state)
 	ev_timer timer;
 
 	(void)state;
-	ev_timer_init(&timer, on_timer, 0., 0.);
-	timer.data = &calls;
+	loop_timer_init(&timer, on_timer, &calls);
 	loop_timer_stop(loop, &timer);
 	loop_timer_start(loop, &timer, 10);
 	usleep(40000);
@@ -232,8 +230,7 @@ static void test_loop_timer_is_not_put_off(void **state)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct busy b = kinds[i];
 
-		ev_timer_init(&b.timer, on_timer, 0., 0.);
-		b.timer.data = &b.fired;
+		loop_timer_init(&b.timer, on_timer, &b.fired);
 		ev_io_init(&io, on_busy, pair[0], EV_READ);
 		io.data = &b;
 		ev_io_start(loop, &io);

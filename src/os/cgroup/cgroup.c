@@ -49,8 +49,7 @@ static void cgroup_all_on_quiet(struct ev_loop *loop, ev_timer *w, int revents)
 void cgroups_remove_later(struct cgroups *all, struct ev_loop *loop)
 {
 	all->loop = loop;
-	ev_timer_init(&all->quiet, cgroup_all_on_quiet, 0., 0.);
-	all->quiet.data = all;
+	loop_timer_init(&all->quiet, cgroup_all_on_quiet, all);
 }
 
 static unsigned cgroup_bits_of_roles(unsigned roles)

@@ -180,8 +180,8 @@ struct seccomp_unotify *seccomp_unotify_new(struct ev_loop *loop, int listener)
 	d = mem_zalloc(sizeof(*d));
 	d->loop = loop;
 	ev_io_init(&d->listener, seccomp_unotify_on_readable, listener, EV_READ);
-	ev_timer_init(&d->pause, seccomp_unotify_on_pause_over, 0., 0.);
-	d->listener.data = d->pause.data = d;
+	d->listener.data = d;
+	loop_timer_init(&d->pause, seccomp_unotify_on_pause_over, d);
 	ev_io_start(loop, &d->listener);
 	return d;
 }

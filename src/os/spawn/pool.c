@@ -350,9 +350,8 @@ static struct pool *pool_make(struct ev_loop *loop, struct reaper *reaper)
 	s->loop = loop;
 	s->reaper = reaper;
 	s->mounts_fd = -1;
-	ev_timer_init(&s->refill, pool_on_refill, 0., 0.);
-	ev_timer_init(&s->unused, pool_on_unused, 0., 0.);
-	s->refill.data = s->unused.data = s;
+	loop_timer_init(&s->refill, pool_on_refill, s);
+	loop_timer_init(&s->unused, pool_on_unused, s);
 	return s;
 }
 
