@@ -411,29 +411,31 @@ static void schema_hint_all(const struct schema *s, struct err *e)
 	buf_release(&list);
 }
 
-/* Does @name end in @unit: tail_lines, wait_ms? */
-static bool schema_ends_in(const char *name, const char *unit)
+/* "Give text: a string of 1 to 10 bytes." @name is the field's own or its alias, which may be of
+ * another unit than what it takes is told in. */
+static void schema_hint_give(const struct schema_field *f, const char *name, struct err *e)
 {
-	const char *last = strrchr(name, '_');
+	bool scaled = f->alias_scale > 0 && strcmp(name, f->name) != 0;
+	struct buf hint;
 
-	return last && (!strcmp(last + 1, unit) ||
-			(!strcmp(last + 1, "ms") && !strcmp(unit, "milliseconds")));
+	buf_init(&hint, HINT_MAX);
+	buf_addf(&hint, "Give %s%s%s: ", name, scaled ? ", or " : "", scaled ? f->name : "");
+	schema_add_expected(&hint, f);
+	buf_addc(&hint, '.');
+	err_hint(e, "%s", hint.data);
+	buf_release(&hint);
 }
 
-/* A value for the unknown name may have been in another unit: `timeout` is in seconds. An alias
- * names its own unit. Without units the field's hint says what it takes: KILL is a signal, true for
- * `force` is none. */
+/* What the suggested name takes: the value for the unknown one may have been in another unit, or
+ * something else, as true for `force`. */
 static void schema_hint_nearest(const struct schema *s, const char *nearest, struct err *e)
 {
-	const struct schema_field *f = s->fields;
-	bool tell_unit;
+	const struct schema_field *f = schema_find(s, nearest);
 
-	while (*f->name && strcmp(f->name, nearest))
-		f++;
-	tell_unit = *f->unit && !schema_ends_in(nearest, f->unit);
-	err_hint(e, "Use %s instead%s%s.%s%s", nearest, tell_unit ? ", in " : "",
-		 tell_unit ? f->unit : "", *f->unit || !*f->hint ? "" : " ",
-		 *f->unit ? "" : f->hint);
+	if (*f->hint)
+		err_hint(e, "%s", f->hint);
+	else
+		schema_hint_give(f, nearest, e);
 }
 
 static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
@@ -485,17 +487,9 @@ static int schema_rename_alias(const struct schema_field *f, struct place *p, js
 
 static int schema_missing(const struct schema_field *f, struct err *e)
 {
-	struct buf hint;
-	char message[2 * NAME_MAX_LEN];
-
-	snprintf(message, sizeof(message), "%s is required", f->name);
-	buf_init(&hint, HINT_MAX);
-	buf_addf(&hint, "Give %s: ", f->name);
-	schema_add_expected(&hint, f);
-	buf_addc(&hint, '.');
-	schema_bad_param(e, ERR_INVALID_PARAMS, f->name, message, hint.data);
-	buf_release(&hint);
-	return -1;
+	err_set(e, ERR_INVALID_PARAMS, "%s is required", f->name);
+	schema_hint_give(f, f->name, e);
+	return err_parameter(e, f->name);
 }
 
 /* The default of @f. Every call has some: no parser for them. */

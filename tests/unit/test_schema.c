@@ -216,14 +216,20 @@ static void test_schema_names(void **state)
 	(void)state;
 	assert_refused("{\"texd\":\"a\"}", "unknown parameter \"texd\"; did you mean \"text\"?");
 	assert_string_equal(json_string_value(json_object_get(error.details, "nearest")), "text");
-	assert_string_equal(error.hint, "Use text instead.");
+	assert_string_equal(error.hint, "Give text: a string of 1 to 10 bytes.");
 	assert_refused("{\"timeoutms\":1}", "unknown parameter \"timeoutms\"; did you mean "
 					    "\"timeout_ms\"?");
-	assert_string_equal(error.hint, "Use timeout_ms instead.");
+	assert_string_equal(error.hint, "Give timeout_ms, or timeout: a number greater than 0 "
+					"and at most 3600 seconds.");
 	assert_refused("{\"timeou\":1}", "unknown parameter \"timeou\"; did you mean \"timeout\"?");
-	assert_string_equal(error.hint, "Use timeout instead, in seconds.");
+	assert_string_equal(error.hint, "Give timeout: a number greater than 0 and at most 3600 "
+					"seconds.");
 	assert_refused("{\"wait_mx\":1}", "unknown parameter \"wait_mx\"; did you mean \"wait_ms\"?");
-	assert_string_equal(error.hint, "Use wait_ms instead.");
+	assert_string_equal(error.hint, "Give wait_ms: an integer of milliseconds.");
+	assert_refused("{\"brief\":\"a\"}", "unknown parameter \"brief\"; did you mean \"short\"?");
+	assert_string_equal(error.hint, "Three letters.");
+	assert_refused("{\"colour\":1}", "unknown parameter \"colour\"; did you mean \"color\"?");
+	assert_string_equal(error.hint, "Give color: one of \"red\", \"green\".");
 	assert_refused("{\"text\":\"a\",\"zzzzzzzz\":1}", "unknown parameter \"zzzzzzzz\"");
 	assert_null(json_object_get(error.details, "nearest"));
 	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
