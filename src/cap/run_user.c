@@ -5,10 +5,20 @@
 
 #include "base/str.h"
 
+/* No option helps. */
+static int run_user_fail_unprivileged(enum err_type type, const char *name, struct err *e)
+{
+	err_set(e, type, "user: procpen is not root, and cannot become \"%.64s\"", name);
+	err_hint(e, "Leave user out: commands run as the server's own user.");
+	return err_parameter(e, "user");
+}
+
 static int run_user_refuse(const struct config *c, const char *name, struct err *e)
 {
 	char remedy[CONFIG_REMEDY_SIZE];
 
+	if (geteuid() != 0)
+		return run_user_fail_unprivileged(ERR_PERMISSION_DENIED, name, e);
 	config_remedy(c, "sandbox.users", "NAME,...", remedy);
 	err_set(e, ERR_PERMISSION_DENIED,
 		"user: the operator does not allow requests to run as \"%.64s\"", name);
@@ -19,8 +29,7 @@ static int run_user_find(const char *name, struct user *user, struct err *e)
 {
 	if (geteuid() == 0)
 		return users_find(name, user, e) ? err_parameter(e, "user") : 0;
-	err_invalid(e, "user", "user: procpen is not root, and cannot become \"%.64s\"", name);
-	return err_hint(e, "Leave user out: commands run as the server's own user.");
+	return run_user_fail_unprivileged(ERR_INVALID_PARAMS, name, e);
 }
 
 int run_user_read(const struct config *config, const char *wanted, struct user *user,

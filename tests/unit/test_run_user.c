@@ -99,6 +99,12 @@ static void test_run_user_must_be_listed(void **state)
 
 	expect_refused(f, "nobody", ERR_PERMISSION_DENIED);
 	expect_refused(f, "root", ERR_PERMISSION_DENIED);
+	if (geteuid()) { /* then no option lets it */
+		assert_non_null(strstr(f->e.message, "not root"));
+		assert_null(strstr(f->e.hint, "sandbox.users"));
+	} else {
+		assert_non_null(strstr(f->e.hint, "sandbox.users=NAME"));
+	}
 	set(f, "sandbox.users=nobody");
 	expect_refused(f, "root", ERR_PERMISSION_DENIED);
 	expect_refused(f, "nobod", ERR_PERMISSION_DENIED);
