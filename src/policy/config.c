@@ -105,22 +105,29 @@ static int config_set_boolean(const struct config_row *row, const char *text,
 	return 0;
 }
 
+void config_list_choices(const struct config_row *row, char list[CONFIG_CHOICES_SIZE])
+{
+	size_t len = 0;
+
+	*list = '\0';
+	for (const char *one = strtab_first(row->choices); one; one = strtab_next(one)) {
+		if (len + strlen(one) + 3 > CONFIG_CHOICES_SIZE)
+			break;
+		len = (size_t)(stpcpy(stpcpy(list + len, len ? ", " : ""), one) - list);
+	}
+}
+
 static int config_set_enum(const struct config_row *row, const char *text, struct config_value *v,
 			   struct err *e)
 {
 	const char *one = strtab_first(row->choices);
-	char list[256] = "";
-	size_t len = 0;
+	char list[CONFIG_CHOICES_SIZE];
 
 	for (v->number = 0; one && strcmp(one, text); one = strtab_next(one))
 		v->number++;
 	if (one)
 		return 0;
-	for (one = strtab_first(row->choices); one; one = strtab_next(one)) {
-		if (len + strlen(one) + 3 > sizeof(list))
-			break;
-		len = (size_t)(stpcpy(stpcpy(list + len, len ? ", " : ""), one) - list);
-	}
+	config_list_choices(row, list);
 	err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is none of: %s", row->name, text,
 		list);
 	return err_hint(e, "Name one of them.");

@@ -120,6 +120,10 @@ void config_faults_release(struct config_faults *f);
 int config_find(const char *name);
 int config_lookup(const char *name, struct err *e);
 
+/* The values that the option of @row, an enum, may have: "none, default, strict". */
+#define CONFIG_CHOICES_SIZE 256
+void config_list_choices(const struct config_row *row, char list[CONFIG_CHOICES_SIZE]);
+
 /* Where the value was set: "default", or as in struct config_value. */
 const char *config_origin(const struct config *c, enum config_key key);
 

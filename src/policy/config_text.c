@@ -55,6 +55,8 @@ static const char *config_text_type(const json_t *value)
 /* Never the default of a switch alone: it may be the opposite of what was meant. */
 static int config_text_fail_type(const struct config_row *row, const json_t *value, struct err *e)
 {
+	char list[CONFIG_CHOICES_SIZE];
+
 	err_set(e, ERR_INVALID_PARAMS, "option %s takes %s, not %s", row->name,
 		config_text_wanted(row->type), config_text_type(value));
 	switch (row->type) {
@@ -64,8 +66,10 @@ static int config_text_fail_type(const struct config_row *row, const json_t *val
 		return err_hint(e, "Write true, false or [53, 443] without quotes.");
 	case CONFIG_NAMES:
 		return err_hint(e, "Write \"%s\": [\"NAME\"]", row->name);
-	case CONFIG_INTEGER:
 	case CONFIG_ENUM:
+		config_list_choices(row, list);
+		return err_hint(e, "Write one of these, in quotes: %s.", list);
+	case CONFIG_INTEGER:
 		break;
 	}
 	return err_hint(e, "The default is \"%s\": \"%s\"", row->name,

@@ -106,7 +106,8 @@ static void test_config_load_hints_for_types(void **state)
 		{ "{\"sandbox.hide\": 5}", "Write \"sandbox.hide\": [\"NAME\"]" },
 		{ "{\"process.umask\": true}", "The default is \"process.umask\": \"022\"" },
 		{ "{\"limits.line_bytes\": []}", "The default is \"limits.line_bytes\": \"4194304\"" },
-		{ "{\"sandbox.profile\": 5}", "The default is \"sandbox.profile\": \"default\"" },
+		{ "{\"sandbox.profile\": 5}",
+		  "Write one of these, in quotes: none, default, strict." },
 	};
 
 	(void)state;
