@@ -195,7 +195,8 @@ static const char *audit_mask_find_end(struct audit_place at, struct audit_reach
 		bool open = level < AUDIT_QUOTE_LEVELS && at.quote.levels[level].open;
 		unsigned before = audit_quote_depth(&at.quote), now, ended;
 
-		parens = at.p > start ? audit_mask_count_parens(&at, depth, parens) : 0;
+		parens = at.p > start ? audit_mask_count_parens(&at, depth, parens)
+				      : *start == '(' && start[-1] == '='; /* of an array */
 		ended = audit_quote_step(&at.quote, *at.p);
 		if (ended <= reach.stop && (!parens || ended < depth))
 			break;
@@ -349,6 +350,50 @@ static const char *audit_mask_find_line_end(struct audit_place at)
 			end = at.p + 1;
 	}
 	return end;
+}
+
+/* The end of the lines from @at on that are indented by more than @indent, or blank, in the quotes
+ * that @at stands in. */
+static const char *audit_mask_find_block_end(struct audit_place at, size_t indent)
+{
+	const unsigned depth = audit_quote_depth(&at.quote);
+	const char *end = at.p;
+
+	for (;;) {
+		size_t blanks = strspn(at.p, " ");
+
+		if (blanks <= indent && !strchr("\r\n", at.p[blanks]))
+			return end;
+		while (*at.p && *at.p != '\n') {
+			audit_mask_step_to(&at, at.p + 1);
+			if (audit_quote_depth(&at.quote) < depth)
+				return end;
+			if (!strchr(" \r", at.p[-1]))
+				end = at.p;
+		}
+		if (!*at.p)
+			return end;
+		audit_mask_step_to(&at, at.p + 1);
+	}
+}
+
+bool audit_mask_block(struct audit_mask *m, const char *value, size_t indent)
+{
+	const char *lines = value + (*value == '|' || *value == '>'), *end;
+	struct audit_place at;
+
+	lines += strspn(lines, "+-123456789");
+	lines += strspn(lines, " \t\r");
+	if (lines == value || *lines != '\n')
+		return false;
+	lines++;
+	at = audit_mask_place(m, lines);
+	end = audit_mask_find_block_end(at, indent);
+	lines += strspn(lines, " \r\n");
+	if (end <= lines)
+		return false;
+	audit_mask_hide(m, lines, end);
+	return true;
 }
 
 void audit_mask_line(struct audit_mask *m, const char *value)

@@ -217,6 +217,19 @@ static bool audit_redact_is_switch(const struct redact *r, const char *value)
 	return false;
 }
 
+/* password: |, at the start of a line or of what is quoted, and indented lines behind it. */
+static bool audit_redact_mask_block(struct redact *r, const char *p, const char *value)
+{
+	const char *line = p;
+
+	while (line > r->mask.text && (line[-1] == ' ' || line[-1] == '-'))
+		line--;
+	if (line > r->mask.text && line[-1] && line[-1] != '\n' &&
+	    !audit_mask_begins_word(&r->mask, p))
+		return false;
+	return audit_mask_block(&r->mask, value, (size_t)(p - line));
+}
+
 static bool audit_redact_is_word(const char *p, size_t len, const char *word)
 {
 	return len == strlen(word) && !strncmp(p, word, len);
@@ -228,7 +241,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	const char *p = r->mask.at.p, *value;
 	size_t len = audit_mask_name_len(p);
 	bool option = *p == '-', words = audit_options_take_names(&r->command);
-	bool flag = words && audit_redact_is_word(p, len, "--secret"); /* of pulumi */
+	bool flag = words && audit_redact_is_word(p, len, "--secret"), data; /* of pulumi */
 	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
 
@@ -238,9 +251,11 @@ static bool audit_redact_mask_named(struct redact *r)
 	value = audit_redact_value_start(r, p + len, option && !flag, words && !option);
 	if (!value || audit_redact_is_switch(r, value))
 		return false;
+	data = memchr(p + len, ':', (size_t)(value - p) - len);
+	if (data && audit_redact_mask_block(r, p, value))
+		return true;
 	whole &= value[-1] == '=';
-	return audit_mask_value(&r->mask, value, whole,
-				memchr(p + len, ':', (size_t)(value - p) - len));
+	return audit_mask_value(&r->mask, value, whole, data);
 }
 
 /* What follows @word and white space at @p, or NULL: @word is not there. */
@@ -335,14 +350,34 @@ static bool audit_redact_mask_token(struct redact *r)
 	return keep > 0;
 }
 
+/* Bytes of the quoted part that the word at @p begins with; 0: none, or the quote there closes what
+ * it stands in, as in "http://h:"+port. */
+static size_t audit_redact_quoted_len(const struct redact *r, const char *p)
+{
+	struct audit_place at = audit_mask_place(&r->mask, p);
+	const unsigned depth = audit_quote_depth(&at.quote);
+	size_t n = 0, first = strspn(p, "\\") + 1;
+
+	if (!audit_quote_is_mark(p[first - 1]) || strchr(" \t\r\n", p[first]))
+		return 0;
+	do
+		audit_quote_step(&at.quote, p[n++]);
+	while (p[n] && n < AUDIT_MASK_NEAR && (n < first || audit_quote_depth(&at.quote) > depth));
+	return n > first && audit_quote_depth(&at.quote) == depth ? n : 0;
+}
+
 /* Bytes of the password in a URL, whose name ends before @p, or 0: none. It may hold an "@", and
  * against the rules a "/" too; but a port and a variable are none. */
-static size_t audit_redact_password_len(const char *p)
+static size_t audit_redact_password_len(const struct redact *r, const char *p)
 {
-	bool secret = !strchr("{<%$", *p) && !strchr("/?#", p[strspn(p, "0123456789")]);
+	const size_t quoted = audit_redact_quoted_len(r, p);
+	const char *first = p + (quoted ? strspn(p, "\\\"'") : 0);
+	const char *port = first + strspn(first, "0123456789");
+	bool secret = !strchr("{<%$", *first) &&
+		      !strchr("/?#", port < p + quoted ? p[quoted] : *port);
 	size_t len = 0;
 
-	for (size_t n = 0; n < AUDIT_MASK_NEAR && p[n] && !strchr("?# \t\r\n\"'", p[n]); n++) {
+	for (size_t n = quoted; n < AUDIT_MASK_NEAR && p[n] && !strchr("?# \t\r\n\"'", p[n]); n++) {
 		if (p[n] == '/' && (len || !secret))
 			break;
 		if (p[n] == '@')
@@ -398,7 +433,7 @@ static bool audit_redact_mask_url(struct redact *r)
 		return true;
 	}
 	name += len + 1;
-	len = name[-1] == ':' ? audit_redact_password_len(name) : 0;
+	len = name[-1] == ':' ? audit_redact_password_len(r, name) : 0;
 	if (len > 0)
 		audit_mask_hide(&r->mask, name, name + len);
 	return len > 0;

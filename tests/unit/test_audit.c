@@ -932,6 +932,20 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "cat <<E\ndon't\nE\nx --password 'a S3CRET' y",
 		  "cat <<E\ndon't\nE\nx --password '***' y" },
 		{ "# don't\nx --password 'a'\"S3CRET\" y", "# don't\nx --password *** y" },
+		/* an array is one, too */
+		{ "PASS=(\"S3CRET\" \"b S3CRET\") x", "PASS=*** x" },
+		{ "TOKENS_SECRET=(\n  a\n  S3CRET\n)\nls", "TOKENS_SECRET=***\nls" },
+		{ "PASS+=(S3CRET b); ls (a)", "PASS+=***; ls (a)" },
+		{ "bash -c 'PASS=(a S3CRET); x' y", "bash -c 'PASS=***; x' y" },
+		/* so is a block of YAML, as far as it is indented */
+		{ "cat <<E\ndata:\n  password: |\n    a S3CRET\n\n    S3CRET\n  user: me\nE",
+		  "cat <<E\ndata:\n  password: |\n    ***\n  user: me\nE" },
+		{ "cat >f <<E\npassword: >-\n  S3CRET\n   it's S3CRET\nE\nls",
+		  "cat >f <<E\npassword: >-\n  ***\nE\nls" },
+		{ "cat <<E\n- api_key: |2\n   S3CRET\n  user: me\nE",
+		  "cat <<E\n- api_key: |2\n   ***\n  user: me\nE" },
+		{ "echo 'password: |\n  S3CRET\n' >f; ls", "echo 'password: |\n  ***\n' >f; ls" },
+		{ "printf '%s' \"token: >\n  S3CRET\" >f", "printf '%s' \"token: >\n  ***\" >f" },
 		/* a redirection is no value, but what it feeds may be */
 		{ "x --password 12345", "x --password ***" },
 		{ "gh auth login --with-token <<< S3CRET", "gh auth login --with-token <<< ***" },
@@ -952,6 +966,9 @@ static void test_audit_redact_masks_arguments(void **state)
 		{ "x", { "--password", "a'bS3CRET", "y" }, "x --password *** y" },
 		{ "x", { "--password=a'b S3CRET", "y" }, "x --password=*** y" },
 		{ "x", { "PASSWORD=a\"S3CRET", "y" }, "x PASSWORD=*** y" },
+		{ "x", { "password: |\n  S3CRET", "y" }, "x password: |\n  *** y" },
+		{ "x", { "password: |", "y" }, "x password: | y" },
+		{ "curl", { "https://u:'S3CRET'@h/" }, "curl https://u:***@h/" },
 		{ "x", { "--token", "a S3CRET" }, "x --token ***" },
 		{ "x", { "--token", "--next" }, "x --token --next" },
 		{ "x", { "--token" }, "x --token" },
@@ -1090,6 +1107,11 @@ static void test_audit_redact_masks_urls(void **state)
 		{ "git clone https://u:$PASS@h/x", "git clone https://u:***@h/x" },
 		{ "git clone https://0123456789abcdefS3CRET@h/x", "git clone https://***@h/x" },
 		{ "x redis://:S3CRET@h", "x redis://:***@h" },
+		{ "curl https://u:'S3CRET'@h/", "curl https://u:***@h/" },
+		{ "curl https://u:\"$(x S3CRET)\"@h/", "curl https://u:***@h/" },
+		{ "curl \"https://u:'S3CRET'@h/\"", "curl \"https://u:***@h/\"" },
+		{ "sh -c \"curl https://u:\\\"S3CRET\\\"@h/\"", "sh -c \"curl https://u:***@h/\"" },
+		{ "curl https://u:'S3C'RET@h 'b@c'", "curl https://u:***@h 'b@c'" },
 	};
 
 	(void)state;
@@ -1138,6 +1160,11 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"ldapsearch -analways -Scn -ssub x",
 		"find /etc -name mysql -type d",
 		"useradd -Gapp me", "usermod -lpaul me", "ssh-keygen -t ed25519 -CPN -f k", "grep -xw ldap x",
+		"grep password: |\n  sort", "grep -h 'password:' f |\n  sort",
+		"password: |", "password: |\nuser: me",
+		"python -c \"x(\\\"http://h:\\\" + p + \\\"/a@b\\\")\"",
+		"node -e 'f(\"http://h:\"+p+\"/a@b\")'",
+		"curl http://h:'80'/@x", "curl http://h:\"$PORT\"/@vite/client", "curl 'http://h:' 'a@b'",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
