@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/run_limits.h"
+#include "cap/run_user.h"
 
 static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {
@@ -17,6 +18,22 @@ static void agent_session_write_directories(struct jsonw *w, const struct scope 
 	for (; *directory; directory++)
 		jsonw_str(w, NULL, *directory);
 	jsonw_end_array(w);
+}
+
+/* The TMPDIR of a command whose request names no user. */
+static void agent_session_write_temporary(struct jsonw *w, const struct cap *c)
+{
+	struct confine_request request = { 0 };
+	struct err ignored = ERR_INIT; /* a run reports it */
+	AUTO_FREE char *path = NULL;
+	struct user user;
+
+	if (!run_user_read(c->config, NULL, &user, &request, &ignored) &&
+	    !confine_prepare(c->confine, &ignored))
+		path = confine_temporary(c->confine, &request);
+	jsonw_str(w, "temporary_directory", path);
+	users_release(&user);
+	err_release(&ignored);
 }
 
 /* The limits are the numeric options, under the names of the options. */
@@ -193,6 +210,7 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 
 	agent_session_take_ping(call);
 	agent_session_write_directories(w, c->scope);
+	agent_session_write_temporary(w, c);
 	jsonw_str(w, "shell", c->shell->path);
 	agent_session_write_limits(w, c->config);
 	agent_session_write_capabilities(w, c);

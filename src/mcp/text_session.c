@@ -178,6 +178,9 @@ void text_session(struct text *t)
 	text_session_add_fact(t, "workspace", NULL, "workspace");
 	text_session_add_list(t, "accessible directories", NULL, "accessible_directories", ", ",
 			      LATER_BYTES);
+	if (text_has(t, NULL, "temporary_directory"))
+		text_session_add_fact(t, "temporary directory, $TMPDIR", NULL,
+				      "temporary_directory");
 	text_session_add_fact(t, "shell", NULL, "shell");
 	text_options_changed(t, text_member(t, NULL, "limits"));
 	text_session_add_allowances(t);
