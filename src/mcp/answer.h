@@ -11,6 +11,7 @@
 
 /* All pointers are borrowed. */
 struct mcp_answer {
+	const struct cap *cap;        /* whose tiers say what may be called; NULL: all may */
 	const struct cap_row *row;
 	const struct result *result;  /* with its outline; NULL: the call failed */
 	const json_t *params;         /* after the gate; NULL: unknown */

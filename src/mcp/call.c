@@ -55,7 +55,7 @@ static struct mcp_answer mcp_call_answer_of(const struct req *r, const struct re
 	const struct cap *c = mcp_of(r)->cap;
 	const char *id = json_get_str(r->params, "process_id", NULL);
 	struct err ignored = ERR_INIT;
-	struct mcp_answer a = { .row = r->row, .result = result, .params = r->params,
+	struct mcp_answer a = { .cap = c, .row = r->row, .result = result, .params = r->params,
 				.text_max = mcp_call_text_max(r) };
 
 	if (r->run)

@@ -87,7 +87,8 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	struct err e = ERR_INIT;
 	struct result result;
 	struct mcp_answer a = {
-		.row = cap_find(m->cap, "process.run"), .run = run, .options = &own->result_options,
+		.cap = m->cap, .row = cap_find(m->cap, "process.run"), .run = run,
+		.options = &own->result_options,
 	};
 
 	if (look->status != MCP_TASK_COMPLETED)

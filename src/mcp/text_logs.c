@@ -187,7 +187,10 @@ static void text_logs_add_state(struct text *t, bool empty)
 		text_add(t, empty ? " yet, still running; " : "still running; ");
 		return;
 	}
-	text_add(t, empty ? "; the command has ended: " : "the command has ended: ");
+	text_add(t, empty ? "; the command has ended" : "the command has ended");
+	if (!text_may_call(t, "process_monitor"))
+		return;
+	text_add(t, ": ");
 	text_open_call(t, "process_monitor");
 	text_add(t, "} tells how");
 }
@@ -433,7 +436,7 @@ static void text_logs_matches(struct text *t)
 		text_add(t, "[... the rest was not searched: the server ends ...]");
 		return;
 	}
-	if (!total && text_logs_runs(t))
+	if (!total && text_logs_runs(t) && text_may_call(t, "process_monitor"))
 		text_add(t, "[still running; process_monitor with \"until\":\"pattern\" waits "
 			    "for one]");
 	if (shown >= total)

@@ -10,7 +10,7 @@
 #include "mcp/tool_names.h"
 
 #define WARNINGS_MAX 4000 /* bytes of all of them */
-#define WARNING_BYTES 50  /* of one, beside its text; of the count of those left out */
+#define WARNING_BYTES 100 /* of one, beside its text; of the count of those left out */
 
 /* ---- members ---- */
 
@@ -216,6 +216,13 @@ void text_add_elements(struct text *t, const struct outline_value *array, const 
 		text_add(t, "%s[... %zu more left out ...]", shown ? glue : "", left_out);
 }
 
+bool text_may_call(const struct text *t, const char *tool)
+{
+	const struct cap *c = t->a->cap;
+
+	return !c || cap_tier(c, cap_find(c, tool)) != TIER_DENY;
+}
+
 void text_open_call(struct text *t, const char *tool)
 {
 	text_add(t, "%s {\"process_id\":\"", tool);
@@ -242,7 +249,7 @@ bool text_has_replaced(const struct text *t)
 {
 	const struct buf *out = t->w->out;
 
-	return t->left >= TEXT_REPLACED_BYTES &&
+	return t->left >= TEXT_REPLACED_BYTES && text_may_call(t, "process_logs") &&
 	       memmem(out->data + t->begin, out->len - t->begin, UTF8_REPLACEMENT,
 		      strlen(UTF8_REPLACEMENT));
 }
@@ -303,6 +310,8 @@ void text_add_warnings(struct text *t)
 		text_end_line(t);
 		text_add(t, "warning: ");
 		text_put_named(t, text, kept);
+		if (t->a->cap)
+			mcp_tool_names_write_denied(t->w, t->a->cap, text, kept);
 		text_add(t, "\n");
 	}
 	if (left_out)

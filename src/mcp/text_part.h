@@ -63,6 +63,9 @@ void text_add_value(struct text *t, const struct outline_value *v, size_t max);
  * beside these. */
 void text_add_elements(struct text *t, const struct outline_value *array, const char *glue);
 
+/* May @tool be called? Else no text sends a model there. */
+bool text_may_call(const struct text *t, const char *tool);
+
 /* process_logs {"process_id":"p1-72cc"; the caller adds members and the closing brace. */
 void text_open_call(struct text *t, const char *tool);
 

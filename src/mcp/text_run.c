@@ -351,11 +351,14 @@ static void text_run_add_mark(struct text *t, const struct part *part, bool name
 		text_add(t, " (");
 	}
 	text_add_plural(t, (int64_t)(part->to - part->from), "byte", "bytes");
-	text_add(t, lines_known ? ") left out: " : " left out: ");
-	text_open_call(t, "process_logs");
-	if (named)
-		text_add(t, ",\"stream\":\"%s\"", part->name);
-	text_add(t, ",\"offset\":%" PRIu64 "}, or with \"grep\"", part->from);
+	text_add(t, lines_known ? ") left out" : " left out");
+	if (text_may_call(t, "process_logs")) {
+		text_add(t, ": ");
+		text_open_call(t, "process_logs");
+		if (named)
+			text_add(t, ",\"stream\":\"%s\"", part->name);
+		text_add(t, ",\"offset\":%" PRIu64 "}, or with \"grep\"", part->from);
+	}
 	if (output_evicted(o, &from, &to)) {
 		text_add(t, "; bytes ");
 		text_run_add_range(t, from, to);
@@ -458,7 +461,8 @@ static void text_run_add_remedy(struct text *t)
 		text_add(t, ". A larger timeout (max %" PRId64 ") or background:true",
 			 options->timeout_most);
 	text_add(t, options->keyed ? ", with a new idempotency_key" : "");
-	text_add(t, options->stdin_piped ? "; process_input answers it while it runs." : ".");
+	text_add(t, options->stdin_piped && text_may_call(t, "process_input")
+			    ? "; process_input answers it while it runs." : ".");
 }
 
 static void text_run_add_running(struct text *t, const char *none)
@@ -476,23 +480,43 @@ static void text_run_add_running(struct text *t, const char *none)
 	text_run_add_replayed(t);
 }
 
+/* The call that waits for more of a run that goes on. False: it may not be called. */
+static bool text_run_add_wait(struct text *t)
+{
+	bool background = t->a->run->background;
+	const char *tool = background ? "process_logs" : "process_monitor";
+
+	if (!text_may_call(t, tool))
+		return false;
+	text_add(t, "; ");
+	text_open_call(t, tool);
+	text_add(t, ",\"wait_ms\":%s", background ? "5000} reads its output"
+						  : "45000} waits for its end");
+	return true;
+}
+
 /* What the caller can do with a run that goes on. One that waits for input does not end before it
  * has some. */
 static void text_run_add_next(struct text *t)
 {
 	const struct run_result_options *options = t->a->options;
-	bool background = t->a->run->background;
+	bool awaited = options && options->input_awaited, open = options && options->input_open;
+	bool may_write = text_may_call(t, "process_input"), begun = true;
 
-	text_add(t, "; ");
-	if (options && options->input_awaited) {
+	if (awaited && may_write) {
+		text_add(t, "; ");
 		text_add_input_call(t);
+	} else if (awaited) {
+		text_add(t, "; the operator denies process_input");
 	} else {
-		text_open_call(t, background ? "process_logs" : "process_monitor");
-		text_add(t, ",\"wait_ms\":%s", background ? "5000} reads its output"
-							  : "45000} waits for its end");
-		text_add(t, options && options->input_open ? ", process_input answers it" : "");
+		begun = text_run_add_wait(t);
+		if (open && may_write)
+			text_add(t, "%s process_input answers it", begun ? "," : ";");
+		begun |= open && may_write;
 	}
-	text_add(t, ", process_kill stops it.");
+	if (text_may_call(t, "process_kill"))
+		text_add(t, "%s process_kill stops it", begun ? "," : ";");
+	text_add(t, ".");
 }
 
 void text_run(struct text *t)

@@ -54,7 +54,7 @@ static void text_tools_add_output(struct text *t)
 	any = text_tools_add_stream(t, "stdout", &run->out);
 	text_add(t, ", ");
 	any |= text_tools_add_stream(t, "stderr", &run->err);
-	if (any) {
+	if (any && text_may_call(t, "process_logs")) {
 		text_add(t, ": ");
 		text_open_call(t, "process_logs");
 		text_add(t, "} reads it");
@@ -71,7 +71,7 @@ static void text_tools_add_alive(struct text *t, const struct outline_value *run
 		return;
 	text_add(t, running ? ", " : "; still alive: ");
 	text_add_plural(t, alive, "process", "processes");
-	if (!running)
+	if (!running && text_may_call(t, "process_kill"))
 		text_add(t, ", process_kill ends %s", alive == 1 ? "it" : "them");
 }
 
@@ -116,7 +116,7 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 	if (running && !json_get_int(t->a->params, "wait_ms", 0))
 		text_add(t, "; with wait_ms this call waits for it");
 	else if (running && !strcmp(until, "output") && t->a->run &&
-		 !json_object_get(t->a->params, "from"))
+		 !json_object_get(t->a->params, "from") && text_may_call(t, "process_logs"))
 		text_tools_add_wait_for_output(t, t->a->run);
 	else if (running)
 		text_add(t, "; the same call waits on");
@@ -147,6 +147,8 @@ static void text_tools_add_match(struct text *t, const struct outline_value *mat
 		text_put_member(t, text_member(t, match, "stream"));
 	}
 	text_add(t, "\n");
+	if (!text_may_call(t, "process_logs"))
+		return;
 	text_open_call(t, "process_logs");
 	text_add(t, ",\"stream\":");
 	text_add_json(t, text_member(t, match, "stream"), 10);
@@ -191,7 +193,7 @@ void text_monitor(struct text *t)
 		text_add_replaced(t);
 	else
 		text_tools_add_output(t);
-	if (text_flag(t, "waits_for_input")) {
+	if (text_flag(t, "waits_for_input") && text_may_call(t, "process_input")) {
 		text_add_input_call(t);
 		text_add(t, "\n");
 	}
@@ -278,9 +280,11 @@ void text_list(struct text *t)
 	if (shown >= total)
 		return;
 	text_open_shown(t, shown, total);
-	text_add(t, "newest first: %s ...]", shown < text_count(t, NULL, "processes")
-			? "state_filter picks some, process_delete removes ended ones"
-			: "limit shows more");
+	text_add(t, "newest first: %s%s ...]",
+		 shown < text_count(t, NULL, "processes") ? "state_filter picks some"
+							  : "limit shows more",
+		 shown < text_count(t, NULL, "processes") && text_may_call(t, "process_delete")
+			 ? ", process_delete removes ended ones" : "");
 }
 
 /* ---- process.kill ---- */
@@ -353,6 +357,17 @@ static void text_tools_add_not_gone(struct text *t)
 		text_add(t, "; process_kill without a signal ends what is left");
 }
 
+static void text_tools_add_pending(struct text *t)
+{
+	if (!text_may_call(t, "process_monitor"))
+		return;
+	text_add(t, "; ");
+	text_open_call(t, "process_monitor");
+	/* a run that is over has no end to wait for, whatever it left */
+	text_add(t, text_is(t, NULL, "state", "running") ? ",\"wait_ms\":45000} waits for its end."
+							 : "} shows whether that is gone.");
+}
+
 void text_kill(struct text *t)
 {
 	int64_t survivors = text_number(t, NULL, "survivors");
@@ -362,12 +377,7 @@ void text_kill(struct text *t)
 		text_add_duration(t, text_number(t, NULL, "waited_ms"));
 		text_tools_add_alive_now(t);
 		text_add_id(t);
-		text_add(t, "; ");
-		text_open_call(t, "process_monitor");
-		/* a run that is over has no end to wait for, whatever it left */
-		text_add(t, text_is(t, NULL, "state", "running")
-				    ? ",\"wait_ms\":45000} waits for its end."
-				    : "} shows whether that is gone.");
+		text_tools_add_pending(t);
 	} else if (text_flag(t, "killed")) {
 		text_tools_add_gone(t);
 	} else {
@@ -425,7 +435,7 @@ void text_input(struct text *t)
 		text_add(t, "%sno end of file was sent", sent ? ", but " : "");
 	text_add_id(t);
 	text_tools_add_queued(t);
-	if (sent && !held) {
+	if (sent && !held && text_may_call(t, "process_logs")) {
 		text_add(t, "; ");
 		text_open_call(t, "process_logs");
 		text_add_place(t, true, true, text_number(t, NULL, "stdout_size"),

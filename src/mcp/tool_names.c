@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cap/cap.h"
-
 static bool tool_names_is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || strchr("_./-", c);
@@ -53,21 +51,55 @@ static size_t tool_names_skip_quoted(const char *text, size_t len, size_t at)
 	return end ? (size_t)(end - text) : at;
 }
 
+/* The next of these tools in @text, from *@at on, where it then stands; or NULL. */
+static const struct cap_row *tool_names_next(const char *text, size_t len, size_t *at)
+{
+	const struct cap_row *row = NULL;
+
+	for (; *at < len && !row; *at += !row) {
+		*at = tool_names_skip_quoted(text, len, *at);
+		row = tool_names_at(text, len, *at);
+	}
+	return row;
+}
+
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len)
 {
+	const struct cap_row *row;
 	size_t from = 0;
 
-	for (size_t at = 0; at < len; at++) {
-		const struct cap_row *row;
-
-		at = tool_names_skip_quoted(text, len, at);
-		row = tool_names_at(text, len, at);
-		if (!row)
-			continue;
+	for (size_t at = 0; (row = tool_names_next(text, len, &at)); at = from) {
 		jsonw_piece(w, text + from, at - from);
 		jsonw_piece(w, row->tool_name, strlen(row->tool_name));
 		from = at + strlen(row->name);
-		at = from - 1;
 	}
 	jsonw_piece(w, text + from, len - from);
+}
+
+static bool tool_names_has(const char *text, size_t len, const struct cap_row *row)
+{
+	const struct cap_row *named;
+	size_t at = 0;
+
+	while ((named = tool_names_next(text, len, &at)) && named != row)
+		at += strlen(named->name);
+	return named;
+}
+
+void mcp_tool_names_write_denied(struct jsonw *w, const struct cap *c, const char *text,
+				 size_t len)
+{
+	bool sentence = len && strchr(".?!", text[len - 1]);
+	const char *glue = sentence ? " The operator denies " : "; the operator denies ";
+	const char *end = "";
+
+	for (const struct cap_row *row = cap_rows; row->name; row++) {
+		if (cap_tier(c, row) != TIER_DENY || !tool_names_has(text, len, row))
+			continue;
+		jsonw_piece(w, glue, strlen(glue));
+		jsonw_piece(w, row->tool_name, strlen(row->tool_name));
+		glue = ", ";
+		end = sentence ? "." : "";
+	}
+	jsonw_piece(w, end, strlen(end));
 }

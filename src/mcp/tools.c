@@ -65,16 +65,24 @@ static void tools_add_text(struct jsonw *w, const char *text)
 	jsonw_piece(w, text, strlen(text));
 }
 
-static void tools_write_error_text(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
+static void tools_write_hint(struct jsonw *w, const struct mcp *m, const struct err *e)
+{
+	const char *hint = err_hint_text(e);
+
+	mcp_tool_names_write(w, hint, strlen(hint));
+	mcp_tool_names_write_denied(w, m->cap, hint, strlen(hint));
+}
+
+static void tools_write_error_text(struct jsonw *w, const struct mcp *m, const struct err *e,
+				   const struct mcp_answer *a)
 {
 	size_t len = strlen(e->message);
-	const char *hint = err_hint_text(e);
 
 	tools_add_text(w, err_rows[e->type].name);
 	tools_add_text(w, ": ");
 	mcp_tool_names_write(w, e->message, len);
 	tools_add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
-	mcp_tool_names_write(w, hint, strlen(hint));
+	tools_write_hint(w, m, e);
 	if (a->result) {
 		tools_add_text(w, "\n");
 		tools_write_text(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
@@ -92,18 +100,16 @@ static void tools_write_error_facts(struct jsonw *w, const struct err *e,
 	rpc_write_details(w, e, a->result);
 }
 
-static void tools_write_structured_error(struct jsonw *w, const struct err *e,
-					 const struct mcp_answer *a)
+static void tools_write_structured_error(struct jsonw *w, const struct mcp *m,
+					 const struct err *e, const struct mcp_answer *a)
 {
-	const char *hint = err_hint_text(e);
-
 	jsonw_object(w, "structuredContent");
 	jsonw_object(w, "error");
 	jsonw_open_str(w, "message");
 	mcp_tool_names_write(w, e->message, strlen(e->message));
 	jsonw_close_str(w);
 	jsonw_open_str(w, "hint");
-	mcp_tool_names_write(w, hint, strlen(hint));
+	tools_write_hint(w, m, e);
 	jsonw_close_str(w);
 	tools_write_error_facts(w, e, a);
 	jsonw_end_object(w);
@@ -114,10 +120,10 @@ void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mc
 			   const struct err *e, const struct mcp_answer *a)
 {
 	tools_begin_content(w);
-	tools_write_error_text(w, e, a);
+	tools_write_error_text(w, m, e, a);
 	tools_end_content(w);
 	if (tools_is_structured(m, shape))
-		tools_write_structured_error(w, e, a);
+		tools_write_structured_error(w, m, e, a);
 	jsonw_bool(w, "isError", true);
 	mcp_open_meta(w, shape);
 	jsonw_object(w, ERROR_KEY);
@@ -150,8 +156,13 @@ static void tools_write_network(struct jsonw *w, const struct config *config)
 	}
 }
 
-static void tools_write_description(struct jsonw *w, const struct mcp *m, const char *text)
+/* In place of what a tool does, where it does nothing. */
+#define DENIED "The operator denies this tool: every call is refused."
+
+static void tools_write_description(struct jsonw *w, const struct mcp *m, const struct cap_row *row)
 {
+	bool denied = cap_tier(m->cap, row) == TIER_DENY;
+	const char *text = denied ? DENIED : row->description;
 	const char *words = strstr(text, SHELL_WORDS);
 
 	jsonw_open_str(w, "description");
@@ -226,7 +237,7 @@ static void tools_write_tool(struct jsonw *w, const struct mcp *m, const struct 
 	jsonw_str(w, "name", row->tool_name);
 	if (shape->structured)
 		jsonw_str(w, "title", row->title);
-	tools_write_description(w, m, row->description);
+	tools_write_description(w, m, row);
 	tools_write_input(w, m, input);
 	if (tools_is_structured(m, shape))
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));
