@@ -1,11 +1,13 @@
 #include "mcp/text_tools.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "mcp/text_verdict.h"
+#include "proc/names.h"
 
 #define COMMAND_MAX 200 /* bytes shown of the command of one run */
 #define LIST_COMMAND_MAX 100
@@ -303,6 +305,18 @@ static bool text_tools_had_ended(const struct text *t)
 	return text_is(t, NULL, "reason", "exited") || text_is(t, NULL, "reason", "signaled");
 }
 
+/* Is the run still there after SIGTERM, which interactive shells ignore, and has it a terminal? */
+static void text_tools_add_hangup(struct text *t)
+{
+	const char *name = json_get_str(t->a->params, "signal", "TERM");
+	int64_t number = json_get_int(t->a->params, "signal", names_signal_number(name));
+
+	if (number == SIGTERM && t->a->run && t->a->run->out.range->screen.cols &&
+	    text_number(t, NULL, "waited_ms") >= LIVES_ON_MS)
+		text_add(t, "; an interactive shell ignores SIGTERM: signal \"HUP\" ends one at "
+			    "once");
+}
+
 static void text_tools_add_gone(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
@@ -326,6 +340,8 @@ static void text_tools_add_gone(struct text *t)
 	if (text_flag(t, "forced") && !had_ended)
 		text_add(t, ", forced");
 	text_add_id(t);
+	if (text_flag(t, "forced") && !had_ended)
+		text_tools_add_hangup(t);
 }
 
 /* It had been sent a signal: how did it end, or did it not? */
@@ -359,6 +375,7 @@ static void text_tools_add_not_gone(struct text *t)
 
 static void text_tools_add_pending(struct text *t)
 {
+	text_tools_add_hangup(t);
 	if (!text_may_call(t, "process_monitor"))
 		return;
 	text_add(t, "; ");

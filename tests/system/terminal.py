@@ -683,6 +683,21 @@ def test_hang_up():
 
 
 @suite.test()
+def test_kill_of_a_shell():
+    """It ignores SIGTERM: the text of the kill names the signal that ends it, and that does."""
+    server = Server()
+    for signal, ended in (({"force_after": 1.5}, r"^ended by SIGKILL in [\d.]+ s(?: with \d+ child\w*)?, "
+                                                 r"forced \[.*\]; .*signal \"HUP\" ends one at once$"),
+                          ({"signal": "HUP", "force_after": 60}, r"^ended by SIGHUP in [^;]*\]$")):
+        shell = bash(server)
+        answer = server.call("tools/call", {"name": "process_kill",
+                                            "arguments": dict(signal, process_id=shell.id)})
+        text = answer["content"][0]["text"]
+        check(re.search(ended, text), text)
+    server.stop()
+
+
+@suite.test()
 def test_flood_while_fed():
     """A program that writes without end takes what is typed; nothing of either is lost."""
     server = Server()

@@ -1221,6 +1221,47 @@ static void test_mcp_text_of_kills(void **state)
 	      "ended by SIGKILL in 5 ms [p1]\nwarning: 1 process could not be killed");
 }
 
+/* A kill with @params, of a run with a terminal. */
+static void check_hangup(const char *params, const char *json, const char *wanted)
+{
+	struct proc *p = run_new("", "");
+	json_t *given = json_loads(params, 0, NULL);
+	char *text;
+
+	p->rare->out.screen = (struct screen_size){ 80, 24 };
+	text = text_of((struct mcp_answer){ .row = cap_find(&rows, "process.kill"), .run = p,
+					    .params = given }, json, MCP_TEXT_MAX);
+	assert_string_equal(text, wanted);
+	free(text);
+	json_decref(given);
+	run_free(p);
+}
+
+#define KILLED "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"forced\":true,\"waited_ms\":10002," \
+	"\"process_id\":\"p1\",\"state\":\"killed\",\"reason\":\"killed_by_request\"}"
+#define HANGUP "; an interactive shell ignores SIGTERM: signal \"HUP\" ends one at once"
+
+/* Who waits for a shell at its prompt reads what does not wait. */
+static void test_mcp_text_of_kills_at_a_terminal(void **state)
+{
+	(void)state;
+	check_hangup("{}", KILLED, "ended by SIGKILL in 10 s, forced [p1]" HANGUP);
+	check_hangup("{\"signal\":\"sigterm\"}", KILLED, "ended by SIGKILL in 10 s, forced [p1]" HANGUP);
+	check_hangup("{\"signal\":15}", KILLED, "ended by SIGKILL in 10 s, forced [p1]" HANGUP);
+	check_hangup("{\"signal\":\"HUP\"}", KILLED, "ended by SIGKILL in 10 s, forced [p1]");
+	check_hangup("{\"signal\":2}", KILLED, "ended by SIGKILL in 10 s, forced [p1]");
+	check_hangup("{\"wait_ms\":2000}",
+		     "{\"signal_sent\":\"SIGTERM\",\"waited_ms\":2000,\"pending\":true,"
+		     "\"process_id\":\"p1\",\"state\":\"running\",\"alive\":1}",
+		     "being ended, not gone after 2 s, 1 process alive [p1]" HANGUP "; process_monitor "
+		     "{\"process_id\":\"p1\",\"wait_ms\":45000} waits for its end.");
+	check_hangup("{\"wait_ms\":0}",
+		     "{\"signal_sent\":\"SIGTERM\",\"waited_ms\":0,\"pending\":true,"
+		     "\"process_id\":\"p1\",\"state\":\"running\",\"alive\":1}",
+		     "being ended, not gone after 0 ms, 1 process alive [p1]; process_monitor "
+		     "{\"process_id\":\"p1\",\"wait_ms\":45000} waits for its end.");
+}
+
 static void test_mcp_text_of_verdicts(void **state)
 {
 	(void)state;
@@ -1440,6 +1481,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_waits),
 		cmocka_unit_test(test_mcp_text_of_inputs),
 		cmocka_unit_test(test_mcp_text_of_kills),
+		cmocka_unit_test(test_mcp_text_of_kills_at_a_terminal),
 		cmocka_unit_test(test_mcp_text_of_verdicts),
 		cmocka_unit_test(test_mcp_text_of_members),
 		cmocka_unit_test(test_mcp_text_of_sessions),
