@@ -432,6 +432,18 @@ static void text_tools_add_queued(struct text *t)
 		text_add(t, " until it reads");
 }
 
+/* Does the data end inside a line, so that who reads lines waits for more? On a terminal one
+ * character may be a key. */
+static bool text_tools_ends_in_line(const struct text *t)
+{
+	const char *data = json_get_str(t->a->params, "data", "");
+	size_t len = json_get_strlen(t->a->params, "data");
+	size_t key = t->a->run && t->a->run->out.range->screen.cols;
+
+	return len > key && (unsigned char)data[len - 1] >= ' ' && data[len - 1] != 0x7f &&
+	       strcmp(json_get_str(t->a->params, "encoding", "utf8"), "base64") != 0;
+}
+
 /* The next call begins where the answer does; from the start it would return at once. */
 void text_input(struct text *t)
 {
@@ -446,6 +458,8 @@ void text_input(struct text *t)
 		text_add(t, "took ");
 		text_add_plural(t, written, "byte", "bytes");
 	}
+	if (written && !held && !closed && !refused && text_tools_ends_in_line(t))
+		text_add(t, ", with no newline at the end");
 	if (closed)
 		text_add(t, ", then end of file");
 	else if (refused)

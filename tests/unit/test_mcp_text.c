@@ -1105,9 +1105,9 @@ static void test_mcp_text_of_waits(void **state)
 
 /* Each warning of a call has its line. */
 /* The text of a process.input with these parameters. */
-static void check_input(const char *params, const char *json, const char *wanted)
+static void check_input_to(struct proc *p, const char *params, const char *json, const char *wanted)
 {
-	struct mcp_answer a = { .row = cap_find(&rows, "process.input") };
+	struct mcp_answer a = { .row = cap_find(&rows, "process.input"), .run = p };
 	json_t *given = json_loads(params, 0, NULL);
 	char *text;
 
@@ -1116,6 +1116,36 @@ static void check_input(const char *params, const char *json, const char *wanted
 	assert_string_equal(text, wanted);
 	json_decref(given);
 	free(text);
+}
+
+static void check_input(const char *params, const char *json, const char *wanted)
+{
+	check_input_to(NULL, params, json, wanted);
+}
+
+#define TAKEN "{\"process_id\":\"p1\",\"bytes_written\":2,\"closed\":false}"
+#define ANSWERS " [p1]; process_logs {\"process_id\":\"p1\",\"offset\":0,\"wait_ms\":5000} shows what " \
+	"it answers."
+
+/* Who reads lines does not answer part of one. */
+static void test_mcp_text_of_inputs_without_a_newline(void **state)
+{
+	struct proc *p = run_new("", "");
+
+	(void)state;
+	check_input_to(p, "{\"data\":\"a\\n\"}", TAKEN, "took 2 bytes" ANSWERS);
+	check_input_to(p, "{\"data\":\"ab\"}", TAKEN, "took 2 bytes, with no newline at the end" ANSWERS);
+	check_input_to(p, "{\"data\":\"b\"}", TAKEN, "took 2 bytes, with no newline at the end" ANSWERS);
+	check_input_to(p, "{\"data\":\"YWI=\",\"encoding\":\"base64\"}", TAKEN, "took 2 bytes" ANSWERS);
+	check_input_to(p, "{\"data\":\"ab\",\"close\":true}",
+		       "{\"process_id\":\"p1\",\"bytes_written\":2,\"closed\":true}",
+		       "took 2 bytes, then end of file" ANSWERS);
+	p->rare->out.screen = (struct screen_size){ 80, 24 };
+	check_input_to(p, "{\"data\":\"q\"}", TAKEN, "took 2 bytes" ANSWERS);
+	check_input_to(p, "{\"data\":\"ls\"}", TAKEN, "took 2 bytes, with no newline at the end" ANSWERS);
+	check_input_to(p, "{\"data\":\"ls\\r\"}", TAKEN, "took 2 bytes" ANSWERS);
+	check_input_to(p, "{\"data\":\"\\u0003\"}", TAKEN, "took 2 bytes" ANSWERS);
+	run_free(p);
 }
 
 static void test_mcp_text_of_inputs(void **state)
@@ -1480,6 +1510,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_lists),
 		cmocka_unit_test(test_mcp_text_of_waits),
 		cmocka_unit_test(test_mcp_text_of_inputs),
+		cmocka_unit_test(test_mcp_text_of_inputs_without_a_newline),
 		cmocka_unit_test(test_mcp_text_of_kills),
 		cmocka_unit_test(test_mcp_text_of_kills_at_a_terminal),
 		cmocka_unit_test(test_mcp_text_of_verdicts),
