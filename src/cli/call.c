@@ -28,6 +28,7 @@ enum { STATUS_RESULT = 0, STATUS_ERROR = 1, STATUS_FAILED = 125, STATUS_SIGNAL =
 
 #define PARAMS_MAX (16u << 20) /* the largest limits.line_bytes */
 #define REQUEST_MAX (PARAMS_MAX + 4096)
+#define EXAMPLE "'{\"command\":\"echo hi\"}'"
 
 struct call {
 	const struct cli_command *command;
@@ -75,12 +76,14 @@ static int cli_call_check_params(const struct call *c, const struct buf *text)
 		return say_mistake(c->command, "the JSON is longer than %u bytes", PARAMS_MAX);
 	params = json_text_parse(text->data ? text->data : "", text->len,
 				 RPC_DEPTH_MAX - 1 /* within the request */, &fault, why);
+	if (!params && fault == JSON_MALFORMED)
+		return say_mistake(c->command, "this is not JSON: %s. Write it in single quotes, "
+					       "like " EXAMPLE, why);
 	if (!params)
 		return say_mistake(c->command, fault == JSON_MALFORMED ? "this is not JSON: %s"
 							: "this JSON is refused: %s", why);
 	if (!json_is_object(params))
-		status = say_mistake(c->command, "the JSON must be an object, like "
-						 "'{\"command\":\"echo hi\"}'");
+		status = say_mistake(c->command, "the JSON must be an object, like " EXAMPLE);
 	else if (json_is_true(json_object_get(params, "background")))
 		status = say_mistake(c->command,
 				     "background: the run would end with this call; leave it out, "

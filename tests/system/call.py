@@ -149,6 +149,7 @@ def test_usage():
 
 @suite.test()
 def test_json_from_stdin():
+                        (["process.run", "{command:ls}"], """ quotes, like '{"command":"echo hi"}'"""),
     place = Place()
     text = json.dumps({"command": "cat", "stdin": "x  y\r\nz"}, indent=2).encode()
     status, result = place.document("process.run", "-", input=text)
