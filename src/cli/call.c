@@ -80,8 +80,7 @@ static int cli_call_check_params(const struct call *c, const struct buf *text)
 		return say_mistake(c->command, "this is not JSON: %s. Write it in single quotes, "
 					       "like " EXAMPLE, why);
 	if (!params)
-		return say_mistake(c->command, fault == JSON_MALFORMED ? "this is not JSON: %s"
-							: "this JSON is refused: %s", why);
+		return say_mistake(c->command, "this JSON is refused: %s", why);
 	if (!json_is_object(params))
 		status = say_mistake(c->command, "the JSON must be an object, like " EXAMPLE);
 	else if (json_is_true(json_object_get(params, "background")))
@@ -253,6 +252,17 @@ static void cli_call_warn(const struct call *c, const json_t *result)
 			"ends with this call\n", c->command->name);
 }
 
+/* The error's own words are for a client that has a session: there was nothing before this call. */
+static void cli_call_explain(const struct call *c, const json_t *error)
+{
+	const char *type = json_get_str(error, "type", "");
+
+	if (!strcmp(type, err_rows[ERR_PROCESS_NOT_FOUND].name))
+		fprintf(stderr, "procpen %s: each call is a session of its own, and no process of "
+				"an earlier one lives; for more than one request: procpen serve\n",
+			c->command->name);
+}
+
 static int cli_call_print(const struct call *c, const json_t *message, const char *line, size_t len)
 {
 	json_t *result = json_object_get(message, "result");
@@ -271,6 +281,9 @@ static int cli_call_print(const struct call *c, const json_t *message, const cha
 		answer_print_error(json_object_get(message, "error"));
 	if (result)
 		cli_call_warn(c, result);
+	cli_call_explain(c, result ? json_object_get(json_object_get(result, "_meta"),
+						     "dev.procpen/error")
+				   : json_object_get(json_object_get(message, "error"), "data"));
 	return result && !json_is_true(json_object_get(result, "isError")) ? STATUS_RESULT
 									   : STATUS_ERROR;
 }

@@ -122,6 +122,19 @@ def test_errors():
 
 
 @suite.test()
+def test_process_of_another_call():
+    """It is gone with its session: said here, because the error is for those who have one."""
+    place = Place()
+    _, result = place.document("process.run", '{"command":"true"}')
+    for method in "process.logs", "process_logs":
+        for options in [], ["--json"]:
+            _, _, err = place.call(*options, method, json.dumps({"process_id": result["process_id"]}))
+            check("each call is a session of its own" in err, "%s %s: %r" % (options, method, err))
+    _, _, err = place.call("process.run", '{"comand":"ls"}')
+    check("session" not in err, err)
+
+
+@suite.test()
 def test_partial_result():
     """A run that its limit ended: the error, and what there is of the result."""
     place = Place()
@@ -136,6 +149,7 @@ def test_usage():
     place = Place()
     for words, part in (([], "no method"), ([""], "no method"), (["process.run", "{", "}"], "quotes"),
                         (["process.run", "{"], "not JSON"), (["process.run", "[1]"], "object"),
+                        (["process.run", "{command:ls}"], """ quotes, like '{"command":"echo hi"}'"""),
                         (["process.run", '"x"'], "object"), (["process.run", ""], "not JSON"),
                         (["process.run", '{"command":"ls","command":"ls"}'], "this JSON is refused: the member"),
                         (["process.run", '{"command":"a\nb"}'], "not JSON"),
@@ -149,7 +163,6 @@ def test_usage():
 
 @suite.test()
 def test_json_from_stdin():
-                        (["process.run", "{command:ls}"], """ quotes, like '{"command":"echo hi"}'"""),
     place = Place()
     text = json.dumps({"command": "cat", "stdin": "x  y\r\nz"}, indent=2).encode()
     status, result = place.document("process.run", "-", input=text)
