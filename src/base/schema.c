@@ -485,9 +485,11 @@ static int schema_rename_alias(const struct schema_field *f, struct place *p, js
 	return 0;
 }
 
-static int schema_missing(const struct schema_field *f, struct err *e)
+/* Without any parameter they may stand where none is looked for: beside `params`. */
+static int schema_missing(const struct schema_field *f, const json_t *params, struct err *e)
 {
-	err_set(e, ERR_INVALID_PARAMS, "%s is required", f->name);
+	err_set(e, ERR_INVALID_PARAMS, "%s is required%s", f->name,
+		json_object_size(params) ? "" : "; no parameter was given");
 	schema_hint_give(f, f->name, e);
 	return err_parameter(e, f->name);
 }
@@ -579,7 +581,7 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 		if (given >> (f - s->fields) & 1)
 			bad = schema_check_given(f, params, e);
 		else if (f->required)
-			bad = schema_missing(f, e);
+			bad = schema_missing(f, params, e);
 	return bad;
 }
 

@@ -234,7 +234,8 @@ static void test_schema_names(void **state)
 	assert_null(json_object_get(error.details, "nearest"));
 	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
 					"flag, words, numbers, wait_ms, map, signal.");
-	assert_refused("{}", "text is required");
+	assert_refused("{\"flag\":true}", "text is required");
+	assert_refused("{}", "text is required; no parameter was given");
 	assert_string_equal(error.hint,
 			    "Give text: a string of 1 to 10 bytes.");
 	assert_refused("[]", "the parameters must be an object");
