@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "mcp/call.h"
 #include "mcp/legacy.h"
 #include "mcp/modern.h"
@@ -212,6 +213,17 @@ static bool route_is_call(const struct route *route, const struct rpc_message *m
 	       cap_find(route->cap, m->method);
 }
 
+/* A script that waits for the answer to a call without an id waits for good: say so, once. */
+static void route_warn_of_no_id(struct route *route, const struct rpc_message *m)
+{
+	if (m->id || m->duplicate_id || !m->method || route->warned_of_no_id ||
+	    !route_is_call(route, m))
+		return;
+	route->warned_of_no_id = true;
+	log_warn("%s came without an id, as a notification: nothing is called, and there is no "
+		 "answer; give each request an id", m->method);
+}
+
 void route_message(void *ctx, struct rpc_message *m)
 {
 	struct route *route = ctx;
@@ -223,6 +235,7 @@ void route_message(void *ctx, struct rpc_message *m)
 		return;
 	}
 
+	route_warn_of_no_id(route, m);
 	while (!dialects[i].wants(m))
 		i++;
 	dialects[i].take(ctx, m);

@@ -10,6 +10,7 @@ struct route {
 	struct ask *ask;
 	struct mcp mcp;
 	struct dialect plain;
+	bool warned_of_no_id;
 	int eof_ms; /* the longest struct dialect.eof_ms of the dialects used so far */
 };
 
