@@ -33,6 +33,12 @@ static inline bool word_is_input(const struct shell_word *w)
 	return word_in(w, " /dev/stdin /dev/fd/0 /proc/self/fd/0 ");
 }
 
+/* The same, or the - that many programs take for it? */
+static inline bool word_is_stdin(const struct shell_word *w)
+{
+	return word_in(w, " - ") || word_is_input(w);
+}
+
 static inline bool word_begins(const struct shell_word *w, const char *text)
 {
 	return strncmp(w->text.s, text, strlen(text)) == 0;

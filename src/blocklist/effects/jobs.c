@@ -39,7 +39,7 @@ static const struct shell_word *jobs_file(const struct command *cmd, const struc
 {
 	const struct place *at = cmd->at;
 
-	if (word_in(name, " - /dev/stdin "))
+	if (word_is_stdin(name))
 		return place_input(at);
 	return place_is_repeated(at) ? name->content : files_text(at->files, name, out);
 }
@@ -137,7 +137,7 @@ void read_batch(const struct command *cmd, struct action_list *out)
 	wrap = args_next(a, " --wrap ", &from);
 	if (wrap && wrap->value) {
 		action_text_part(out, wrap->value, wrap->skip, wrap->value->text.len, 0);
-	} else if (at == cmd->count) {
+	} else if (at == cmd->count || word_is_input(&cmd->words[at])) {
 		input_run(cmd, cmd->words, 1, 0, out);
 	} else if (command_in(cmd, " bsub ")) {
 		struct shell_word text = word_join(cmd->words + at, cmd->count - at, out->arena);
@@ -154,15 +154,12 @@ void read_batch(const struct command *cmd, struct action_list *out)
 void read_crontab(const struct command *cmd, struct action_list *out)
 {
 	const struct place *at = cmd->at;
-	const struct shell_word *file = &cmd->words[cmd->count - 1], *text = place_input(at);
-	bool named = cmd->count > 1 && !word_is(file, "-");
+	const struct shell_word *file = &cmd->words[cmd->count - 1];
+	bool named = cmd->count > 1 && !word_is_stdin(file);
+	const struct shell_word *text = named ? jobs_file(cmd, file, out) : place_input(at);
 	struct shell_word *lines = NULL;
 	size_t n;
 
-	if (named)
-		text = place_is_repeated(at) ? NULL
-					     : files_content(files_find(at->files, file),
-							     out->budget, out->arena);
 	if (named && !text)
 		return;
 	action_charge(out, text ? text->text.len : 0);

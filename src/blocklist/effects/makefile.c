@@ -82,7 +82,7 @@ static const struct shell_word *makefile_text(const struct command *cmd, struct 
 		if (!file)
 			continue;
 		named = true;
-		if (word_in(file, " - /dev/stdin /dev/fd/0 ")) {
+		if (word_is_stdin(file)) {
 			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
 			return place_input(cmd->at);
 		}

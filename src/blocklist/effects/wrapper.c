@@ -61,11 +61,6 @@ static const struct args_option *wrapper_option(const struct wrapping *w, const 
 	return option && option->value ? option : NULL;
 }
 
-static bool wrapper_is_stdin(const struct shell_word *word)
-{
-	return word_in(word, " - ") || word_is_input(word);
-}
-
 /* ---- what is run ---- */
 
 /* Words from @at on. */
@@ -131,7 +126,7 @@ static size_t wrapper_items(const struct wrapping *w, bool lines, bool whole,
 	const struct place *at = w->cmd->at;
 	const struct args_option *option = wrapper_option(w, " -a --arg-file ");
 	const struct shell_word *file = option ? wrapper_value(w, option) : NULL;
-	bool from_file = file && !wrapper_is_stdin(file);
+	bool from_file = file && !word_is_stdin(file);
 	const struct shell_word *in = from_file ? files_text(at->files, file, out)
 						: place_input(at);
 	bool one = in && whole && !memchr(in->text.s, '\0', in->text.len);
@@ -493,7 +488,7 @@ static void wrapper_read_shell(struct wrapping *w)
 	} else if (args_has(w->args, " -c ") && at < w->count) {
 		params = wrapper_params(w, at + 1, &count);
 		wrapper_run_text(w, &w->words[at], params, count);
-	} else if (input || at == w->count || wrapper_is_stdin(&w->words[at])) {
+	} else if (input || at == w->count || word_is_stdin(&w->words[at])) {
 		/* sh -s A: $0 is sh; the word before is as good as its name. */
 		if (input && at < w->count)
 			params = wrapper_params(w, at - 1, &count);
@@ -756,7 +751,7 @@ static void wrapper_read_awk(struct wrapping *w, size_t at)
 		const struct shell_word *name = file->value ? wrapper_value(w, file) : NULL;
 
 		any = true;
-		if (name && wrapper_is_stdin(name))
+		if (name && word_is_stdin(name))
 			input_run(w->cmd, NULL, 0, w->flags, w->out);
 		else if (name)
 			action_file(w->out, name, NULL, 0, w->flags);
@@ -774,11 +769,11 @@ static void wrapper_read_code(struct wrapping *w)
 		return;
 	if (count > 1 && word_is(words, "eval")) /* deno eval */
 		wrapper_run_text(w, words + 1, words, count);
-	else if (count > 1 && word_is(words, "run") && wrapper_is_stdin(words + 1)) /* deno run - */
+	else if (count > 1 && word_is(words, "run") && word_is_stdin(words + 1)) /* deno run - */
 		input_run(w->cmd, NULL, 0, w->flags, w->out);
 	else if (!strtab_get(w->wrapper->text))
 		wrapper_read_awk(w, at);
-	else if (count && !wrapper_is_stdin(words))
+	else if (count && !word_is_stdin(words))
 		action_file(w->out, words, NULL, 0, w->flags);
 	else if (!args_has(w->args, " -m "))
 		input_run(w->cmd, NULL, 0, w->flags, w->out);
