@@ -20,11 +20,9 @@ const char *const confine_mounts_usual[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", NULL,
 };
 
-static struct shim_mount mounts_entry(uint32_t kind, const char *path)
+static uint32_t mounts_entry_size(const char *path)
 {
-	size_t size = (sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7;
-
-	return (struct shim_mount){ .kind = kind, .size = (uint32_t)size };
+	return (uint32_t)((sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7);
 }
 
 /* Write an entry to the end of @to, whose length is *@at and which has room for it. */
@@ -39,7 +37,7 @@ static void mounts_put_entry(uint8_t *to, size_t *at, const struct shim_mount *h
 
 static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 {
-	struct shim_mount head = mounts_entry(kind, path);
+	struct shim_mount head = { .kind = kind, .size = mounts_entry_size(path) };
 	struct stat st;
 
 	if (m->size + head.size > SHIM_PATHS_MAX - DEVICES_MAX) {
@@ -444,7 +442,7 @@ void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_
 /* Write an entry without device and inode, if it fits. */
 static void mounts_write_entry(uint8_t *to, size_t *at, uint32_t kind, const char *path)
 {
-	const struct shim_mount head = mounts_entry(kind, path);
+	const struct shim_mount head = { .kind = kind, .size = mounts_entry_size(path) };
 
 	if (*at + head.size <= SHIM_PATHS_MAX)
 		mounts_put_entry(to, at, &head, path);
