@@ -570,7 +570,7 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; %s goes on, as an "
 			"answer for the same idempotency_key has said", p->id);
 	} else {
-		if (p) /* else it has yet to begin, and is killed then */
+		if (p)
 			proc_kill_tree(p, PROC_REASON_CANCELLED);
 		return;
 	}
@@ -754,6 +754,25 @@ static void process_run_on_fail(void *ctx, struct req *r, const struct err *e)
 	json_incref(key->why.details);
 }
 
+/* The server ends before the command has begun. */
+static int process_run_set_late(struct err *e)
+{
+	err_set(e, ERR_LIMIT_REACHED,
+		"the server is shutting down, and the command has not begun");
+	e->lasting = true;
+	return err_hint(e, "Start a new server.");
+}
+
+/* See struct req.answer_now: of a repeat whose first call has started nothing. */
+static void process_run_stop_pending(void *ctx, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	(void)ctx;
+	process_run_set_late(&e);
+	cap_replay_failed(r->call, &e);
+}
+
 static int process_run_replay(struct cap_call *call, struct err *e)
 {
 	struct cap *c = call->c;
@@ -775,21 +794,24 @@ static int process_run_replay(struct cap_call *call, struct err *e)
 	}
 	if (t->key->seq)
 		process_run_join(c, r);
+	else
+		r->answer_now = process_run_stop_pending;
 	return 1;
 }
 
-/* The log file is open, or cannot be. A cancellation that came meanwhile ends the run. */
+/* The log file is open, or cannot be. */
 static void process_run_on_log_file(void *task)
 {
-	struct run_task *t = task;
-	struct cap *c = t->c;
-	uint64_t handle = t->handle;
-	struct req *r = req_find(c->reqs, handle);
+	const struct run_task *t = task;
 
+	cap_go(req_find(t->c->reqs, t->handle)->call);
+}
+
+/* The client or the server waits for the log file no longer: nothing starts. */
+static void process_run_stop_opening(void *ctx, struct req *r)
+{
+	(void)ctx;
 	cap_go(r->call);
-	r = req_find(c->reqs, handle);
-	if (r && r->cancelled)
-		process_run_on_cancel(c, r);
 }
 
 /* Begin to open the log file; the run starts when it is open. */
@@ -804,9 +826,21 @@ static enum cap_outcome process_run_open_log(const struct cap_call *call)
 	t->log_file = run_log_open(call->c, call->r->params, t->log_name, &place, call->e);
 	if (!t->log_file)
 		return CAP_FAILED;
-	call->r->on_cancel = process_run_on_cancel;
-	call->r->on_cancel_ctx = call->c;
+	call->r->on_cancel = call->r->answer_now = process_run_stop_opening;
 	return CAP_WAITING;
+}
+
+/* May the run start with the log file, which is open, cannot be, or is not waited for? */
+static int process_run_check_log(const struct cap_call *call, struct err *e)
+{
+	struct log_file *f = ((struct run_task *)call->r->task)->log_file;
+
+	if (call->r->cancelled)
+		return err_set(e, ERR_CANCELLED, "the client cancelled this request before its "
+						 "log_file was open; nothing ran");
+	if (log_file_failed(f, e))
+		return -1;
+	return f->announced ? 0 : process_run_set_late(e);
 }
 
 static enum cap_outcome process_run_start(struct cap_call *call)
@@ -815,13 +849,12 @@ static enum cap_outcome process_run_start(struct cap_call *call)
 	struct run_task *t = call->r->task;
 	struct proc *p;
 
-	if ((!t->again && budget_check(c, call->e)) ||
+	if ((t->log_file && process_run_check_log(call, call->e)) ||
+	    (!t->again && budget_check(c, call->e)) ||
 	    (t->follow && follow_check(&c->follows, call->e)))
 		return CAP_FAILED;
 	if (!t->log_file && run_log_wanted(call->r->params))
 		return process_run_open_log(call);
-	if (t->log_file && log_file_failed(t->log_file, call->e))
-		return CAP_FAILED;
 	p = process_run_start_proc(call);
 	if (!p)
 		return CAP_FAILED;

@@ -120,6 +120,16 @@ static void server_take_read(struct server *s)
 		; /* a batch that was begun is answered in full */
 }
 
+/* Starts that wait for a log file, and their repeats. All others have begun. */
+static void server_end_starts(struct server *s)
+{
+	for (struct req *r = reqtab_first(s->reqs), *next; r; r = next) {
+		next = r->next;
+		if (r->answer_now && !r->run && r->row->flags & CAP_STARTS)
+			r->answer_now(r->answer_now_ctx, r);
+	}
+}
+
 static void server_begin_closing(struct server *s)
 {
 	if (s->phase == CLOSING)
@@ -134,6 +144,7 @@ static void server_begin_closing(struct server *s)
 	server_take_read(s);
 	starts_flush(&s->cap.starts);
 	ask_end(s->ask, "the server is shutting down");
+	server_end_starts(s);
 	route_closing(&s->route);
 	s->trees = proctab_trees(s->procs);
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
@@ -148,11 +159,11 @@ static void server_fail_request(struct req *r)
 }
 
 /* Can @r be answered with the state of its run @p, if it has one, which goes on without it? That of
- * a start, or of its repeat, only where an answer has said so. Others may wait for what another
- * request has started. */
+ * a start, or of its repeat, only where an answer has said so, or nothing has begun. Others may
+ * wait for what another request has started. */
 static bool server_lets_go_on(const struct req *r, const struct proc *p)
 {
-	return r->answer_now && (!(r->row->flags & CAP_STARTS) || (p && p->announced));
+	return r->answer_now && (!p || !(r->row->flags & CAP_STARTS) || p->announced);
 }
 
 /* No end of a run has answered @r. One that waits, or searches, gets what is known now. */
