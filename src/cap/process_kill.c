@@ -115,6 +115,13 @@ static bool process_kill_ends(int signal)
 	       signal != SIGTTOU && signal != SIGCHLD && signal != SIGURG && signal != SIGWINCH;
 }
 
+/* Does a signal that comes now go to what the command has left? Where SIGKILL has begun to take all
+ * of the run, the cause of that is the end of these processes too. */
+static bool process_kill_is_after_exit(const struct proc *p)
+{
+	return p->exited && p->phase != PROC_KILLING;
+}
+
 /* Is the run gone because of this call, or of another kill by procpen that overtook it? An end by a
  * limit, by itself, or by a timeout that came before the signal does not count. */
 static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
@@ -186,7 +193,7 @@ static bool process_kill_on_signaled(struct cap *c, struct req *r, struct proc *
 	t->outcome_known = true;
 	if (!p->live->signal_error) {
 		t->sent = t->signal;
-		t->after_exit = p->exited;
+		t->after_exit = process_kill_is_after_exit(p);
 	} else if (!p->exited) {
 		err_sys(&e, ERR_KILL_FAILED, p->live->signal_error, "%s could not be sent to %s",
 			names_signal(t->signal), p->id);
@@ -259,7 +266,7 @@ static void process_kill_force(struct kill_task *t, struct proc *p)
 {
 	t->signal = SIGKILL;
 	t->outcome_known = true;
-	t->after_exit = p->exited;
+	t->after_exit = process_kill_is_after_exit(p);
 	proc_kill_tree(p, PROC_REASON_KILLED_BY_REQUEST);
 }
 

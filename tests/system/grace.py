@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from client import (STRESS, WAIT, Server, Skip, check, equal, eventually, held_up, is_alive,
-                    processes_marked)
+                    is_traced, processes_marked)
 from suite import Suite
 
 suite = Suite(at_a_time=5)
@@ -556,6 +556,43 @@ def test_timeout_in_the_grace():
     equal((run["state"], run["reason"]), ("killed", "killed_by_request"), "run")
     answer = kill["result"]
     equal((answer["killed"], answer["forced"], answer["state"]), (True, True, "killed"), "kill")
+
+
+@contextlib.contextmanager
+def undead(pid):
+    """When @pid dies it stays a zombie meanwhile: its tracer has to look first, and is stopped."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % pid], stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: tracer.poll() is not None or is_traced(pid), WAIT, "not traced")
+        if tracer.poll() is not None:
+            raise Skip("strace cannot attach to a command")
+        tracer.send_signal(signal.SIGSTOP)
+        yield
+    finally:
+        tracer.kill()
+        tracer.wait()
+
+
+@suite.test()
+def test_kill_after_the_timeout():
+    """A call that comes when the timeout has killed the command, and its last process is about to go, has
+    not ended the run."""
+    with Place() as place:
+        server = place.server
+        run = server.request("process.run", {"command": "sleep 600 & echo; wait", "timeout": 8})
+        sleeping = lambda: [pid for pid in processes_marked(server.base) if name_of(pid) == "sleep"]
+        [pid] = eventually(sleeping, WAIT, "it does not begin")
+        row = lambda: server.call("process.list")["processes"][0]
+        with undead(pid):
+            eventually(lambda: not row()["pid"], WAIT, "no timeout")
+            kills = [place.ask(row()["process_id"], signal=name) for name in ("KILL", "TERM", "WINCH")]
+            server.ping()
+        equal(server.result(run)["state"], "timed_out", "the run")
+        for id in kills:
+            answer = server.result(id)
+            equal((answer["killed"], answer["alive"]), (False, 0), str(answer))
 
 
 @suite.test()
