@@ -30,7 +30,46 @@ static void loop_find_epoll_fd(int candidate)
 		loop_epoll_fd = candidate;
 }
 
-struct ev_loop *loop_new(void)
+/* ---- interrupted waits ---- */
+
+/* A signal, and SIGSTOP with SIGCONT, end the wait for events without a word of those that have
+ * come. Timers would then fire before them, so the loop looks once more first. */
+static enum { LOOP_LOOKED, LOOP_INTERRUPTED, LOOP_LOOKS_AGAIN } loop_wait;
+
+static void loop_before_wait(struct ev_loop *loop)
+{
+	(void)loop;
+	errno = 0;
+}
+
+/* Called right after the system call. */
+static void loop_after_wait(struct ev_loop *loop)
+{
+	bool interrupted = errno == EINTR && loop_wait != LOOP_LOOKS_AGAIN;
+
+	(void)loop;
+	loop_wait = interrupted ? LOOP_INTERRUPTED : LOOP_LOOKED;
+}
+
+/* Also called before the wait, for watchers that run then. */
+static void loop_invoke_pending(struct ev_loop *loop)
+{
+	bool interrupted = loop_wait == LOOP_INTERRUPTED;
+
+	if (loop_wait == LOOP_LOOKS_AGAIN)
+		return;
+	loop_wait = LOOP_LOOKED;
+	if (!interrupted || !ev_pending_count(loop)) {
+		ev_invoke_pending(loop);
+		return;
+	}
+	loop_wait = LOOP_LOOKS_AGAIN;
+	ev_run(loop, EVRUN_NOWAIT);
+}
+
+/* ---- the loop ---- */
+
+static struct ev_loop *loop_new_backend(void)
 {
 	int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 	struct ev_loop *loop;
@@ -38,15 +77,21 @@ struct ev_loop *loop_new(void)
 	if (lowest >= 0)
 		close(lowest);
 	loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
-	if (loop) {
+	if (loop)
 		loop_find_epoll_fd(lowest);
-		return loop;
-	}
-	loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+	return loop ? loop : ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+}
+
+struct ev_loop *loop_new(void)
+{
+	struct ev_loop *loop = loop_new_backend();
+
 	if (!loop) {
 		log_error("cannot create an event loop: neither epoll nor poll works");
 		abort();
 	}
+	ev_set_loop_release_cb(loop, loop_before_wait, loop_after_wait);
+	ev_set_invoke_pending_cb(loop, loop_invoke_pending);
 	return loop;
 }
 

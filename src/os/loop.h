@@ -36,9 +36,9 @@ void loop_timer_init(ev_timer *timer, void (*fn)(struct ev_loop *loop, ev_timer 
 		     void *data);
 
 /* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. In a
- * turn of the loop timers come last: a server that was held up, by a slow disk for one, must not
- * take for late what came in time and waits in a descriptor. One that is due and is to fire at once
- * stays due: events of every turn could put it off for good. */
+ * turn of the loop timers come last: a server that was held up, by a slow disk for one, or stopped,
+ * must not take for late what came in time and waits in a descriptor. One that is due and is to
+ * fire at once stays due: events of every turn could put it off for good. */
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms);
 void loop_timer_stop(struct ev_loop *loop, ev_timer *timer);
 

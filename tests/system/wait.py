@@ -334,6 +334,24 @@ def test_end_while_the_server_is_stopped():
 
 
 @suite.test()
+def test_time_that_passes_while_the_server_is_stopped():
+    """What has come by then is there before the time of a wait is over."""
+    server = Server()
+    for _ in range(5):  # a busy machine may take two seconds before the server is stopped
+        process_id, _ = begin(server, "")
+        waits = server.request("process.monitor", {"process_id": process_id, "wait_ms": 2000})
+        server.ping()
+        server.signal(signal.SIGSTOP)
+        end_unseen(server)
+        server.signal(signal.SIGCONT)
+        seen = server.result(waits)
+        if seen["matched"]:
+            break
+    equal((seen["matched"], seen["state"]), (True, "completed"), "the wait")
+    server.stop()
+
+
+@suite.test()
 def test_end_while_the_audit_log_is_slow():
     """What came while the server waited for its disk is there before the time of a wait is over."""
     server = Server()

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -168,6 +170,53 @@ static void test_loop_timer_fires_once(void **state)
 	loop_free(loop);
 }
 
+static int alarm_fd;
+
+static void on_alarm(int number)
+{
+	int64_t until = clock_mono_ms() + 40;
+
+	(void)number;
+	assert_int_equal(write(alarm_fd, "x", 1), 1);
+	while (clock_mono_ms() < until)
+		;
+}
+
+static void on_late_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	assert_int_equal(*(int *)w->data, 1);
+	w->data = NULL;
+}
+
+/* What has come while a signal interrupts the wait comes before a timer that is due by then. */
+static void test_loop_timer_comes_last_after_a_signal(void **state)
+{
+	const struct itimerval soon = { .it_value.tv_usec = 20000 };
+	const struct sigaction action = { .sa_handler = on_alarm };
+	struct ev_loop *loop = loop_new();
+	struct sigaction before;
+	int copy, calls;
+	ev_timer timer;
+	ev_io io;
+
+	(void)state;
+	watch_pipe(loop, &io, &alarm_fd, &copy, &calls);
+	loop_timer_init(&timer, on_late_timer, &calls);
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	loop_timer_start(loop, &timer, 40);
+	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	while (timer.data)
+		ev_run(loop, EVRUN_ONCE);
+	assert_int_equal(calls, 1);
+	sigaction(SIGALRM, &before, NULL);
+	loop_close(loop, &io);
+	close(alarm_fd);
+	close(copy);
+	loop_free(loop);
+}
+
 /* Arming again counts from then on, also when the loop has not run for a while. */
 static void test_loop_timer_restart_and_stop(void **state)
 {
@@ -253,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_loop_descriptor_used_again),
 		cmocka_unit_test(test_loop_close_before_the_first_run),
 		cmocka_unit_test(test_loop_timer_fires_once),
+		cmocka_unit_test(test_loop_timer_comes_last_after_a_signal),
 		cmocka_unit_test(test_loop_timer_restart_and_stop),
 		cmocka_unit_test(test_loop_timer_is_not_put_off),
 	};
