@@ -113,8 +113,11 @@ struct metrics_spent metrics_spent(struct cap *c)
 	struct proctab_usage usage;
 	struct metrics_sample now = metrics_take(c, &usage);
 
-	return (struct metrics_spent){ .runs = metrics_runs_started(&c->metrics.counters, &usage),
-				       .cpu_us = now.cpu_us };
+	return (struct metrics_spent){
+		.runs = metrics_runs_started(&c->metrics.counters, &usage) +
+			(uint64_t)usage.starting,
+		.cpu_us = now.cpu_us,
+	};
 }
 
 static void metrics_write_counters(struct jsonw *w, const struct metrics_counters *n,

@@ -421,6 +421,20 @@ static void proctab_add_usage(struct proctab_usage *u, struct proc *p, bool read
 		u->cpu_us += (int64_t)procfs_own_us(live->tree.shim_pid);
 }
 
+/* One that has not may still turn out to be no run at all, because it cannot be executed. */
+static bool proc_has_begun(const struct proc *p)
+{
+	return p->ended_mono_ms || (p->live && p->live->reported);
+}
+
+static void proctab_count_run(struct proctab_usage *u, const struct proc *p)
+{
+	if (p->phase != PROC_SETTLED)
+		++*(proc_has_begun(p) ? &u->running : &u->starting);
+	u->bytes_written += p->out.total + p->err.total;
+	u->bytes_kept += output_kept(&p->out) + output_kept(&p->err);
+}
+
 void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u)
 {
 	struct reaper_usage leaving = { 0 };
@@ -440,9 +454,7 @@ void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u)
 	for (struct proc *p = t->newest; p; p = p->older) {
 		bool turn = !from || p->seq <= from, in_time = clock_mono_us() < until_us;
 
-		u->running += p->phase != PROC_SETTLED;
-		u->bytes_written += p->out.total + p->err.total;
-		u->bytes_kept += output_kept(&p->out) + output_kept(&p->err);
+		proctab_count_run(u, p);
 		if (!p->tree_alive)
 			continue;
 		if (turn && !in_time && !t->unread_from)

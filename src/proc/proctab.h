@@ -76,7 +76,8 @@ struct proctab_usage {
 	int64_t cpu_us, io_read_bytes, io_write_bytes; /* of live runs, and of idle shims */
 	int64_t memory_bytes;                          /* resident now */
 	int64_t memory_limit; /* of the server's group; INT64_MAX: none; 0: not looked up yet */
-	int running;                                   /* runs that are not over */
+	int starting;                                  /* runs whose command has yet to begin ... */
+	int running;                                   /* ... and the others that are not over */
 	uint64_t bytes_written, bytes_kept;            /* output of all records */
 };
 

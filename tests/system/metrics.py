@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """server.metrics: figures that agree with what the kernel has counted."""
 import ctypes
+import json
 import os
 import time
 
@@ -112,6 +113,25 @@ def live_runs_count_too():
     eventually(lambda: counted_children(server) > 80, WAIT, "the shim was not collected")
     last = server.call("server.metrics")
     near(last["cpu_ms"], kernel_usage(server)[0], 0.02, 15, "cpu_ms")
+
+
+@suite.test()
+def what_cannot_be_executed_is_never_counted():
+    """No counter goes back, also when a start fails after it was sampled."""
+    server = Server()
+    server.write_broken_program("broken")
+    server.run("true")
+    seen = 0
+    for n in range(20):
+        calls = [("process.run", {"command": "./broken", "args": []}), ("server.metrics", {}), ("process.list", {})]
+        server.send_bytes(b"".join(
+            json.dumps({"jsonrpc": "2.0", "id": "%d.%d" % (n, i), "method": method, "params": params}).encode()
+            + b"\n" for i, (method, params) in enumerate(calls)))  # all in one read
+        equal(server.answer("%d.0" % n)["error"]["data"]["type"], "SpawnFailed", "the start")
+        equal(server.result("%d.1" % n)["counters"]["runs_started"], 1, "runs_started")
+        seen += server.result("%d.2" % n)["total"] == 2
+    check(seen, "no start was still open when it was sampled")
+    server.stop()
 
 
 @suite.test()
