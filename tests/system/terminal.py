@@ -395,6 +395,24 @@ def test_later_terminal_of_the_same_shim():
 
 
 @suite.test()
+def test_modes_of_an_earlier_run():
+    """What a command has changed in its /dev/pts no later one finds."""
+    server = Server()
+    for path in "/dev/pts", "/dev/pts/ptmx":
+        usual = server.run("stat", ["-c", "%a", path])
+        if "mount_namespace" not in usual["sandbox"]:
+            raise Skip("there is no mount namespace here")
+        run = server.run("chmod 0111 %s && stat -c %%a %s" % (path, path))
+        if run["exit_code"]:
+            raise Skip("a command cannot change it here: %s" % run["stderr_summary"])
+        equal(run["stdout_summary"], "111\n", "its own")
+        for _ in range(3):
+            equal(server.run("stat", ["-c", "%a", path])["stdout_summary"], usual["stdout_summary"],
+                  "of a later run")
+    server.stop()
+
+
+@suite.test()
 def test_thousand_terminals():
     """A run takes no more than its share of the host's, and the next has its own."""
     server = Server()

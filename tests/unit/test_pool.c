@@ -677,18 +677,18 @@ static bool is_at_rest(void *shim)
 	return !is_waited_for(all.confine) || procfs_children(*(pid_t *)shim, &child, 1) == 1;
 }
 
-static void touch_shims(void)
-{
-	static void (*const touches[])(pid_t) = {
-		leave_alone,  renice,	    change_io_priority,
-		change_class, change_limit, change_processors,
-	};
+static void (*const touches[])(pid_t) = {
+	leave_alone, renice, change_io_priority, change_class, change_limit, change_processors,
+};
 
+/* While it serves a command. */
+static void touch_shims(struct confine *c)
+{
 	for (size_t i = 0; i < COUNT_OF(touches); i++) {
 		struct touched t;
 		pid_t shim;
-		struct pool *s = ready(all.confine, &shim);
-		struct job *j = job_new(all.confine, &nothing, "cat");
+		struct pool *s = ready(c, &shim);
+		struct job *j = job_new(c, &nothing, "cat");
 		struct shim_report report;
 
 		t.shim = shim;
@@ -705,45 +705,146 @@ static void touch_shims(void)
 		job_close_ends(j);
 		assert_true(end_of(s, j).reusable);
 		if (touches[i] == leave_alone)
-			expect_fit(s, job_new(all.confine, &nothing, "true"), shim);
+			expect_fit(s, job_new(c, &nothing, "true"), shim);
 		else
 			assert_true(children_wait(&all, gone_or_as_before, &t));
 		end(s);
 	}
 }
 
-/* Without a PID namespace a command can reach the shim of another run. No later command gets what it
- * changed. */
+/* While it waits, or its process does: it takes no plan. */
+static void touch_idle_shims(struct confine *c)
+{
+	for (size_t i = 1; i < COUNT_OF(touches); i++) {
+		struct shim_report report;
+		pid_t shim, waits;
+		struct pool *s = ready(c, &shim);
+		struct job *j = job_new(c, &nothing, "true");
+
+		assert_true(children_wait(&all, is_at_rest, &shim));
+		waits = shim;
+		procfs_children(shim, &waits, 1);
+		touches[i](waits);
+		start(s, j);
+		assert_int_equal(j->result.shim_pid, shim);
+		assert_int_not_equal(children_report(j->result.control_fd, &report), 0);
+		assert_true(children_wait(&all, children_gone, &shim));
+		close(j->result.control_fd);
+		job_free(j);
+		end(s);
+	}
+}
+
+/* Without a PID namespace, or beside commands without a sandbox, a command can reach the shim of
+ * another run. No later command gets what it changed. */
 static void test_pool_touched(void **state)
 {
+	struct confine *both[] = { all.confine, layered };
+
 	(void)state;
-	touch_shims();
+	touch_shims(all.confine);
+	touch_idle_shims(all.confine);
 	unsheltered = SHIM_SHELTERED;
-	touch_shims();
+	for (int i = 0; i < 2; i++) {
+		touch_shims(both[i]);
+		touch_idle_shims(both[i]);
+	}
 	unsheltered = 0;
 }
 
-/* The shim blocks every signal, so a pending one would stay for its whole life. */
-static void test_pool_drops_signals(void **state)
+/* Send the shim of a run @count signals of each number, and end the run. */
+static void signal_shim(struct pool *s, const int *numbers, int count)
+{
+	struct job *j = job_new(all.confine, &nothing, "cat");
+	struct shim_report report;
+	pid_t shim;
+
+	j->request.announce = true;
+	start(s, j);
+	shim = j->result.shim_pid;
+	assert_int_equal(children_report(j->result.control_fd, &report), 0);
+	assert_int_equal(report.event, SHIM_STARTED);
+	for (; *numbers; numbers++)
+		for (int i = 0; i < count; i++)
+			assert_int_equal(kill(shim, *numbers), 0);
+	close(j->in);
+	j->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(end_of(s, j).reusable);
+}
+
+static bool has_none_pending(void *shim)
 {
 	char path[40], text[4096];
-	pid_t shim;
-	struct pool *s = ready(all.confine, &shim);
-	struct job *j = job_new(all.confine, &nothing,
-				"for s in 1 2 10 15 34 35 64; do kill -$s $PPID; done");
 	ssize_t n;
 	int fd;
 
-	(void)state;
-	start(s, j);
-	assert_true(end_of(s, j).reusable);
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)shim);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)*(pid_t *)shim);
 	fd = open(path, O_RDONLY);
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	assert_true(n > 0);
-	text[n] = '\0';
-	assert_non_null(strstr(text, "ShdPnd:\t0000000000000000"));
+	text[n < 0 ? 0 : n] = '\0';
+	return strstr(text, "ShdPnd:\t0000000000000000");
+}
+
+/* The shim blocks every signal, so a pending one would stay for its whole life. One that was sent
+ * more than it drops at once serves no more. */
+static void test_pool_drops_signals(void **state)
+{
+	const int some[] = { 1, 2, 10, 15, 34, 35, 64, 0 }, queued[] = { 34, 0 };
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
+
+	(void)state;
+	signal_shim(s, some, 1);
+	assert_true(children_wait(&all, has_none_pending, &shim));
+	expect_fit(s, job_new(all.confine, &nothing, "true"), shim);
+	end(s);
+	s = ready(all.confine, &shim);
+	signal_shim(s, queued, 65);
+	assert_true(children_wait(&all, children_gone, &shim));
+	end(s);
+}
+
+/* A signal that was to end all of a run may have left something that nobody knows of. */
+static void test_pool_after_a_signal_for_all(void **state)
+{
+	const struct shim_request term = { .command = SHIM_SIGNAL_TREE, .arg = SIGTERM };
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
+	struct job *j = job_new(layered, &nothing, "trap 'exit 3' TERM; echo; read line");
+	struct ending ending;
+	char byte;
+
+	(void)state;
+	start(s, j);
+	assert_int_equal(j->result.shim_pid, shim);
+	assert_int_equal(read(j->out, &byte, 1), 1);
+	assert_int_equal(send(j->result.control_fd, &term, sizeof(term), 0), sizeof(term));
+	ending = end_of(s, j);
+	assert_int_equal(ending.status, 3 << 8);
+	assert_false(ending.reusable);
+	assert_true(children_wait(&all, children_gone, &shim));
+	end(s);
+}
+
+/* After a thousand commands a shim serves no more. */
+static void test_pool_wears_out(void **state)
+{
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
+	struct job *j = job_new(layered, &nothing, "true");
+
+	(void)state;
+	start(s, j);
+	assert_int_equal(j->result.shim_pid, shim);
+	assert_int_equal(j->result.past.runs, 1);
+	j->result.past.runs = 998;
+	assert_true(end_of(s, j).reusable);
+	j = job_new(layered, &nothing, "true");
+	start(s, j);
+	assert_int_equal(j->result.shim_pid, shim);
+	assert_true(end_of(s, j).reusable);
+	assert_true(children_wait(&all, children_gone, &shim));
 	end(s);
 }
 
@@ -1386,45 +1487,75 @@ static void wait_for_zombie_of(pid_t shim)
 	}
 }
 
-/* A request comes while the command ends: between the shim's wake-up and its wait4().
- * The last report of the run answers it; the next run never sees it. */
-static void test_pool_signal_at_the_end(void **state)
+/* @request comes while the command of the idle @shim ends: between the shim's wake-up and its
+ * wait4(). Fills @last; false: the shim cannot be traced. */
+static bool ask_at_the_end(struct pool *s, pid_t shim, const struct shim_request *request,
+			   struct ending *last)
 {
-	const struct shim_request signal = { .command = SHIM_SIGNAL, .arg = SIGCONT };
 	struct job *j = job_new(layered, &nothing, "read line");
 	int waiting = 1, status;
-	pid_t shim;
-	struct pool *s;
+	bool traced;
 
-	(void)state;
-	s = ready(layered, &shim);
 	start(s, j);
 	assert_int_equal(j->result.shim_pid, shim);
 	job_close_ends(j);
-	if (ptrace(PTRACE_SEIZE, shim, 0, 0)) {
+	traced = !ptrace(PTRACE_SEIZE, shim, 0, 0);
+	if (traced) {
+		assert_int_equal(ptrace(PTRACE_INTERRUPT, shim, 0, 0), 0);
+		assert_int_equal(waitpid(shim, &status, __WALL), shim);
+		assert_int_equal(send(j->result.control_fd, request, sizeof(*request), 0),
+				 sizeof(*request));
+	} else {
 		print_message("SKIP: the shim cannot be traced: %s\n", strerror(errno));
-		close(j->in);
-		j->in = -1;
-		end_of(s, j);
-		end(s);
-		return;
 	}
-	assert_int_equal(ptrace(PTRACE_INTERRUPT, shim, 0, 0), 0);
-	assert_int_equal(waitpid(shim, &status, __WALL), shim);
-	assert_int_equal(send(j->result.control_fd, &signal, sizeof(signal), 0), sizeof(signal));
-	while (waiting) {
+	while (traced && waiting) {
 		step(shim);
 		assert_int_equal(ioctl(j->result.control_fd, SIOCOUTQ, &waiting), 0);
 	}
 	close(j->in);
 	j->in = -1;
-	wait_for_zombie_of(shim);
-	assert_int_equal(ptrace(PTRACE_DETACH, shim, 0, 0), 0);
-	assert_true(end_of(s, j).reusable);
-	j = job_new(layered, &nothing, "exit 7");
-	start(s, j);
-	assert_int_equal(j->result.shim_pid, shim);
-	assert_int_equal(finish(j), 7 << 8);
+	if (traced) {
+		wait_for_zombie_of(shim);
+		assert_int_equal(ptrace(PTRACE_DETACH, shim, 0, 0), 0);
+	}
+	*last = end_of(s, j);
+	return traced;
+}
+
+/* The last report of the run answers a signal; the next run never sees it. */
+static void test_pool_signal_at_the_end(void **state)
+{
+	const struct shim_request signal = { .command = SHIM_SIGNAL, .arg = SIGCONT };
+	struct ending last;
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
+	struct job *j;
+
+	(void)state;
+	if (ask_at_the_end(s, shim, &signal, &last)) {
+		assert_true(last.reusable);
+		j = job_new(layered, &nothing, "exit 7");
+		start(s, j);
+		assert_int_equal(j->result.shim_pid, shim);
+		assert_int_equal(finish(j), 7 << 8);
+	}
+	end(s);
+}
+
+/* A kill that finds nothing alive ends the shim all the same. */
+static void test_pool_kill_at_the_end(void **state)
+{
+	const struct shim_request end_all = { .command = SHIM_KILL };
+	struct ending last;
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
+
+	(void)state;
+	if (ask_at_the_end(s, shim, &end_all, &last)) {
+		assert_int_equal(last.status >> 8, 1); /* of read, at the end of its input */
+		assert_false(last.reusable);
+		assert_true(children_wait(&all, children_gone, &shim));
+	}
 	end(s);
 }
 
@@ -1628,6 +1759,8 @@ int main(void)
 		cmocka_unit_test(test_pool_serves_again),
 		cmocka_unit_test(test_pool_touched),
 		cmocka_unit_test(test_pool_drops_signals),
+		cmocka_unit_test(test_pool_after_a_signal_for_all),
+		cmocka_unit_test(test_pool_wears_out),
 		cmocka_unit_test(test_pool_renews_network_namespace),
 		cmocka_unit_test(test_pool_without_landlock),
 		cmocka_unit_test(test_pool_with_something_left),
@@ -1647,6 +1780,7 @@ int main(void)
 		cmocka_unit_test(test_pool_hidden_path_comes_to_be),
 		cmocka_unit_test(test_pool_hidden_file_comes_back),
 		cmocka_unit_test(test_pool_signal_at_the_end),
+		cmocka_unit_test(test_pool_kill_at_the_end),
 		cmocka_unit_test(test_pool_grows_old),
 		cmocka_unit_test(test_pool_leaks_no_descriptor),
 		cmocka_unit_test(test_pool_into_control_groups),
