@@ -1069,6 +1069,36 @@ def test_no_way_out(place, options):
             equal(sorted(os.listdir(place.path("outside"))), ["gone", "there", "victim"], "outside")
 
 
+def mounts_of(server):
+    """[(path, options, those of the file system)] of a run, and its layers."""
+    result = server.run("cat", ["/proc/self/mountinfo"], max_output_bytes=1 << 20, stdout_lines=10000)
+    lines = [line.split(" ") for line in result["stdout_summary"].splitlines()]
+    return [(at[4], at[5].split(","), at[-1].split(",")) for at in lines], result["sandbox"]
+
+
+@each_form
+def test_mounts_are_shut(place, options):
+    """By their own options: the other layers refuse what these would allow."""
+    server = place.server(*options)
+    mounts, sandbox = mounts_of(server)
+    if "mount_namespace" not in sandbox:
+        raise Skip("no mount namespace here: %s" % sandbox)
+    tmpdir = server.run("echo $TMPDIR")["stdout_summary"].strip()
+    devices = "/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty".split()
+    terminals = ["/dev/pts", "/dev/ptmx"]
+    for path, own, _ in mounts:
+        if path not in [place.workspace, tmpdir, "/dev/shm", "/dev/mqueue", *terminals]:
+            check("ro" in own, "%s is writable: %s" % (path, own))
+        if path not in [*devices, *terminals, "/proc/locks"]:
+            check("nodev" in own, "%s has devices: %s" % (path, own))
+    if "pid_namespace" in sandbox:
+        own, of_type = [mount[1:] for mount in mounts if mount[0] == "/proc"][-1]
+        equal({"ro", "nosuid", "nodev", "noexec"} - set(own), set(), "/proc")
+        check("hidepid=ptraceable" in of_type, "/proc shows its shim: %s" % of_type)
+        equal(server.run("ls", ["-d", "/proc/1"])["exit_code"], 2, "status of ls /proc/1")
+    server.stop()
+
+
 @each_form
 def test_inherited_descriptors(place, options):
     """What a host left open in the server, directories above all, does not reach a command."""

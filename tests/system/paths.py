@@ -312,6 +312,26 @@ def test_link_in_the_way():
         usual.stop()
 
 
+# Mounts a file system at $0, of this program's own, and starts the rest.
+BELOW = 'mount -t tmpfs none "$0" && exec "$@"'
+
+
+@suite.test()
+def test_mount_below():
+    """A file system that is mounted below a read-only path can be read there, and is read-only too."""
+    if os.geteuid() != 0:
+        raise Skip("only root can mount")
+    with Repository() as place:
+        if not has(place, "mount_namespace"):
+            raise Skip("this machine has no mount namespaces")
+        below = place.top + "/.git/hooks/empty"
+        for options, status in ((OFF, 0), ([], 1)):
+            server = place.server(*options, wrapper=["unshare", "--mount", "sh", "-c", BELOW, below])
+            run = server.run("stat -fc %T .git/hooks/empty; touch .git/hooks/empty/x")
+            equal((run["exit_code"], run["stdout_summary"]), (status, "tmpfs\n"), "with %s" % options)
+            server.stop()
+
+
 @suite.test()
 def test_gap_without_mounts():
     """Where there is no mount layer, agent.session says that the hooks are not held."""
