@@ -203,6 +203,24 @@ static void test_watch_tasks(void **state)
 	finish(&k);
 }
 
+/* As many as the limit says may live; one more is too many, and it is counted. */
+static void test_watch_tasks_at_the_limit(void **state)
+{
+	static const char all[] = "for i in 1 2 3 4 5 6 7 8 9; do sleep 1 & done; wait";
+	static const char one_more[] = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 60 & done; wait";
+	const struct shim_limits limits = { .tasks = 10 };
+	struct shim_report report, last;
+	struct shim k = start(all, &limits);
+
+	(void)state;
+	assert_false(hear_all(&k, SHIM_LIMITED, &report, &last));
+	finish(&k);
+	k = start(one_more, &limits);
+	assert_true(hear_all(&k, SHIM_LIMITED, &report, &last));
+	assert_int_equal(report.live, 11);
+	finish(&k);
+}
+
 /* Let an endless loop run for @ms or a little more: how much of a core has it got, in permille? */
 static int64_t share_of(const struct shim_limits *limits, int ms)
 {
@@ -314,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_watch_memory),
 		cmocka_unit_test(test_watch_memory_within),
 		cmocka_unit_test(test_watch_tasks),
+		cmocka_unit_test(test_watch_tasks_at_the_limit),
 		cmocka_unit_test(test_watch_cpu),
 		cmocka_unit_test(test_watch_cpu_leaves_a_stop_alone),
 		cmocka_unit_test(test_plan_with_the_longest_filter),
