@@ -90,9 +90,12 @@ static void test_limits_of_file_size(void **state)
 {
 	const struct shim_rlimit of_request = { .resource = RLIMIT_FSIZE, .soft = 1000, .hard = 2000 };
 	const struct confine_request with = { .rlimits = &of_request, .rlimit_count = 1 };
+	const struct shim_rlimit no_byte = { .resource = RLIMIT_FSIZE, .soft = 0, .hard = 0 };
+	const struct confine_request with_none = { .rlimits = &no_byte, .rlimit_count = 1 };
 	const struct confine_request without = { .rlimit_count = 0 };
 	struct usage usage = { .cpu_ms = 1 };
 	struct limits l = made(&with, &plain_run), none = made(&without, &plain_run);
+	struct limits empty = made(&with_none, &plain_run);
 	struct rlimit own, finite;
 
 	(void)state;
@@ -103,6 +106,7 @@ static void test_limits_of_file_size(void **state)
 		assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &usage),
 				 PROC_REASON_RUNNING);
 	}
+	assert_int_equal(limits_file_bytes(&empty), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &finite), 0);
 	assert_int_equal(limits_file_bytes(&none), 1 << 30);
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &usage),
