@@ -246,6 +246,40 @@ static void test_loop_timer_restart_and_stop(void **state)
 	loop_free(loop);
 }
 
+static void on_byte(struct ev_loop *loop, ev_io *io, int revents)
+{
+	const int *fired = io->data;
+
+	(void)revents;
+	assert_int_equal(*fired, 0);
+	ev_io_stop(loop, io);
+}
+
+/* What waits in a descriptor came in time, however late the loop looks. */
+static void test_loop_timer_comes_last(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int pair[2], fired = 0;
+	ev_timer timer;
+	ev_io io;
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	ev_io_init(&io, on_byte, pair[0], EV_READ);
+	ev_timer_init(&timer, on_timer, 0., 0.);
+	io.data = timer.data = &fired;
+	ev_io_start(loop, &io);
+	loop_timer_start(loop, &timer, 1);
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	usleep(5000);
+	ev_run(loop, EVRUN_ONCE);
+	assert_false(ev_is_active(&io));
+	assert_int_equal(fired, 1);
+	close(pair[0]);
+	close(pair[1]);
+	loop_free(loop);
+}
+
 /* A descriptor that always has something, whose events start a timer. */
 struct busy {
 	ev_timer timer;
@@ -304,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_loop_timer_fires_once),
 		cmocka_unit_test(test_loop_timer_comes_last_after_a_signal),
 		cmocka_unit_test(test_loop_timer_restart_and_stop),
+		cmocka_unit_test(test_loop_timer_comes_last),
 		cmocka_unit_test(test_loop_timer_is_not_put_off),
 	};
 
