@@ -369,6 +369,30 @@ def test_processes(limited):
             raise Skip("no control group with this limit can be made here")
 
 
+# A hundred threads, which live until it ends.
+THREADS = """
+import threading, time
+try:
+    for _ in range(100):
+        threading.Thread(target=time.sleep, args=[60], daemon=True).start()
+except RuntimeError:
+    print("refused")
+else:
+    time.sleep(60)
+"""
+
+
+@with_limited("--set", "limits.tasks_per_run=40")
+def test_threads(limited):
+    """They count as processes do."""
+    try:
+        answer = limited.server.run("/usr/bin/python3", ["-c", THREADS])
+    except RpcError as e:
+        check_killed(e.error["data"]["details"], "process_limit")
+    else:
+        equal(answer["stdout_summary"], "refused\n", "a hundred threads")
+
+
 @suite.test()
 def test_as_an_ordinary_user():
     """No group, no privilege: the limits hold all the same."""
