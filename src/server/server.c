@@ -155,6 +155,8 @@ static void server_fail_request(struct req *r)
 	struct err e = ERR_INIT;
 
 	err_set(&e, ERR_INTERNAL_ERROR, "the server is shutting down");
+	e.lasting = true;
+	err_hint(&e, "Start a new server.");
 	req_fail(r, &e);
 }
 

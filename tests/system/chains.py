@@ -364,6 +364,24 @@ def test_what_cannot_be_killed_is_told():
         eventually(lambda: not is_alive(run["pid"]), WAIT, "the shim has given up")
 
 
+@suite.test()
+def test_request_whose_run_cannot_be_killed():
+    """It is answered when the server ends, and not told to try the same server again."""
+    for args in ((), PLAIN):
+        server = Server(*args)
+        id = server.request("process.run", {"command": "sleep", "args": ["300"]})
+        pids = lambda: [r["pid"] for r in server.call("process.list")["processes"] if r["pid"]]
+        pid = eventually(pids, WAIT, "no run")[0]
+        with Freezer() as freezer:
+            freezer.write("cgroup.procs", str(pid))
+            freezer.write("freezer.state", "FROZEN")
+            server.signal(signal.SIGTERM)
+            error = server.answer(id)["error"]
+            equal(server.wait_exit(), 3, "exit status")
+        equal((error["data"]["type"], error["data"]["retryable"]), ("InternalError", False), str(error))
+        eventually(lambda: not is_alive(pid), WAIT, "the shim has given up")
+
+
 def frozen(server, timeout):
     """A run that cannot die when its time is over: the answer, its pid and its shim. Without these its
     time was over first."""
