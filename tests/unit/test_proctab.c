@@ -949,6 +949,7 @@ static void test_proctab_shutdown(void **state)
 	proctab_shutdown(table);
 	assert_null(shell("true", &e));
 	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	assert_false(err_retryable(&e)); /* no later call finds this server */
 	err_release(&e);
 	expect_no_log();
 	assert_true(children_wait(&all, is_empty, &a));
