@@ -144,6 +144,7 @@ static void test_env_base_defaults_and_inheritance(void **state)
 	setenv("TERM", "xterm", 1);
 	assert_built(f, "{}");
 	assert_value(f, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	assert_string_equal(env_base_path(), env_get(f->envp, "PATH"));
 	assert_value(f, "USER", "me");
 	assert_value(f, "LOGNAME", "me2");
 	assert_value(f, "SHELL", "/bin/a shell");
