@@ -103,8 +103,6 @@ static int config_file_take(const struct config_look *look, const char *path, st
 	char *room;
 	ssize_t got = 1;
 
-	if (look->target.st_size > CONFIG_FILE_MAX)
-		return config_file_fail_size(path, e);
 	while (got > 0) {
 		room = buf_reserve(text, 4096);
 		if (!room)

@@ -16,7 +16,7 @@ static int read_it(const char *name, struct err *e)
 {
 	config_file_release(&file);
 	buf_release(&text);
-	buf_init(&text, CONFIG_FILE_MAX + 4096);
+	buf_init(&text, CONFIG_FILE_MAX + 3 * 4096); /* the bound is not the buffer's */
 	return config_file_read(&file, scratch_path(&tmp, name), &text, e);
 }
 
