@@ -635,8 +635,8 @@ def test_closes_its_terminal():
 def test_fork_holds_it():
     """A process that has left the session goes on writing; the answer does not wait for it."""
     server = Server()
-    run = server.run("setsid sh -c 'echo up; until [ -e go ]; do sleep 0.1; done; echo late; sleep 600' & "
-                     "sleep 0.3; echo over", tty=True)
+    run = server.run("setsid sh -c ': >up; until [ -e go ]; do sleep 0.1; done; echo late; sleep 600' & "
+                     "until [ -e up ]; do sleep 0.02; done; echo over", tty=True)
     with open(os.path.join(server.workspace, "go"), "w", encoding="utf-8"):
         pass  # had the answer waited for the fork, it would not be here
     equal((run["state"], run["exit_code"], run["leftover"] > 0), ("completed", 0, True), "state")
