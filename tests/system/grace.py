@@ -411,10 +411,14 @@ def test_answer_comes_first():
 
 
 def shim_of(server, name="bash"):
-    """Of the only run, whose processes called @name are its children."""
-    pids = [pid for pid in processes_marked(server.base) if name_of(pid) == name]
-    with open("/proc/%d/status" % pids[0], encoding="utf-8") as f:
-        return int(re.search(r"^PPid:\s*(\d+)", f.read(), re.M)[1])
+    """Of the only run, whose processes called @name are its children. None: it is over."""
+    for pid in processes_marked(server.base):
+        with contextlib.suppress(OSError):  # it has just ended
+            with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+                shim = int(re.search(r"^PPid:\s*(\d+)", f.read(), re.M)[1])
+            if name_of(pid) == name and name_of(shim).startswith("procpen-shim"):
+                return shim
+    return None
 
 
 @suite.test()
@@ -456,7 +460,7 @@ def test_pending_is_not_killed():
     run = server.run("(trap 'touch asked; until rm go 2>/dev/null; do sleep 0.02; done; exit' TERM; "
                      "touch ready; while :; do sleep 0.02; done) & true")["process_id"]
     eventually(lambda: has("ready"), WAIT, "no leftover")
-    shim = shim_of(server)
+    shim = eventually(lambda: shim_of(server), WAIT, "no shim")
     kill = server.request("process.kill", {"process_id": run, "force_after": 600, "wait_ms": 2000})
     eventually(lambda: has("asked"), WAIT, "no signal")
     os.kill(shim, signal.SIGSTOP)
