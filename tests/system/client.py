@@ -491,19 +491,25 @@ class Server:
 
     # -- messages
 
-    def send(self, message):
-        self.send_bytes(json.dumps(message).encode() + b"\n")
+    def send(self, *messages):
+        """Those of one call come in one write: nothing delays the later ones."""
+        self.send_bytes(b"".join(json.dumps(m).encode() + b"\n" for m in messages))
 
-    def request(self, method, params=None, id=None):
-        """Send a request; returns its id."""
+    def message(self, method, params=None, id=None):
+        """A request that is still to be sent."""
         if id is None:
             id = self.next_id
             self.next_id += 1
         message = {"jsonrpc": "2.0", "id": id, "method": method}
         if params is not None:
             message["params"] = params
+        return message
+
+    def request(self, method, params=None, id=None):
+        """Send a request; returns its id."""
+        message = self.message(method, params, id)
         self.send(message)
-        return id
+        return message["id"]
 
     def notify(self, method, params=None):
         self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})

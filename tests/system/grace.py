@@ -484,13 +484,11 @@ def test_what_is_due_is_not_put_off():
     first = server.request("process.kill", {"process_id": run, "force_after": 2})
     server.ping()
     with held_up(server, 3500):
-        calls = [("process.kill", {"process_id": other, "signal": "WINCH"}), ("server.metrics.stop", {}),
-                 ("process.kill", {"process_id": run, "force_after": 3600})]
-        server.send_bytes(b"".join(
-            json.dumps({"jsonrpc": "2.0", "id": "held%d" % i, "method": method, "params": params}).encode() + b"\n"
-            for i, (method, params) in enumerate(calls)))  # all in one read
+        stop = server.message("server.metrics.stop")
+        server.send(server.message("process.kill", {"process_id": other, "signal": "WINCH"}), stop,
+                    server.message("process.kill", {"process_id": run, "force_after": 3600}))
         equal(server.result(first)["signal_sent"], "SIGKILL", "the first call")
-        equal(server.result("held1"), {"stopped": True}, "the stream")
+        equal(server.result(stop["id"]), {"stopped": True}, "the stream")
     server.stop()
 
 
@@ -499,9 +497,10 @@ def test_deadline_survives_its_call():
     """The call is cancelled, in MCP without an answer: SIGKILL comes all the same."""
     with Place() as place:
         p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 1; done")
-        id = place.ask(p, force_after=1)
-        place.server.notify("$/cancelRequest", {"id": id})
-        check("error" in place.server.answer(id), "a cancelled call has a result")
+        kill = place.server.message("process.kill", {"process_id": p, "force_after": 1})
+        place.server.send(kill, {"jsonrpc": "2.0", "method": "$/cancelRequest",
+                                 "params": {"id": kill["id"]}})
+        check("error" in place.server.answer(kill["id"]), "a cancelled call has a result")
         record = place.over(p)
         equal((record["state"], record["reason"], record["signal"]),
               ("killed", "killed_by_request", "SIGKILL"), "its end")
@@ -520,10 +519,11 @@ def test_earlier_deadline_holds():
                       (True, "SIGKILL", True), params)
         for later in (0, 3000):  # neither takes it back nor pushes it away
             p = place.start("app", command=stubborn)
-            first = place.ask(p, force_after=1)
-            second = place.ask(p, force_after=later, wait_ms=100)
-            check(place.server.result(second)["pending"], "a deadline is set")
-            check(place.server.result(first)["forced"], "the first one held")
+            first, second = (place.server.message("process.kill", dict(params, process_id=p)) for params in
+                             ({"force_after": 1}, {"force_after": later, "wait_ms": 100}))
+            place.server.send(first, second)
+            check(place.server.result(second["id"])["pending"], "a deadline is set")
+            check(place.server.result(first["id"])["forced"], "the first one held")
 
 
 @suite.test()
