@@ -543,6 +543,11 @@ class Server:
         finally:
             self.inbox.extendleft(reversed(kept))
 
+    def has_answered(self, id):
+        """Has the answer come? It stays there for answer()."""
+        self.pump(0)
+        return any(isinstance(m, dict) and m.get("id") == id for m in self.inbox)
+
     def result(self, id, timeout=WAIT):
         message = self.answer(id, timeout)
         if "error" in message:

@@ -7,7 +7,7 @@ import socket
 import tempfile
 import time
 
-from client import WAIT, RpcError, Server, Skip, check, equal, eventually, held_up
+from client import WAIT, RpcError, Server, Skip, check, equal, eventually, held_up, is_alive
 from suite import Suite
 
 suite = Suite(at_a_time=4)
@@ -297,22 +297,23 @@ def test_silence_of_a_loud_run():
     equal(size, 8, "after all of its output")
 
 
-def begin(server, command, **params):
-    """Start @command, which ends when the file `go` is there: its id, and the request."""
-    begun = os.path.join(server.workspace, "begun")
-    command += "touch begun; until rm go 2>/dev/null; do sleep 0.02; done; exit 3"
+def begin(server, command, number, **params):
+    """Start @command, which ends when the file `go` with @number is there: its record, when it has
+    begun or its time is over, and the request."""
+    begun = os.path.join(server.workspace, "begun%d" % number)
+    command += "touch begun%d; until [ -e go%d ]; do sleep 0.02; done; exit 3" % (number, number)
     request = server.request("process.run", dict(params, command=command))
-    eventually(lambda: os.path.exists(begun), WAIT, "it does not begin")
-    os.unlink(begun)
-    return server.call("process.list")["processes"][0]["process_id"], request
+    eventually(lambda: os.path.exists(begun) or server.has_answered(request), WAIT, "it does not begin")
+    known = lambda: [run for run in server.call("process.list")["processes"][:1]
+                     if run["pid"] or run["state"] != "running"]
+    return eventually(known, WAIT, "no pid")[0], request
 
 
-def end_unseen(server):
-    """Let that run end while the server does not look for two seconds."""
-    go = os.path.join(server.workspace, "go")
-    open(go, "w", encoding="utf-8").close()
-    eventually(lambda: not os.path.exists(go), WAIT, "it does not go on")
-    time.sleep(2.2)
+def end_unseen(server, run, number, seconds):
+    """Let that run end while the server does not look for so long."""
+    open(os.path.join(server.workspace, "go%d" % number), "w", encoding="utf-8").close()
+    eventually(lambda: not (run["pid"] and is_alive(run["pid"])), WAIT, "it does not end")
+    time.sleep(seconds)
 
 
 @suite.test()
@@ -320,16 +321,16 @@ def test_end_while_the_server_is_stopped():
     """A run that ended in time is not late because the server looks later: no timeout kills what it
     has left."""
     server = Server()
-    for _ in range(5):  # a busy machine may take two seconds before the server is stopped
-        process_id, run = begin(server, "sleep 600 & ", timeout=2)
+    for timeout in (2, 8, 30):  # a busy machine may take as long before the server is stopped
+        run, request = begin(server, "sleep 600 & ", timeout, timeout=timeout)
         server.signal(signal.SIGSTOP)
-        end_unseen(server)
+        end_unseen(server, run, timeout, timeout + 0.2)
         server.signal(signal.SIGCONT)
-        result = server.result(run)
+        result = server.result(request)
         if result["state"] == "completed":
             break
     equal((result["state"], result["exit_code"]), ("completed", 3), "the end")
-    equal(server.call("process.monitor", {"process_id": process_id})["alive"], 1, "what it left")
+    equal(server.call("process.monitor", {"process_id": run["process_id"]})["alive"], 1, "what it left")
     server.stop()
 
 
@@ -355,13 +356,14 @@ def test_time_that_passes_while_the_server_is_stopped():
 def test_end_while_the_audit_log_is_slow():
     """What came while the server waited for its disk is there before the time of a wait is over."""
     server = Server()
-    for _ in range(5):  # a busy machine may take two seconds before the run ends
-        process_id, _ = begin(server, "")
+    for number in range(5):  # a busy machine may take two seconds before the run ends
+        run, _ = begin(server, "", number)
         with held_up(server, 2500):
-            waits = server.request("process.monitor", {"process_id": process_id, "wait_ms": 2000})
-            server.request("process.kill", {"process_id": process_id, "signal": "WINCH"})
-            end_unseen(server)
-            seen = server.result(waits)
+            waits = server.message("process.monitor", {"process_id": run["process_id"], "wait_ms": 2000})
+            server.send(waits, server.message("process.kill", {"process_id": run["process_id"],
+                                                               "signal": "WINCH"}))
+            end_unseen(server, run, number, 2.2)
+            seen = server.result(waits["id"])
         if seen["matched"]:
             break
     equal((seen["matched"], seen["state"]), (True, "completed"), "the wait")
