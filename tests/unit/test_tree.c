@@ -527,6 +527,12 @@ static int open_all(int *fds, int max)
 	return count;
 }
 
+static bool all_have_come(void *ctx)
+{
+	(void)ctx;
+	return listener_fd >= 0 && terminal_fds[0] >= 0 && terminal_fds[1] >= 0;
+}
+
 /* Without the room the kernel drops both, and the command has run without its terminal. */
 static void test_tree_room_for_descriptors(void **state)
 {
@@ -546,12 +552,11 @@ static void test_tree_room_for_descriptors(void **state)
 	send_report_with_fd(shim, SHIM_LISTENING, shim);
 	assert_int_equal(send_fds(shim, &typing, sizeof(typing), (int[]){ shim, shim }, 2),
 			 (ssize_t)sizeof(typing));
-	children_pause(&all, 10);
+	assert_true(children_wait(&all, all_have_come, NULL));
 	assert_int_equal(r.tree.room.count, 0);
 	while (count)
 		close(fds[--count]);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_true(listener_fd >= 0 && terminal_fds[0] >= 0 && terminal_fds[1] >= 0);
 	close(listener_fd);
 	close(terminal_fds[0]);
 	close(terminal_fds[1]);
