@@ -405,10 +405,11 @@ def test_the_end_of_the_input():
         equal(follows[id].stdout.whole(b""), pattern(size, seed), "bytes")
 
 
-def read_to_the_end(server, follows, pause=0):
-    """Returns whether it read as steadily as it meant to: the server gives up on a client from
-    which nothing has come for 150 ms, and a busy machine stops this one as long."""
+def end_and_read(server, follows, pause=0):
+    """End it by SIGTERM. Returns whether it read as steadily as it meant to: the server gives up on a
+    client from which nothing has come for 150 ms, and a busy machine stops this one as long."""
     longest, last = 0, time.monotonic()
+    server.signal(signal.SIGTERM)
     while not server.eof_seen:
         follows.pump(1)
         time.sleep(pause)
@@ -436,11 +437,11 @@ def test_a_signal():
         follows.pump(0.3)
         server.read_paused = paused
         time.sleep(0.3)
-        server.signal(signal.SIGTERM)
         if paused:
+            server.signal(signal.SIGTERM)
             equal(client.wait_pid(server.process, WAIT), 0, "exit status")
             return True
-        if not read_to_the_end(server, follows):
+        if not end_and_read(server, follows):
             return False
         for id in ids:
             equal(follows[id].exited["reason"], "server_shutdown", "reason")
@@ -461,8 +462,7 @@ def test_a_signal_and_a_slow_reader():
         follows = Follows(server)
         runs = [server.hostile("pattern", size, seed)["process_id"] for seed in range(8)]
         ids = [follows.begin(p, encoding="base64") for p in runs]
-        server.signal(signal.SIGTERM)
-        if not read_to_the_end(server, follows, 0.02):  # 256 KiB each time
+        if not end_and_read(server, follows, 0.02):  # 256 KiB each time
             return False
         for seed, id in enumerate(ids):
             check(follows[id].exited, "no end of run %d" % seed)
