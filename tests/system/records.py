@@ -108,8 +108,15 @@ def deleting_makes_room_for_nothing_that_lives():
 
 # ---------------------------------------------------------------- combined
 
-WRITER = r"""
-import os, random, sys, time
+UNTIL_READ = r"""
+import fcntl, os, random, sys, termios, time
+
+def until_read(stream):
+    while any(fcntl.ioctl(stream, termios.FIONREAD, b"    ")):
+        time.sleep(0.0001)
+"""
+
+WRITER = UNTIL_READ + r"""
 rng = random.Random(int(sys.argv[1]))
 pieces = ["x", "line\n", "\u00e9", "\u20ac", "\U0001f600", "more words here ", "\n"]
 for _ in range(int(sys.argv[2])):
@@ -121,7 +128,7 @@ for _ in range(int(sys.argv[2])):
         os.write(3 - stream, b"-")
     os.write(stream, data[cut:])
     if rng.random() < float(sys.argv[3]):
-        time.sleep(0.0005)
+        until_read(stream)
 """
 
 
@@ -187,7 +194,7 @@ def a_clean_entry_has_the_time_of_its_first_byte():
 @suite.test()
 def combined_can_be_followed_while_it_is_thinned():
     server = Server()
-    p = server.run("python3", args=["-c", WRITER, "9", "6000", "1"], background=True)["process_id"]
+    p = server.run("python3", args=["-c", WRITER, "9", "2500", "1"], background=True)["process_id"]
     entries, since = [], 0
     while True:
         page = server.logs(p, stream="combined", since=since, limit=300, wait_ms=30000)
@@ -201,13 +208,10 @@ def combined_can_be_followed_while_it_is_thinned():
     same_as_apart(server, p, entries)
 
 
-ONE_BY_ONE = r"""
-import fcntl, os, sys, termios, time
-
+ONE_BY_ONE = UNTIL_READ + r"""
 def write(stream, data):
     os.write(stream, data)
-    while any(fcntl.ioctl(stream, termios.FIONREAD, b"    ")):
-        time.sleep(0.0001)
+    until_read(stream)
 
 for n in range(900):
     if n == 300:
