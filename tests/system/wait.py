@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """process.monitor waits for output, lines, ports and silence, process.wait for many runs."""
+import fcntl
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ suite = Suite(at_a_time=4)
 PYTHON = "/usr/bin/python3"
 USER = 65534
 WAIT_MS = 1000 * 120
+F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ since Python 3.10
 
 # Listens on a free port of an address, and says on which.
 LISTEN = """
@@ -543,6 +545,7 @@ def test_searches_at_the_end():
     """A search that is not over when the server has to end is answered with what it has found."""
     for end in ("eof", "signal"):
         server = Server("--set", "limits.requests=400", "--set", "server.eof_seconds=1")
+        fcntl.fcntl(server.r, F_SETPIPE_SZ, 1 << 20)  # room for all: no answer waits for a reader
         run = server.run("seq 1200000")["process_id"]
         search = {"process_id": run, "wait_ms": WAIT_MS, "until": "pattern", "pattern": "1.*2.*3.*4x"}
         searches = [server.request("process.monitor", search) for _ in range(150)]
