@@ -471,6 +471,17 @@ def test_waiting_shim_dies():
     server.stop()
 
 
+@suite.test()
+def test_command_that_kills_its_shim():
+    """It has begun, however soon it does that, so it is not started again."""
+    server = Server("--set", "sandbox.profile=none")
+    for n in range(20):
+        equal(server.run("echo %d >>ran; kill -9 $PPID" % n)["reason"], "supervisor_lost", "the end")
+    with open(server.workspace + "/ran") as f:
+        equal([int(number) for number in f], list(range(20)), "each ran once")
+    server.stop()
+
+
 @contextlib.contextmanager
 def deaf_shims(server):
     """What is started meanwhile does not begin: the shims that wait are deaf, and die then."""
