@@ -379,12 +379,14 @@ static const char *audit_mask_find_block_end(struct audit_place at, size_t inden
 
 bool audit_mask_block(struct audit_mask *m, const char *value, size_t indent)
 {
-	const char *lines = value + (*value == '|' || *value == '>'), *end;
+	const char *lines = value + 1, *end;
 	struct audit_place at;
 
+	if (*value != '|' && *value != '>')
+		return false;
 	lines += strspn(lines, "+-123456789");
 	lines += strspn(lines, " \t\r");
-	if (lines == value || *lines != '\n')
+	if (*lines != '\n')
 		return false;
 	lines++;
 	at = audit_mask_place(m, lines);

@@ -946,6 +946,10 @@ static void test_audit_redact_masks_whole_words(void **state)
 		  "cat <<E\n- api_key: |2\n   ***\n  user: me\nE" },
 		{ "echo 'password: |\n  S3CRET\n' >f; ls", "echo 'password: |\n  ***\n' >f; ls" },
 		{ "printf '%s' \"token: >\n  S3CRET\" >f", "printf '%s' \"token: >\n  ***\" >f" },
+		/* ... which only | or > announces */
+		{ "a:\n  password: 12345\n    # b", "a:\n  password: ***\n    # b" },
+		{ "{ \"token\": 12345\n  }", "{ \"token\": ***\n  }" },
+		{ "password: -12\n  a: b", "password: ***\n  a: b" },
 		/* a redirection is no value, but what it feeds may be */
 		{ "x --password 12345", "x --password ***" },
 		{ "gh auth login --with-token <<< S3CRET", "gh auth login --with-token <<< ***" },
