@@ -501,7 +501,7 @@ static void text_run_add_next(struct text *t)
 {
 	const struct run_result_options *options = t->a->options;
 	bool awaited = options && options->input_awaited, open = options && options->input_open;
-	bool may_write = text_may_call(t, "process_input"), begun = true;
+	bool may_write = text_may_call(t, "process_input"), begun = awaited && may_write;
 
 	if (awaited && may_write) {
 		text_add(t, "; ");
