@@ -6,8 +6,10 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
+#include "cap/run_env.h"
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
+#include "policy/env.h"
 
 static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {
@@ -20,18 +22,23 @@ static void agent_session_write_directories(struct jsonw *w, const struct scope 
 	jsonw_end_array(w);
 }
 
-/* The TMPDIR of a command whose request names no user. */
+/* The TMPDIR of a command whose request names neither a user nor variables. */
 static void agent_session_write_temporary(struct jsonw *w, const struct cap *c)
 {
 	struct confine_request request = { 0 };
 	struct err ignored = ERR_INIT; /* a run reports it */
-	AUTO_FREE char *path = NULL;
 	struct user user;
+	const struct run_env env = { .config = c->config, .shell = c->shell->path,
+				     .confine = c->confine, .request = &request, .user = &user };
+	char **envp = NULL;
 
 	if (!run_user_read(c->config, NULL, &user, &request, &ignored) &&
-	    !confine_prepare(c->confine, &ignored))
-		path = confine_temporary(c->confine, &request);
-	jsonw_str(w, "temporary_directory", path);
+	    !confine_prepare(c->confine, &ignored)) {
+		envp = run_env_build(&env);
+		run_env_enter(&env, &envp);
+	}
+	jsonw_str(w, "temporary_directory", envp ? env_get(envp, "TMPDIR") : NULL);
+	mem_list_free(envp);
 	users_release(&user);
 	err_release(&ignored);
 }
