@@ -201,22 +201,25 @@ def is_traced(pid):
 
 
 @contextlib.contextmanager
-def held_up(server, ms):
-    """The next line of its audit log takes the server @ms: it looks at nothing else meanwhile."""
+def traced(pid, *how):
+    """strace(1) does @how to the system calls of @pid meanwhile."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
-    [log] = glob.glob(os.path.join(server.state, "audit", "*.jsonl"))
-    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % server.pid, "-P", log, "-e",
-                               "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms],
-                              stderr=subprocess.DEVNULL)
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % pid, *how], stderr=subprocess.DEVNULL)
     try:
-        eventually(lambda: tracer.poll() is not None or is_traced(server.pid), WAIT, "not traced")
+        eventually(lambda: tracer.poll() is not None or is_traced(pid), WAIT, "not traced")
         if tracer.poll() is not None:
-            raise Skip("strace cannot attach to the server")
+            raise Skip("strace cannot attach to a process")
         yield
     finally:
         tracer.kill()
         tracer.wait()
+
+
+def held_up(server, ms):
+    """The next line of its audit log takes the server @ms: it looks at nothing else meanwhile."""
+    [log] = glob.glob(os.path.join(server.state, "audit", "*.jsonl"))
+    return traced(server.pid, "-P", log, "-e", "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms)
 
 
 def hostile_program(name="hostile"):

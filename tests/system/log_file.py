@@ -6,7 +6,6 @@ import re
 import resource
 import shutil
 import signal
-import subprocess
 import time
 
 import client
@@ -472,18 +471,9 @@ def test_late_server():
 @suite.test()
 def test_slow_disk_at_the_end():
     """A disk that takes little keeps back no answer about a run that is over."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
     server = Server()
     id, writer = with_stopped_writer(server, "seq 600000; exit 3")
-    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % writer, "-e",
-                               "trace=write", "-e", "inject=write:delay_enter=400000"],
-                              stderr=subprocess.DEVNULL)
-    try:
-        eventually(lambda: tracer.poll() is not None or status(writer, "TracerPid") != "0",
-                   client.WAIT, "not traced")
-        if tracer.poll() is not None:
-            raise Skip("strace cannot attach to a writer")
+    with client.traced(writer, "-e", "trace=write", "-e", "inject=write:delay_enter=400000"):
         os.kill(writer, signal.SIGCONT)
         go(server)
         await_last_bytes(server)
@@ -492,27 +482,12 @@ def test_slow_disk_at_the_end():
         equal((result["state"], result["exit_code"]), ("completed", 3), "the run")
         check("too slow" in str(warned(result)), str(result))
         equal(server.wait_exit(), 0, "exit status")
-    finally:
-        tracer.kill()
-        tracer.wait()
 
 
-@contextlib.contextmanager
 def slow_open(server, name):
     """To open the file @name takes the processes of @server half a minute."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
-    tracer = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-p%d" % server.pid, "-P", name, "-e",
-                               "trace=openat", "-e", "inject=openat:delay_enter=30000000"],
-                              stderr=subprocess.DEVNULL)
-    try:
-        eventually(lambda: tracer.poll() is not None or client.is_traced(server.pid), client.WAIT, "not traced")
-        if tracer.poll() is not None:
-            raise Skip("strace cannot attach to the server")
-        yield
-    finally:
-        tracer.kill()
-        tracer.wait()
+    return client.traced(server.pid, "-f", "-P", name, "-e", "trace=openat", "-e",
+                         "inject=openat:delay_enter=30000000")
 
 
 @suite.test()
