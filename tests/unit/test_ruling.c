@@ -1454,6 +1454,37 @@ static void test_ruling_refuses_bad_rules(void **state)
 	}
 }
 
+/* A rule with a list of @words words and a reason of @reason bytes: is it taken? */
+static bool is_taken(size_t words, size_t reason)
+{
+	char text[1024] = { 0 }, word[16];
+	json_t *rule, *list = json_array();
+	struct ruleset set = { .list = NULL };
+	struct err e = ERR_INIT;
+	bool taken;
+
+	memset(text, 'x', reason);
+	for (size_t i = 0; i < words; i++) {
+		snprintf(word, sizeof(word), "w%zu", i);
+		json_array_append_new(list, json_string(word));
+	}
+	rule = json_pack("{s:s, s:s, s:o, s:s, s:s}", "id", "a", "program", "x", "words", list,
+			 "decision", "deny", "reason", text);
+	taken = !ruleset_add(&set, rule, "test:1", RULE_OF_OPERATOR, TIER_DENY, &e);
+	err_release(&e);
+	ruleset_release(&set);
+	json_decref(rule);
+	return taken;
+}
+
+static void test_ruling_bounds_lists_and_texts(void **state)
+{
+	(void)state;
+	assert_true(is_taken(64, 512));
+	assert_false(is_taken(65, 512));
+	assert_false(is_taken(64, 513));
+}
+
 static void test_ruling_refuses_bad_packs(void **state)
 {
 	static const char *const rows[][2] = {
@@ -1529,6 +1560,7 @@ int main(void)
 		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
 		cmocka_unit_test(test_ruling_holds_on_its_last_day),
 		cmocka_unit_test(test_ruling_refuses_bad_rules),
+		cmocka_unit_test(test_ruling_bounds_lists_and_texts),
 		cmocka_unit_test(test_ruling_refuses_bad_packs),
 	};
 
