@@ -412,6 +412,16 @@ def test_answer_comes_first():
         equal((answer["killed"], answer["pending"]), (True, False), "its end came first")
 
 
+@suite.test()
+def test_ten_seconds_by_default():
+    with Place() as place:
+        p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 1; done")
+        answer = place.kill(p, wait_ms=8000)
+        equal((answer["pending"], answer["forced"]), (True, False), "answer after 8 s")
+        record = place.monitor(p, wait_ms=9000, until="exit")
+        equal((record["state"], record["signal"]), ("killed", "SIGKILL"), "its end within 17 s")
+
+
 def shim_of(server, name="bash"):
     """Of the only run, whose processes called @name are its children. None: it is over."""
     for pid in processes_marked(server.base):
