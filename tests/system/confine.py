@@ -1931,6 +1931,7 @@ def test_user_by_default():
         equal(server.run("id -G")["stdout_summary"], "65534\n", "groups, without the server's own")
         for params, want in (({}, "nobody"), ({"user": "nobody"}, "nobody"), ({"user": "daemon"}, "daemon")):
             equal(server.run("id -un", **params)["stdout_summary"].strip(), want, str(params))
+            equal(server.run("echo shared >/dev/shm/" + want, **params)["exit_code"], 0, "/dev/shm")
         os.chmod(place.path("workspace"), 0o700)
         try:
             server.run("touch ran")

@@ -333,6 +333,21 @@ def test_mount_below():
 
 
 @suite.test()
+def test_mount_in_the_workspace():
+    """So can one in a writable path, and it stays writable."""
+    if os.geteuid() != 0:
+        raise Skip("only root can mount")
+    with Repository() as place:
+        if not has(place, "mount_namespace"):
+            raise Skip("this machine has no mount namespaces")
+        os.mkdir(place.top + "/below")
+        server = place.server(wrapper=["unshare", "--mount", "sh", "-c", BELOW, place.top + "/below"])
+        run = server.run("stat -fc %T below; touch below/x && ls below")
+        equal((run["exit_code"], run["stdout_summary"]), (0, "tmpfs\nx\n"), "what it sees")
+        server.stop()
+
+
+@suite.test()
 def test_gap_without_mounts():
     """Where there is no mount layer, agent.session says that the hooks are not held."""
     with Repository() as place:
