@@ -201,16 +201,17 @@ def is_traced(pid):
 
 
 @contextlib.contextmanager
-def traced(pid, *how):
-    """strace(1) does @how to the system calls of @pid meanwhile."""
+def traced(pids, *how):
+    """strace(1) does @how to the system calls of @pids meanwhile."""
     if not shutil.which("strace"):
         raise Skip("strace is not installed")
-    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % pid, *how], stderr=subprocess.DEVNULL)
+    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", *("-p%d" % pid for pid in pids), *how],
+                              stderr=subprocess.DEVNULL)
     try:
-        eventually(lambda: tracer.poll() is not None or is_traced(pid), WAIT, "not traced")
+        eventually(lambda: tracer.poll() is not None or all(map(is_traced, pids)), WAIT, "not traced")
         if tracer.poll() is not None:
             raise Skip("strace cannot attach to a process")
-        yield
+        yield tracer
     finally:
         tracer.kill()
         tracer.wait()
@@ -219,7 +220,7 @@ def traced(pid, *how):
 def held_up(server, ms):
     """The next line of its audit log takes the server @ms: it looks at nothing else meanwhile."""
     [log] = glob.glob(os.path.join(server.state, "audit", "*.jsonl"))
-    return traced(server.pid, "-P", log, "-e", "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms)
+    return traced([server.pid], "-P", log, "-e", "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms)
 
 
 def hostile_program(name="hostile"):

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import time
 
-from client import STRESS, WAIT, RpcError, Skip, check, equal, eventually, is_alive, on_small_disk, server_path
+from client import (STRESS, WAIT, RpcError, Skip, check, equal, eventually, is_alive, on_small_disk,
+                    server_path, traced)
 from followed import Server
 from suite import Suite
 
@@ -370,8 +371,8 @@ def waiting_shims(server):
     return found
 
 
-def is_traced(pid):
-    """Is it held by a tracer?"""
+def is_held(pid):
+    """Does a tracer keep it from going on?"""
     with open("/proc/%d/stat" % pid) as f:
         return f.read().rsplit(")", 1)[1].split()[0] == "t"
 
@@ -485,26 +486,18 @@ def test_command_that_kills_its_shim():
 @contextlib.contextmanager
 def deaf_shims(server):
     """What is started meanwhile does not begin: the shims that wait are deaf, and die then."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
     server.run("true")
     shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
     deaf = shims + sum(map(children_of, shims), [])
-    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", *("-p%d" % pid for pid in deaf),
-                               "-e", "trace=ppoll,recvmsg,read",
-                               "-e", "inject=ppoll,recvmsg,read:delay_enter=30000000"],
-                              stderr=subprocess.DEVNULL)
-    eventually(lambda: tracer.poll() is not None or all(map(is_traced, deaf)), WAIT, "not traced")
-    if tracer.poll() is not None:
-        raise Skip("strace cannot attach to a shim")
-    try:
-        yield
-    finally:
-        for pid in deaf:
-            with contextlib.suppress(ProcessLookupError):  # it has ended with its shim
-                os.kill(pid, signal.SIGKILL)
-        tracer.kill()  # it would hold them in their end
-        tracer.wait()
+    with traced(deaf, "-e", "trace=ppoll,recvmsg,read",
+                "-e", "inject=ppoll,recvmsg,read:delay_enter=30000000"):
+        try:
+            eventually(lambda: all(map(is_held, deaf)), WAIT, "they are not held")
+            yield
+        finally:
+            for pid in deaf:
+                with contextlib.suppress(ProcessLookupError):  # it has ended with its shim
+                    os.kill(pid, signal.SIGKILL)
 
 
 @suite.test()

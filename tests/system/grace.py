@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from client import (STRESS, WAIT, Server, Skip, check, equal, eventually, held_up, is_alive,
-                    is_traced, processes_marked)
+                    processes_marked, traced)
 from suite import Suite
 
 suite = Suite(at_a_time=5)
@@ -580,18 +580,9 @@ def test_timeout_in_the_grace():
 @contextlib.contextmanager
 def undead(pid):
     """When @pid dies it stays a zombie meanwhile: its tracer has to look first, and is stopped."""
-    if not shutil.which("strace"):
-        raise Skip("strace is not installed")
-    tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p%d" % pid], stderr=subprocess.DEVNULL)
-    try:
-        eventually(lambda: tracer.poll() is not None or is_traced(pid), WAIT, "not traced")
-        if tracer.poll() is not None:
-            raise Skip("strace cannot attach to a command")
+    with traced([pid]) as tracer:
         tracer.send_signal(signal.SIGSTOP)
         yield
-    finally:
-        tracer.kill()
-        tracer.wait()
 
 
 @suite.test()

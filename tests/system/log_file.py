@@ -473,7 +473,7 @@ def test_slow_disk_at_the_end():
     """A disk that takes little keeps back no answer about a run that is over."""
     server = Server()
     id, writer = with_stopped_writer(server, "seq 600000; exit 3")
-    with client.traced(writer, "-e", "trace=write", "-e", "inject=write:delay_enter=400000"):
+    with client.traced([writer], "-e", "trace=write", "-e", "inject=write:delay_enter=400000"):
         os.kill(writer, signal.SIGCONT)
         go(server)
         await_last_bytes(server)
@@ -486,7 +486,7 @@ def test_slow_disk_at_the_end():
 
 def slow_open(server, name):
     """To open the file @name takes the processes of @server half a minute."""
-    return client.traced(server.pid, "-f", "-P", name, "-e", "trace=openat", "-e",
+    return client.traced([server.pid], "-f", "-P", name, "-e", "trace=openat", "-e",
                          "inject=openat:delay_enter=30000000")
 
 
