@@ -499,6 +499,7 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 }
 
 static void process_run_join(struct cap *c, struct req *r);
+static void process_run_set_pending(struct req *r);
 
 /* The key of a repeat whose run @p has failed: is there another start, or may there be one? */
 static bool process_run_rejoin(struct cap *c, struct req *r, const struct proc *p)
@@ -514,7 +515,7 @@ static bool process_run_rejoin(struct cap *c, struct req *r, const struct proc *
 	if (!t->key->owner)
 		return false;
 	t->seq = r->run = 0; /* the first call decides */
-	r->on_cancel = r->answer_now = NULL;
+	process_run_set_pending(r);
 	return true;
 }
 
@@ -763,7 +764,7 @@ static int process_run_set_late(struct err *e)
 	return err_hint(e, "Start a new server.");
 }
 
-/* See struct req.answer_now: of a repeat whose first call has started nothing. */
+/* See struct req.answer_now. */
 static void process_run_stop_pending(void *ctx, struct req *r)
 {
 	struct err e = ERR_INIT;
@@ -771,6 +772,13 @@ static void process_run_stop_pending(void *ctx, struct req *r)
 	(void)ctx;
 	process_run_set_late(&e);
 	cap_replay_failed(r->call, &e);
+}
+
+/* The first call of the repeat @r has started nothing. */
+static void process_run_set_pending(struct req *r)
+{
+	r->on_cancel = NULL;
+	r->answer_now = process_run_stop_pending;
 }
 
 static int process_run_replay(struct cap_call *call, struct err *e)
@@ -795,7 +803,7 @@ static int process_run_replay(struct cap_call *call, struct err *e)
 	if (t->key->seq)
 		process_run_join(c, r);
 	else
-		r->answer_now = process_run_stop_pending;
+		process_run_set_pending(r);
 	return 1;
 }
 

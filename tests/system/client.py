@@ -223,6 +223,12 @@ def held_up(server, ms):
     return traced([server.pid], "-P", log, "-e", "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms)
 
 
+def slow_open(server, name):
+    """To open the file @name takes the processes that @server makes meanwhile half a minute."""
+    return traced([server.pid], "-f", "-P", name, "-e", "trace=openat", "-e",
+                  "inject=openat:delay_enter=30000000")
+
+
 def hostile_program(name="hostile"):
     """Path of a child of tests/hostile, compiled when it is missing or older than its source."""
     source = ROOT / "tests" / "hostile" / (name + ".c")

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from client import (STRESS, WAIT, RpcError, Skip, check, equal, eventually, is_alive, on_small_disk,
-                    server_path, traced)
+                    server_path, slow_open, traced)
 from followed import Server
 from suite import Suite
 
@@ -513,6 +513,26 @@ def test_key_of_a_run_whose_shim_dies():
         equal([r["stdout_summary"] for r in results], 3 * ["1\n"], "lines with %s" % more)
         equal([r["replayed"] for r in results], [False, True, True], "replayed")
         server.stop()
+
+
+@suite.test()
+def test_end_before_a_run_is_started_again():
+    """The calls for it end as for a first start: its log file is not open, so nothing runs."""
+    for end in (Server.close_input, lambda server: server.signal(signal.SIGTERM)):
+        server = Server("--set", "server.eof_seconds=1")
+        call = {"command": "touch ran", "log_file": "log", "idempotency_key": "k"}
+        with contextlib.ExitStack() as slow:
+            with deaf_shims(server):
+                ids = [server.request("process.run", call) for _ in range(2)]
+                eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
+                slow.enter_context(slow_open(server, "log"))
+            eventually(lambda: server.call("process.list")["total"] == 1, WAIT, "it has begun")
+            end(server)
+            errors = [server.answer(id)["error"] for id in ids]
+            server.wait_exit()  # a leak checker fails when it is traced
+        equal([(e["data"]["type"], e["data"]["retryable"]) for e in errors],
+              2 * [("LimitReached", False)], str(errors))
+        check(not os.path.exists(server.workspace + "/ran"), "it ran")
 
 
 @suite.test()

@@ -484,12 +484,6 @@ def test_slow_disk_at_the_end():
         equal(server.wait_exit(), 0, "exit status")
 
 
-def slow_open(server, name):
-    """To open the file @name takes the processes of @server half a minute."""
-    return client.traced([server.pid], "-f", "-P", name, "-e", "trace=openat", "-e",
-                         "inject=openat:delay_enter=30000000")
-
-
 @suite.test()
 def test_end_before_it_is_open():
     """A call whose file is still being opened is answered when it is cancelled and when the server ends,
@@ -497,7 +491,7 @@ def test_end_before_it_is_open():
     for how, kind in (("cancel", "Cancelled"), ("signal", "LimitReached"), ("eof", "LimitReached")):
         server = Server("--set", "server.eof_seconds=1")
         server.run("true")
-        with slow_open(server, "slow"):
+        with client.slow_open(server, "slow"):
             id, again = [server.request("process.run", {"command": "touch ran", "log_file": "slow",
                                                         "idempotency_key": "k"}) for _ in range(2)]
             for _ in range(3):
