@@ -716,6 +716,7 @@ static void process_run_on_no_start(void *ctx, struct req *r)
 	run_key_drop(t->key);
 	t->key = NULL;
 	t->result_options.replayed = false;
+	r->on_cancel = r->answer_now = NULL; /* the next step sets its own */
 	cap_replay_failed(r->call, NULL);
 }
 
@@ -774,10 +775,19 @@ static void process_run_stop_pending(void *ctx, struct req *r)
 	cap_replay_failed(r->call, &e);
 }
 
+static void process_run_on_cancel_pending(void *ctx, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	(void)ctx;
+	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
+	cap_replay_failed(r->call, &e);
+}
+
 /* The first call of the repeat @r has started nothing. */
 static void process_run_set_pending(struct req *r)
 {
-	r->on_cancel = NULL;
+	r->on_cancel = process_run_on_cancel_pending;
 	r->answer_now = process_run_stop_pending;
 }
 
