@@ -134,7 +134,7 @@ static bool process_kill_has_killed(const struct kill_task *t, const struct proc
 	return p->reason == PROC_REASON_KILLED_BY_REQUEST || p->reason == PROC_REASON_CANCELLED ||
 	       p->reason == PROC_REASON_SERVER_SHUTDOWN ||
 	       ((p->reason == PROC_REASON_EXITED || p->reason == PROC_REASON_SIGNALED) &&
-		p->rare->killed_rest);
+		p->forced);
 }
 
 static void process_kill_answer(struct req *r, struct proc *p)

@@ -628,6 +628,31 @@ def test_a_crash_that_races_a_kill():
 
 
 @suite.test()
+def test_killed_but_not_counted():
+    """The command has crashed, and its shim is stopped: nobody counts what SIGKILL ends. Whether the server
+    finds the crash before the calls or behind them, all say that they killed."""
+    for mode in ("default", "no_namespaces"):
+        with Place(mode) as place:
+            server = place.server
+            for _ in range(4):
+                p = server.run("sleep 300 & touch app.ready; exec sleep 301", background=True)["process_id"]
+                eventually(lambda: place.has("app.ready"), WAIT, "not ready")
+                os.unlink(os.path.join(place.workspace, "app.ready"))
+                pid = server.call("process.list")["processes"][0]["pid"]
+                shim = eventually(lambda: shim_of(server, "sleep"), WAIT, "no shim")
+                server.signal(signal.SIGSTOP)
+                os.kill(pid, signal.SIGSEGV)
+                eventually(lambda: not os.path.exists("/proc/%d" % pid), WAIT, "the command lives")
+                os.kill(shim, signal.SIGSTOP)
+                kills = [place.ask(p, signal="KILL") for _ in range(2)]
+                server.signal(signal.SIGCONT)
+                for answer in map(server.result, kills):
+                    equal((answer["state"], answer["alive"], answer["leftover"]), ("killed", 0, None), "the run")
+                    equal((answer["killed"], answer["signal_sent"], answer["forced"]),
+                          (True, "SIGKILL", True), "the kill")
+
+
+@suite.test()
 def test_end_of_the_server_ends_the_grace():
     for number in (signal.SIGTERM, signal.SIGKILL):
         place = Place()
