@@ -230,10 +230,18 @@ void text_open_call(struct text *t, const char *tool)
 	text_add(t, "\"");
 }
 
-void text_add_input_call(struct text *t)
+void text_add_input(struct text *t)
 {
-	text_open_call(t, "process_input");
-	text_add(t, ",\"data\":\"...\\n\"} answers it");
+	bool may_write = text_may_call(t, "process_input");
+
+	if (may_write) {
+		text_open_call(t, "process_input");
+		text_add(t, ",\"data\":\"...\\n\"} answers it");
+	} else {
+		text_add(t, "the operator denies process_input");
+	}
+	if (text_may_call(t, "process_kill"))
+		text_add(t, "%s process_kill stops it", may_write ? "," : ";");
 }
 
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err)

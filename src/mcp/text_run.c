@@ -500,19 +500,18 @@ static bool text_run_add_wait(struct text *t)
 static void text_run_add_next(struct text *t)
 {
 	const struct run_result_options *options = t->a->options;
-	bool awaited = options && options->input_awaited, open = options && options->input_open;
-	bool may_write = text_may_call(t, "process_input"), begun = awaited && may_write;
+	bool may_write = text_may_call(t, "process_input"), begun;
 
-	if (awaited && may_write) {
+	if (options && options->input_awaited) {
 		text_add(t, "; ");
-		text_add_input_call(t);
-	} else if (awaited) {
-		text_add(t, "; the operator denies process_input");
-	} else {
-		begun = text_run_add_wait(t);
-		if (open && may_write)
-			text_add(t, "%s process_input answers it", begun ? "," : ";");
-		begun |= open && may_write;
+		text_add_input(t);
+		text_add(t, ".");
+		return;
+	}
+	begun = text_run_add_wait(t);
+	if (options && options->input_open && may_write) {
+		text_add(t, "%s process_input answers it", begun ? "," : ";");
+		begun = true;
 	}
 	if (text_may_call(t, "process_kill"))
 		text_add(t, "%s process_kill stops it", begun ? "," : ";");

@@ -102,6 +102,21 @@ static void text_tools_add_wait_for_output(struct text *t, const struct proc *ru
 	text_add(t, ",\"wait_ms\":45000} waits on and shows it");
 }
 
+/* How to wait on for what has not come yet. To wait alone brings nothing of a run that waits for
+ * input, but silence. */
+static void text_tools_add_wait(struct text *t, const char *until)
+{
+	if (text_flag(t, "waits_for_input") && strcmp(until, "idle") != 0)
+		return;
+	if (!json_get_int(t->a->params, "wait_ms", 0))
+		text_add(t, "; with wait_ms this call waits for it");
+	else if (!strcmp(until, "output") && t->a->run && !json_object_get(t->a->params, "from") &&
+		 text_may_call(t, "process_logs"))
+		text_tools_add_wait_for_output(t, t->a->run);
+	else
+		text_add(t, "; the same call waits on");
+}
+
 static void text_tools_add_unmet(struct text *t, const char *until)
 {
 	bool running = text_is(t, NULL, "state", "running");
@@ -115,13 +130,8 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 		text_add_plural(t, unsearched, "byte", "bytes");
 		text_add(t, " not searched");
 	}
-	if (running && !json_get_int(t->a->params, "wait_ms", 0))
-		text_add(t, "; with wait_ms this call waits for it");
-	else if (running && !strcmp(until, "output") && t->a->run &&
-		 !json_object_get(t->a->params, "from") && text_may_call(t, "process_logs"))
-		text_tools_add_wait_for_output(t, t->a->run);
-	else if (running)
-		text_add(t, "; the same call waits on");
+	if (running)
+		text_tools_add_wait(t, until);
 	else if (!strcmp(until, "port") && text_number(t, NULL, "alive") > 0)
 		text_add(t, " yet; the same call looks again");
 	text_add(t, "\n");
@@ -195,8 +205,8 @@ void text_monitor(struct text *t)
 		text_add_replaced(t);
 	else
 		text_tools_add_output(t);
-	if (text_flag(t, "waits_for_input") && text_may_call(t, "process_input")) {
-		text_add_input_call(t);
+	if (text_flag(t, "waits_for_input")) {
+		text_add_input(t);
 		text_add(t, "\n");
 	}
 }

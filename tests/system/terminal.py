@@ -610,7 +610,7 @@ def test_text_says_that_it_waits():
         check(answer, shown)
         call = json.loads(answer[1])
         equal(call["data"], "...\n", "the line to be filled in")
-        check("process_input %s answers it\n" % answer[1] in
+        check("process_input %s answers it, process_kill stops it\n" % answer[1] in
               text("process_monitor", process_id=call["process_id"]), "the text of process_monitor")
         text("process_input", **call)
         end = server.call("process.monitor", {"process_id": call["process_id"], "wait_ms": 60000})

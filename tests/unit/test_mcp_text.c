@@ -991,7 +991,7 @@ static void test_mcp_text_of_monitors(void **state)
 	      "{\"process_id\":\"p8\",\"state\":\"running\",\"command\":\"cat\",\"duration_ms\":12000,"
 	      "\"alive\":1,\"started_at\":\"T\",\"waits_for_input\":true}",
 	      "running for 12 s, waits for input [p8]: cat\nstarted T\nprocess_input "
-	      "{\"process_id\":\"p8\",\"data\":\"...\\n\"} answers it\n");
+	      "{\"process_id\":\"p8\",\"data\":\"...\\n\"} answers it, process_kill stops it\n");
 }
 
 /* Output that had to go is not offered for reading. */
