@@ -14,7 +14,7 @@ static const char instructions[] =
 	"- A command that outlives yield_ms (45 s) is answered as still running and goes on; "
 	"process_monitor with wait_ms waits for its end. background:true is for servers and "
 	"watchers. process_kill stops a run with everything it started.\n"
-	"- Put temporary files into $TMPDIR: /tmp is writable only where the operator says so.\n"
+	"- Put temporary files into $TMPDIR: /tmp may not be writable.\n"
 	"- Long output is shown by both ends. process_logs has all of it: offset for the next "
 	"page, tail_lines for the end. The resource proc://logs/{process_id} is its newest part.\n"
 	"- Some destructive commands are always refused (CommandBlocked); is_blocked tells "
