@@ -185,26 +185,45 @@ static int cli_say_unknown(const char *name, const char *topic)
 	return say_unknown(NULL, "command", name, names);
 }
 
+/* @command: NULL for all. */
+static int cli_print_help(const struct cli_command *command)
+{
+	help_print_json(command);
+	return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int cli_help_settings(bool json)
+{
+	static char config[] = "config", schema[] = "schema";
+	char *same[] = { config, schema, NULL };
+
+	if (json)
+		return cli_config(cli_find(config), same);
+	help_settings();
+	return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int cli_help(const struct cli_command *command, char **argv)
 {
+	bool json = false;
 	struct cmdline a;
-	int status = cmdline_read(&a, command, argv, NULL, NULL);
+	int status = cmdline_read(&a, command, argv, cli_take_json, &json);
 	const char *topic;
 
 	if (status != CMDLINE_GO_ON)
 		return status;
 	topic = a.words[0];
 	if (!topic)
-		return cli_show_overview();
+		return json ? cli_print_help(NULL) : cli_show_overview();
 	if (a.words[1])
 		return say_mistake(command, "one command at a time, not %s and %s", topic,
 				   a.words[1]);
-	if (!strcmp(topic, "options")) {
-		help_settings();
-		return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
-	}
-	return *cli_find(topic)->name ? cli_show_help(cli_find(topic))
-				     : cli_say_unknown(topic, "options");
+	if (!strcmp(topic, "options"))
+		return cli_help_settings(json);
+	command = cli_find(topic);
+	if (!*command->name)
+		return cli_say_unknown(topic, "options");
+	return json ? cli_print_help(command) : cli_show_help(command);
 }
 
 /* ---- the command ---- */

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/answer.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "policy/config_members.h"
@@ -171,15 +172,6 @@ static int cli_config_validate(struct config_args *a, char **words)
 
 /* ---- schema ---- */
 
-static json_t *cli_config_choices(struct strtab_list choices)
-{
-	json_t *list = json_array();
-
-	for (const char *one = strtab_first(choices); one; one = strtab_next(one))
-		json_array_append_new(list, json_string(one));
-	return list;
-}
-
 static json_t *cli_config_schema_of(const struct config_row *row)
 {
 	const char *text = strtab_get(row->default_text);
@@ -199,7 +191,7 @@ static json_t *cli_config_schema_of(const struct config_row *row)
 				 1, "maxItems", CONFIG_PORTS_MAX, "default",
 				 !strcmp(text, "true"));
 	case CONFIG_ENUM:
-		return json_pack("{s:o, s:s}", "enum", cli_config_choices(row->choices), "default",
+		return json_pack("{s:o, s:s}", "enum", help_list(row->choices), "default",
 				 text);
 	case CONFIG_NAMES:
 		return json_pack("{s:[s,s], s:{s:s, s:s}, s:b}", "type", "array", "string", "items",

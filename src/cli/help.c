@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "cli/say.h"
 #include "policy/config.h"
 
 #define WIDTH 80
@@ -91,6 +92,62 @@ void help_overview(void)
 		printf("  %s\n", strtab_get(e->name));
 	puts("\nMore: procpen help COMMAND; procpen help options lists the keys of --set.");
 }
+
+/* ---- the same for programs ---- */
+
+json_t *help_list(struct strtab_list texts)
+{
+	json_t *list = json_array();
+
+	for (const char *one = strtab_first(texts); one; one = strtab_next(one))
+		json_array_append_new(list, json_string(one));
+	return list;
+}
+
+static json_t *help_options(const struct cli_option *o)
+{
+	json_t *list = json_array();
+
+	for (; *o->name; o++)
+		json_array_append_new(list, json_pack("{s:s, s:s*, s:s*, s:s}", "name", o->name,
+						      "short", strtab_get(o->short_name), "value",
+						      strtab_get(o->value), "text",
+						      strtab_get(o->text)));
+	return list;
+}
+
+static json_t *help_notes(const struct cli_note *note, const char *name)
+{
+	json_t *list = json_array();
+
+	for (; strtab_get(note->name); note++)
+		json_array_append_new(list, json_pack("{s:s, s:s}", name, strtab_get(note->name),
+						      "text", strtab_get(note->text)));
+	return list;
+}
+
+static json_t *help_document(const struct cli_command *c)
+{
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", c->name, "summary",
+			 strtab_get(c->summary), "usage", help_list(c->usage), "text",
+			 help_list(c->text), "options", help_options(&cli_options[c->options]),
+			 "statuses", help_notes(&cli_notes[c->statuses], "status"), "examples",
+			 help_notes(&cli_notes[c->examples], "command"));
+}
+
+void help_print_json(const struct cli_command *command)
+{
+	json_t *document, *all = json_array();
+
+	for (const struct cli_command *c = cli_commands; *c->name; c++)
+		json_array_append_new(all, help_document(c));
+	document = command ? help_document(command) : json_pack("{s:O}", "commands", all);
+	say_json(document);
+	json_decref(document);
+	json_decref(all);
+}
+
+/* ---- the keys of --set ---- */
 
 /* A bound or the default of @row, an integer. */
 static void help_show_integer(const struct config_row *row, int64_t value,

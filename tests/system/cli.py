@@ -66,6 +66,32 @@ def test_pages():
 
 
 @suite.test()
+def test_json_of_every_command():
+    """Each takes --json; help then prints what it is made from."""
+    def as_written(name):
+        command = COMMANDS[name]
+        options = sum((SHARED[o] if isinstance(o, str) else [o] for o in command["options"]), [])
+        return {"options": [o["name"] for o in options],
+                **{key: command[key] for key in ("name", "summary", "usage", "text", "statuses", "examples")}}
+
+    def as_printed(command):
+        return {**command, "options": [o["name"] for o in command["options"]]}
+
+    for name in COMMANDS:
+        equal(run(name, "--json", "--help"), run(name, "--help"), name)
+        status, out, err = run("help", "--json", name)
+        equal((status, err), (0, ""), "help --json: status, stderr")
+        equal(as_printed(json.loads(out)), as_written(name), "help --json " + name)
+    every = json.loads(run("help", "--json")[1])["commands"]
+    equal(list(map(as_printed, every)), list(map(as_written, COMMANDS)), "help --json")
+    [option] = [o for o in json.loads(run("help", "run", "--json")[1])["options"] if o["name"] == "--tty"]
+    equal((option["short"], "value" in option), ("-t", False), "--tty")
+    equal(run("help", "options", "--json"), run("config", "schema"), "help options --json")
+    equal(run("help", "chekc", "--json"), run("help", "chekc"), "an unknown command")
+    equal(json.loads(run("serve", "--json", input=PING)[1])["result"], {}, "serve --json")
+
+
+@suite.test()
 def test_version():
     line = run("--version")
     equal((line[0], line[1].startswith("procpen "), line[2]), (0, True, ""), "--version")
@@ -81,7 +107,7 @@ def test_stdout_that_fails():
     """No page and no version is lost without a word."""
     server = Server(start=False)
     for words in (["--version"], ["--help"], ["help", "run"], ["help", "options"], ["setup"],
-                  ["version", "--json"], ["call", "agent.session"]):
+                  ["version", "--json"], ["help", "--json"], ["call", "agent.session"]):
         for shell in ("exec \"$@\" >/dev/full", "exec \"$@\" >&-"):
             done = subprocess.run(["sh", "-c", shell, "sh", server_path(), *words], env=server.env,
                                   cwd=server.workspace, capture_output=True, text=True, timeout=WAIT,
