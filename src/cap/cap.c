@@ -151,6 +151,11 @@ static void cap_refuse(struct cap_call *call, const char *decision, const char *
 	req_fail(call->r, e);
 }
 
+void cap_fail(struct cap_call *call, struct err *e)
+{
+	cap_refuse(call, "failed", NULL, e);
+}
+
 static const char *cap_decision(const struct blocklist_verdict *v)
 {
 	if (!v || !v->blocked)
@@ -200,7 +205,7 @@ void cap_go(struct cap_call *call)
 	case CAP_WAITING:
 		break;
 	case CAP_FAILED:
-		cap_refuse(call, "failed", NULL, &e);
+		cap_fail(call, &e);
 		break;
 	case CAP_BLOCKED:
 		req_fail(r, &e);
@@ -516,7 +521,7 @@ static bool cap_takes_slot(struct cap_call *call)
 
 	if (!req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), &e))
 		return true;
-	cap_refuse(call, "failed", NULL, &e);
+	cap_fail(call, &e);
 	return false;
 }
 
@@ -578,7 +583,7 @@ static bool cap_is_refused_by_now(struct cap_call *call)
 	struct err e = ERR_INIT;
 
 	if (call->row->ops->recheck && call->row->ops->recheck(call, &e)) {
-		cap_refuse(call, "failed", NULL, &e);
+		cap_fail(call, &e);
 		return true;
 	}
 	if (!(call->row->flags & CAP_COMMAND))
@@ -609,20 +614,20 @@ static void cap_resolve(struct req *r, const char *rule)
 
 	(void)rule; /* none has decided yet */
 	if (call->row->ops->resolve && call->row->ops->resolve(call, &e))
-		cap_refuse(call, "failed", NULL, &e);
+		cap_fail(call, &e);
 	else
 		cap_resume(call);
 }
 
-/* The steps after the blocklist. A repeat does not queue: it counts among those that wait for the
- * call before as soon as it has come. */
-static void cap_go_on(struct cap_call *call)
+/* A repeat does not queue: it counts among those that wait for the call before as soon as it has
+ * come. */
+void cap_go_on(struct cap_call *call)
 {
 	struct err e = ERR_INIT;
 	int replayed = call->row->ops->replay ? call->row->ops->replay(call, &e) : 0;
 
 	if (replayed < 0)
-		cap_refuse(call, "failed", NULL, &e);
+		cap_fail(call, &e);
 	else if (!replayed)
 		cap_queue(call->r, NULL, cap_resolve);
 }
@@ -642,14 +647,6 @@ void cap_replayed(struct cap_call *call, const struct proc *p)
 	call->event.process_id = p->id;
 	cap_record_call(call);
 	call->event.process_id = NULL; /* the record may go before the request */
-}
-
-void cap_replay_failed(struct cap_call *call, struct err *e)
-{
-	if (e)
-		cap_refuse(call, "failed", NULL, e);
-	else
-		cap_go_on(call);
 }
 
 static int cap_check_workspace(const struct cap *c, const struct cap_row *row, struct err *e)
@@ -682,8 +679,9 @@ static void cap_enter(struct cap *c, struct req *r)
 	int bad = cap_check_workspace(c, r->row, &e) || cap_check_params(r, &e);
 	struct cap_call *call = cap_call_new(c, r); /* with the parameters after the schema check */
 
+	r->on_cancel = NULL; /* the capability sets its own */
 	if (bad || cap_read_call(call, &e)) {
-		cap_refuse(call, "failed", NULL, &e);
+		cap_fail(call, &e);
 		return;
 	}
 	if (!cap_judge_command(call))
@@ -695,6 +693,14 @@ static void cap_on_held(void *ctx, struct req *r)
 {
 	if (!r->call)
 		cap_enter(ctx, r);
+}
+
+static void cap_on_cancel_held(void *ctx, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
+	cap_fail(cap_call_new(ctx, r), &e);
 }
 
 /* Does @r wait for a workspace? */
@@ -709,6 +715,8 @@ static bool cap_keep(struct cap *c, struct req *r)
 		err_release(&full);
 		return false;
 	}
+	r->on_cancel = cap_on_cancel_held;
+	r->on_cancel_ctx = c;
 	req_timer(r, (double)left_ms, cap_on_held, c);
 	return true;
 }

@@ -243,9 +243,12 @@ void cap_set_ruling(struct cap_call *call, const struct ruling *ruling);
 /* Record @call, a repeat: it is answered for @p. */
 void cap_replayed(struct cap_call *call, const struct proc *p);
 
-/* The call before @call, its repeat, has ended without a run. Answer with its error @e (released),
- * or with NULL go through the gate as if there had been none, from the step replay on. */
-void cap_replay_failed(struct cap_call *call, struct err *e);
+/* Go through the gate from the step replay on. For a repeat too, when the call before has ended
+ * without a run: as if there had been none. */
+void cap_go_on(struct cap_call *call);
+
+/* Record @call, which ends before its start, and answer it with @e (released). */
+void cap_fail(struct cap_call *call, struct err *e);
 
 /* What @call was postponed for is done. Its request may be over after this. */
 void cap_resume(struct cap_call *call);

@@ -327,6 +327,7 @@ static void process_input_leave(struct input_task *t)
 	while (*at != t)
 		at = &(*at)->next;
 	*at = t->next;
+	t->call->r->on_cancel = NULL; /* the next step sets its own */
 	t->call = NULL;
 	slices_drop(&t->job);
 	for (next = process_input_postponed; next && next->run != t->run;)
@@ -420,6 +421,16 @@ static bool process_input_has_to_wait(const struct cap_call *call)
 	return other || stream_needs_steps(stream, t->len);
 }
 
+static void process_input_on_cancel(void *call, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	(void)r;
+	err_set(&e, ERR_CANCELLED,
+		"the client cancelled this request while it was judged; nothing was written");
+	cap_fail(call, &e);
+}
+
 static void process_input_wait(struct cap_call *call)
 {
 	struct input_task *t = call->r->task, **at = &process_input_postponed;
@@ -429,6 +440,8 @@ static void process_input_wait(struct cap_call *call)
 		first = first && (*at)->run != t->run;
 	*at = t;
 	t->call = call;
+	call->r->on_cancel = process_input_on_cancel;
+	call->r->on_cancel_ctx = call;
 	t->job = (struct slices_job){ .work = process_input_work, .data = t };
 	if (first)
 		slices_add(&call->c->slices, call->c->loop, &t->job);

@@ -709,7 +709,7 @@ static void process_run_on_no_start(void *ctx, struct req *r)
 	(void)ctx;
 	json_incref(e.details);
 	if (e.type != ERR_NONE && e.type != ERR_CANCELLED) {
-		cap_replay_failed(r->call, &e);
+		cap_fail(r->call, &e);
 		return;
 	}
 	err_release(&e);
@@ -717,7 +717,7 @@ static void process_run_on_no_start(void *ctx, struct req *r)
 	t->key = NULL;
 	t->result_options.replayed = false;
 	r->on_cancel = r->answer_now = NULL; /* the next step sets its own */
-	cap_replay_failed(r->call, NULL);
+	cap_go_on(r->call);
 }
 
 /* In a later turn of the loop, because the table of requests may be in use. */
@@ -772,7 +772,7 @@ static void process_run_stop_pending(void *ctx, struct req *r)
 
 	(void)ctx;
 	process_run_set_late(&e);
-	cap_replay_failed(r->call, &e);
+	cap_fail(r->call, &e);
 }
 
 static void process_run_on_cancel_pending(void *ctx, struct req *r)
@@ -781,7 +781,7 @@ static void process_run_on_cancel_pending(void *ctx, struct req *r)
 
 	(void)ctx;
 	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
-	cap_replay_failed(r->call, &e);
+	cap_fail(r->call, &e);
 }
 
 /* The first call of the repeat @r has started nothing. */

@@ -219,8 +219,7 @@ def traced(pids, *how):
 
 def held_up(server, ms):
     """The next line of its audit log takes the server @ms: it looks at nothing else meanwhile."""
-    [log] = glob.glob(os.path.join(server.state, "audit", "*.jsonl"))
-    return traced([server.pid], "-P", log, "-e", "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms)
+    return traced([server.pid], "-P", server.audit_log(), "-e", "trace=write", "-e", "inject=write:delay_enter=%d000:when=1" % ms)
 
 
 def slow_open(server, name):
@@ -372,6 +371,16 @@ class Server:
         """EOF, and the exit status must be 0."""
         self.close_input()
         equal(self.wait_exit(timeout), 0, "exit status after EOF")
+
+    def audit_log(self):
+        [log] = glob.glob(os.path.join(self.state, "audit", "*.jsonl"))
+        return log
+
+    def recorded(self):
+        """Outcome of each call in the audit log, by its id."""
+        with open(self.audit_log(), encoding="utf-8") as f:
+            events = [json.loads(line) for line in f]
+        return {e["request_id"]: e.get("outcome") for e in events if e["event"] == "attempt"}
 
     def survivors(self, grace=WAIT):
         """Processes of this server that are still alive after @grace seconds; the server itself

@@ -356,6 +356,7 @@ def test_long_text_for_a_shell():
         answer = server.answer(id)
         check("result" in answer or answer["error"]["data"]["type"] == "Cancelled", str(answer))
     check("result" in server.answer(gone[2]), "the one behind")
+    equal([id for id in gone if id not in server.recorded()], [], "calls that are not on record")
     many = [server.request("process.input", {"process_id": shell.id, "data": text + "echo %d\n" % i})
             for i in range(12)]
     behind = [server.request("process.input", {"process_id": shell.id, "data": "echo n%d\n" % i})

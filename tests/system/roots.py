@@ -279,6 +279,20 @@ def test_client_that_does_not_answer():
 
 
 @suite.test()
+def test_call_that_is_cancelled_before_the_root_is_known():
+    """It is on record, as one that is cancelled later."""
+    server = Host()
+    server.handshake(roots={})
+    call = server.request("tools/call", {"name": "process_run", "arguments": {"command": "touch ran"}})
+    server.notify("notifications/cancelled", {"requestId": call})
+    server.answer_roots(uri(server.workspace))
+    server.works_in(server.workspace)
+    equal(server.recorded().get(call), "Cancelled", "its record")
+    check(not os.path.exists(os.path.join(server.workspace, "ran")), "it ran")
+    server.stop()
+
+
+@suite.test()
 def test_no_question_where_there_is_a_workspace():
     server = Host(cwd=None)
     server.handshake(roots={})
