@@ -481,6 +481,7 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	struct run_task *t = r->task;
 	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
+	bool opened;
 
 	if (!p->never_began || t->again || r->cancelled || c->closing)
 		return false;
@@ -491,9 +492,10 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	free(t->cwd);
 	t->cwd = NULL;
 	call->e = &e;
-	p->replaced = !scope_open(c->scope, json_get_str(r->params, "working_directory", NULL),
-				  &t->cwd_fd, &t->cwd, &e) &&
-		      process_run_start(call) == CAP_WAITING;
+	opened = !scope_open(c->scope, json_get_str(r->params, "working_directory", NULL),
+			     &t->cwd_fd, &t->cwd, &e);
+	call->event.cwd = t->cwd;
+	p->replaced = opened && process_run_start(call) == CAP_WAITING;
 	err_release(&e);
 	return p->replaced;
 }
