@@ -156,6 +156,14 @@ void cap_fail(struct cap_call *call, struct err *e)
 	cap_refuse(call, "failed", NULL, e);
 }
 
+int cap_set_late(struct err *e)
+{
+	err_set(e, ERR_LIMIT_REACHED,
+		"the server is shutting down, and the command has not begun");
+	e->lasting = true;
+	return err_hint(e, "Start a new server.");
+}
+
 static const char *cap_decision(const struct blocklist_verdict *v)
 {
 	if (!v || !v->blocked)
@@ -234,15 +242,28 @@ static void cap_start(struct req *r, const char *rule)
 		cap_go(call);
 }
 
+/* See struct req.answer_now: of a start that queues. */
+static void cap_stop_queued(void *call, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	(void)r;
+	cap_set_late(&e);
+	cap_fail(call, &e);
+}
+
 /* Call @fn(@r, @rule), which may start something: in a later turn, where starts queue. */
 static void cap_queue(struct req *r, const char *rule, starts_fn fn)
 {
 	struct cap *c = r->call->c;
 
-	if (r->row->flags & CAP_STARTS)
-		starts_take(&c->starts, c->loop, r, rule, fn);
-	else
+	if (!(r->row->flags & CAP_STARTS)) {
 		fn(r, rule);
+		return;
+	}
+	r->answer_now = cap_stop_queued;
+	r->answer_now_ctx = r->call;
+	starts_take(&c->starts, c->loop, r, rule, fn);
 }
 
 /* What the human is to know of @call before an answer, with the @files that one for the session

@@ -250,6 +250,9 @@ void cap_go_on(struct cap_call *call);
 /* Record @call, which ends before its start, and answer it with @e (released). */
 void cap_fail(struct cap_call *call, struct err *e);
 
+/* The server ends before the command has begun: sets @e, returns -1. */
+int cap_set_late(struct err *e);
+
 /* What @call was postponed for is done. Its request may be over after this. */
 void cap_resume(struct cap_call *call);
 

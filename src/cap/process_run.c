@@ -758,22 +758,13 @@ static void process_run_on_fail(void *ctx, struct req *r, const struct err *e)
 	json_incref(key->why.details);
 }
 
-/* The server ends before the command has begun. */
-static int process_run_set_late(struct err *e)
-{
-	err_set(e, ERR_LIMIT_REACHED,
-		"the server is shutting down, and the command has not begun");
-	e->lasting = true;
-	return err_hint(e, "Start a new server.");
-}
-
 /* See struct req.answer_now. */
 static void process_run_stop_pending(void *ctx, struct req *r)
 {
 	struct err e = ERR_INIT;
 
 	(void)ctx;
-	process_run_set_late(&e);
+	cap_set_late(&e);
 	cap_fail(r->call, &e);
 }
 
@@ -860,7 +851,7 @@ static int process_run_check_log(const struct cap_call *call, struct err *e)
 						 "log_file was open; nothing ran");
 	if (log_file_failed(f, e))
 		return -1;
-	return f->announced ? 0 : process_run_set_late(e);
+	return f->announced ? 0 : cap_set_late(e);
 }
 
 static enum cap_outcome process_run_start(struct cap_call *call)

@@ -49,7 +49,7 @@ static void starts_begin(struct starts_entry *entry)
 	struct req *r = req_find(entry->reqs, entry->handle);
 
 	if (r) {
-		r->on_cancel = NULL; /* the capability sets its own */
+		r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
 		entry->start(r, entry->rule);
 	}
 	free(entry);

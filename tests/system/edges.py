@@ -536,6 +536,23 @@ def test_end_before_a_run_is_started_again():
 
 
 @suite.test()
+def test_end_before_a_queued_start():
+    """What still queues when its time at the end of the input is over starts nothing, and is on record."""
+    server = Server("--set", "server.eof_seconds=1")
+    server.run("true")
+    with traced([server.pid], "-e", "trace=clone,clone3",
+                "-e", "inject=clone,clone3:delay_enter=300000"):
+        ids = [server.request("process.run", {"command": "sleep 60"}) for _ in range(20)]
+        server.close_input()
+        answers = [server.answer(id) for id in ids]
+        server.wait_exit()  # a leak checker fails when it is traced
+    late = {a["error"]["data"]["type"] for a in answers if "error" in a}
+    equal(late, {"LimitReached"}, "the errors")
+    equal([id for id in ids if id not in server.recorded()], [], "calls that are not on record")
+    equal({a["result"]["reason"] for a in answers if "result" in a} - {"server_shutdown"}, set(), "the others")
+
+
+@suite.test()
 def test_follow_of_a_run_whose_shim_dies():
     """A follow of the run that never began ends, and so does a session at the end of the input."""
     server = Server()
