@@ -247,7 +247,7 @@ void cap_replayed(struct cap_call *call, const struct proc *p);
  * without a run: as if there had been none. */
 void cap_go_on(struct cap_call *call);
 
-/* Record @call, which ends before its start, and answer it with @e (released). */
+/* Record that @call has failed, before its start or later, and answer it with @e (released). */
 void cap_fail(struct cap_call *call, struct err *e);
 
 /* The server ends before the command has begun: sets @e, returns -1. */

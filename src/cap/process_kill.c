@@ -198,7 +198,7 @@ static bool process_kill_on_signaled(struct cap *c, struct req *r, struct proc *
 		err_sys(&e, ERR_KILL_FAILED, p->live->signal_error, "%s could not be sent to %s",
 			names_signal(t->signal), p->id);
 		err_detail(&e, "errno", json_string(err_sys_name(p->live->signal_error)));
-		req_fail(r, &e);
+		cap_fail(r->call, &e);
 		return false;
 	} /* else it ended by itself first; the end of the tree answers */
 	left_ms = process_kill_left_ms(r, t);
@@ -231,7 +231,7 @@ static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, 
 			p->rare->failure->message);
 		err_hint(&e, "Nothing of it ran, so there is nothing to end.");
 		e.lasting = true; /* its record goes: there is no state to look at */
-		req_fail(r, &e);
+		cap_fail(r->call, &e);
 		return false;
 	}
 	if (events & PROC_EVENT_EMPTY) {

@@ -141,6 +141,7 @@ def test_a_run_that_never_begins():
     equal(failed(kill)[0], "ProcessAlreadyExited", "kill")
     check("never began" in failed(kill)[1] and "ENOENT" in failed(kill)[1], str(kill))
     equal(kill["error"]["data"]["actions"], [], "there is no state to look at")
+    equal(server.recorded()["c1"], "ProcessAlreadyExited", "its record")
     answer = server.answer(server.request("process.monitor", {"process_id": id}))
     equal(failed(answer)[0], "ProcessNotFound", "later")
     check("could not be executed" in answer["error"]["data"]["hint"], str(answer))
