@@ -302,6 +302,33 @@ def test_cpu_of_short_lived_children(limited):
     check_share(limited, "short", "orphaned", 20)
 
 
+@with_limited()
+def test_cpu_rate(limited):
+    """Of 0.3 of a core it gets no half more."""
+    for ms in (2000, 6000, 15000):
+        free = cpu_share(limited.run("spin", 1, 1000))
+        share = cpu_share(limited.answer("spin", 1, ms, cpu_limit=0.3, timeout=200))
+        if share < 0.45 and free > 0.6:
+            return
+    if free < 0.6:
+        raise Skip("this busy machine gives %.3f of a core to what has no limit" % free)
+    check(False, "%.3f of a core" % share)
+
+
+@with_limited()
+def test_cpu_is_not_saved_up(limited):
+    """Who has slept for three seconds gets no more afterwards: 1.5 s at 0.1 are 150 ms, not 450."""
+    for _ in range(3):
+        free = cpu_share(limited.run("spin", 1, 1000))
+        answer = limited.server.run("sleep 3; exec ./hog spin 1 1500", cpu_limit=0.1)
+        limited.check_mode(answer)
+        if answer["resource_usage"]["cpu_ms"] < 300 and free > 0.4:
+            return
+    if free < 0.4:
+        raise Skip("this busy machine gives %.3f of a core to what has no limit" % free)
+    check(False, "it got %d ms" % answer["resource_usage"]["cpu_ms"])
+
+
 @in_each_mode
 def test_cpu_that_the_kernel_forgets(mode):
     """A parent that ignores SIGCHLD leaves no account: 500 ms of work at 0.1 take 5 s, less what
