@@ -350,38 +350,38 @@ static bool audit_redact_mask_token(struct redact *r)
 	return keep > 0;
 }
 
-/* Bytes of the quoted part that the word at @p begins with; 0: none, or the quote there closes what
- * it stands in, as in "http://h:"+port. */
-static size_t audit_redact_quoted_len(const struct redact *r, const char *p)
+/* Does the quote at @p end a URL, as in "http://h:" + port? @first: it may open the password, so
+ * behind it only blanks say so, and not what a program or JSON has between values. */
+static bool audit_redact_ends_url(const char *p, bool first)
 {
-	struct audit_place at = audit_mask_place(&r->mask, p);
-	const unsigned depth = audit_quote_depth(&at.quote);
-	size_t n = 0, first = strspn(p, "\\") + 1;
-
-	if (!audit_quote_is_mark(p[first - 1]) || strchr(" \t\r\n", p[first]))
-		return 0;
-	do
-		audit_quote_step(&at.quote, p[n++]);
-	while (p[n] && n < AUDIT_MASK_NEAR && (n < first || audit_quote_depth(&at.quote) > depth));
-	return n > first && audit_quote_depth(&at.quote) == depth ? n : 0;
+	return strchr(" \t\r\n", p[1]) || (!first && strchr(",;:)]}+>|&`", p[1]));
 }
 
 /* Bytes of the password in a URL, whose name ends before @p, or 0: none. It may hold an "@", and
  * against the rules a "/" too; but a port and a variable are none. */
 static size_t audit_redact_password_len(const struct redact *r, const char *p)
 {
-	const size_t quoted = audit_redact_quoted_len(r, p);
-	const char *first = p + (quoted ? strspn(p, "\\\"'") : 0);
+	static const char marks[] = "\\\"'";
+	struct audit_place at = audit_mask_place(&r->mask, p);
+	const unsigned depth = audit_quote_depth(&at.quote);
+	const char *first = p + strspn(p, marks);
 	const char *port = first + strspn(first, "0123456789");
-	bool secret = !strchr("{<%$", *first) &&
-		      !strchr("/?#", port < p + quoted ? p[quoted] : *port);
+	bool secret = !strchr("{<%$", *first) && !strchr("/?#", port[strspn(port, marks)]);
 	size_t len = 0;
 
-	for (size_t n = quoted; n < AUDIT_MASK_NEAR && p[n] && !strchr("?# \t\r\n\"'", p[n]); n++) {
-		if (p[n] == '/' && (len || !secret))
+	for (size_t n = 0; n < AUDIT_MASK_NEAR && p[n]; n++) {
+		bool quoted = audit_quote_depth(&at.quote) > depth;
+
+		if (strchr(" \t\r\n", p[n]) && !(quoted && first > p))
+			break;
+		if (!quoted && (strchr("?#", p[n]) || (p[n] == '/' && (len || !secret))))
 			break;
 		if (p[n] == '@')
 			len = n;
+		audit_quote_step(&at.quote, p[n]);
+		if (audit_quote_is_mark(p[n]) &&
+		    audit_redact_ends_url(p + n, !n && audit_quote_depth(&at.quote) >= depth))
+			break;
 	}
 	return len;
 }

@@ -1116,6 +1116,14 @@ static void test_audit_redact_masks_urls(void **state)
 		{ "curl \"https://u:'S3CRET'@h/\"", "curl \"https://u:***@h/\"" },
 		{ "sh -c \"curl https://u:\\\"S3CRET\\\"@h/\"", "sh -c \"curl https://u:***@h/\"" },
 		{ "curl https://u:'S3C'RET@h 'b@c'", "curl https://u:***@h 'b@c'" },
+		/* the pieces that the shell joins */
+		{ "curl http://u:'S3C'\"R@E T\"@h/@x", "curl http://u:***@h/@x" },
+		{ "curl http://u:S3\"CRET\"@h", "curl http://u:***@h" },
+		{ "curl http://u:'S3'$A\"CRET\"@h", "curl http://u:***@h" },
+		{ "curl \"http://u:\"'S3CRET'\"@h\"", "curl \"http://u:***@h\"" },
+		{ "curl 'http://u:it'\\''sS3CRET@h'", "curl 'http://u:***@h'" },
+		{ "curl 'http://u:it'\"'\"'sS3CRET@h'", "curl 'http://u:***@h'" },
+		{ "curl http://u:it\\'sS3CRET@h", "curl http://u:***@h" },
 	};
 
 	(void)state;
@@ -1169,6 +1177,9 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"python -c \"x(\\\"http://h:\\\" + p + \\\"/a@b\\\")\"",
 		"node -e 'f(\"http://h:\"+p+\"/a@b\")'",
 		"curl http://h:'80'/@x", "curl http://h:\"$PORT\"/@vite/client", "curl 'http://h:' 'a@b'",
+		"curl http://h:\"80\"/@x", "curl \"http://h:$PORT\"/@x", "f('http://h:80', 'a@b')",
+		"cat <<E\nat http://h:80's a@b\nE",
+		"cat <<E\ndon't\n['http://h:80','a@b']\n'http://h:80'\n'a@b'\nE",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
