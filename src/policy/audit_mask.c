@@ -360,7 +360,7 @@ static const char *audit_mask_find_block_end(struct audit_place at, size_t inden
 	const char *end = at.p;
 
 	for (;;) {
-		size_t blanks = strspn(at.p, " ");
+		size_t blanks = strspn(at.p, " \t");
 
 		if (blanks <= indent && !strchr("\r\n", at.p[blanks]))
 			return end;
@@ -368,7 +368,7 @@ static const char *audit_mask_find_block_end(struct audit_place at, size_t inden
 			audit_mask_step_to(&at, at.p + 1);
 			if (audit_quote_depth(&at.quote) < depth)
 				return end;
-			if (!strchr(" \r", at.p[-1]))
+			if (!strchr(" \t\r", at.p[-1]))
 				end = at.p;
 		}
 		if (!*at.p)
@@ -379,22 +379,23 @@ static const char *audit_mask_find_block_end(struct audit_place at, size_t inden
 
 bool audit_mask_block(struct audit_mask *m, const char *value, size_t indent)
 {
-	const char *lines = value + 1, *end;
-	struct audit_place at;
+	const char *head_end = value + 1, *from, *lines, *end;
+	bool comment;
 
 	if (*value != '|' && *value != '>')
 		return false;
-	lines += strspn(lines, "+-123456789");
-	lines += strspn(lines, " \t\r");
+	head_end += strspn(head_end, "+-123456789");
+	from = head_end + strspn(head_end, " \t\r");
+	comment = *from == '#' && from > head_end;
+	lines = from + (comment ? strcspn(from, "\n") : 0);
 	if (*lines != '\n')
 		return false;
 	lines++;
-	at = audit_mask_place(m, lines);
-	end = audit_mask_find_block_end(at, indent);
-	lines += strspn(lines, " \r\n");
+	end = audit_mask_find_block_end(audit_mask_place(m, lines), indent);
+	lines += strspn(lines, " \t\r\n");
 	if (end <= lines)
 		return false;
-	audit_mask_hide(m, lines, end);
+	audit_mask_hide(m, comment ? from : lines, end);
 	return true;
 }
 

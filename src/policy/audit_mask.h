@@ -67,8 +67,8 @@ bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool 
 bool audit_mask_pair(struct audit_mask *m, const char *value, bool whole);
 
 /* Mask the block of lines that @value, behind a name in YAML, announces: "|" or ">", then lines
- * that are indented by more than @indent, as the name is. False if it is none; then nothing is
- * written. */
+ * that are indented by more than @indent, as the name is; and a comment in the first line. False if
+ * it is none; then nothing is written. */
 bool audit_mask_block(struct audit_mask *m, const char *value, size_t indent);
 
 /* Mask what is at @value up to the end of what it is quoted in, or of the line. */

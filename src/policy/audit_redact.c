@@ -217,17 +217,20 @@ static bool audit_redact_is_switch(const struct redact *r, const char *value)
 	return false;
 }
 
-/* password: |, at the start of a line or of what is quoted, and indented lines behind it. */
-static bool audit_redact_mask_block(struct redact *r, const char *p, const char *value)
+/* password: |, at the start of a line or of what is quoted, and indented lines behind it. The name,
+ * @len bytes at @p, may be quoted itself. */
+static bool audit_redact_mask_block(struct redact *r, const char *p, size_t len, const char *value)
 {
-	const char *line = p;
+	const size_t marks = strspn(p + len, "\\\"'");
+	const char *key = p, *line;
 
-	while (line > r->mask.text && (line[-1] == ' ' || line[-1] == '-'))
+	if ((size_t)(p - r->mask.text) >= marks && !memcmp(p - marks, p + len, marks))
+		key -= marks;
+	for (line = key; line > r->mask.text && line[-1] && strchr(" \t-", line[-1]);)
 		line--;
-	if (line > r->mask.text && line[-1] && line[-1] != '\n' &&
-	    !audit_mask_begins_word(&r->mask, p))
+	if (line > r->mask.text && line[-1] != '\n' && !audit_mask_begins_word(&r->mask, line))
 		return false;
-	return audit_mask_block(&r->mask, value, (size_t)(p - line));
+	return audit_mask_block(&r->mask, value, (size_t)(key - line));
 }
 
 static bool audit_redact_is_word(const char *p, size_t len, const char *word)
@@ -252,7 +255,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	if (!value || audit_redact_is_switch(r, value))
 		return false;
 	data = memchr(p + len, ':', (size_t)(value - p) - len);
-	if (data && audit_redact_mask_block(r, p, value))
+	if (data && audit_redact_mask_block(r, p, len, value))
 		return true;
 	whole &= value[-1] == '=';
 	return audit_mask_value(&r->mask, value, whole, data);
