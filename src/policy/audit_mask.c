@@ -170,16 +170,25 @@ static unsigned audit_mask_opened_level(struct audit_place at)
 	return AUDIT_QUOTE_LEVELS;
 }
 
-/* Behind the byte at @at in a value that began at @depth: how many parentheses of a $( are open, of
- * which @parens were before? */
-static unsigned audit_mask_count_parens(const struct audit_place *at, unsigned depth,
-					unsigned parens)
-{
-	bool literal = depth < AUDIT_QUOTE_LEVELS && at->quote.levels[depth].open == '\'';
+/* Parentheses of a $( or of an array that are open, and the quotes around them: in deeper ones they
+ * are only text. */
+struct audit_parens {
+	unsigned open, depth;
+};
 
-	if (*at->p == '(' && (parens || (at->p[-1] == '$' && !literal)))
-		return parens + 1;
-	return parens - (*at->p == ')' && parens);
+/* Count the byte at @at. @opens: it may begin a $( or an array. */
+static void audit_mask_count_paren(struct audit_parens *parens, const struct audit_place *at,
+				   bool opens)
+{
+	unsigned depth = audit_quote_depth(&at->quote);
+
+	if (audit_quote_is_escaped(&at->quote) || (parens->open && depth != parens->depth))
+		return;
+	if (*at->p == '(' && (parens->open || opens)) {
+		parens->open++;
+		parens->depth = depth;
+	}
+	parens->open -= *at->p == ')' && parens->open;
 }
 
 /* The end of the value at @at. What closes a quote before it, or continues the line behind it, is
@@ -189,16 +198,17 @@ static const char *audit_mask_find_end(struct audit_place at, struct audit_reach
 	const char *start = at.p, *end = at.p;
 	const unsigned depth = audit_quote_depth(&at.quote);
 	const unsigned level = audit_mask_opened_level(at);
-	unsigned parens = 0;
+	struct audit_parens parens = { 0 };
 
 	for (; *at.p; at.p++) {
 		bool open = level < AUDIT_QUOTE_LEVELS && at.quote.levels[level].open;
+		bool literal = depth < AUDIT_QUOTE_LEVELS && at.quote.levels[depth].open == '\'';
 		unsigned before = audit_quote_depth(&at.quote), now, ended;
 
-		parens = at.p > start ? audit_mask_count_parens(&at, depth, parens)
-				      : *start == '(' && start[-1] == '='; /* of an array */
+		audit_mask_count_paren(&parens, &at, at.p == start ? start[-1] == '='
+								   : at.p[-1] == '$' && !literal);
 		ended = audit_quote_step(&at.quote, *at.p);
-		if (ended <= reach.stop && (!parens || ended < depth))
+		if (ended <= reach.stop && (!parens.open || ended < depth))
 			break;
 		now = audit_quote_depth(&at.quote);
 		if ((now >= before || now >= depth) && !audit_mask_continues_line(at.p, start))

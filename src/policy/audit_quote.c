@@ -105,3 +105,11 @@ unsigned audit_quote_depth(const struct audit_quote *q)
 		depth++;
 	return depth;
 }
+
+bool audit_quote_is_escaped(const struct audit_quote *q)
+{
+	for (unsigned level = 0; level < AUDIT_QUOTE_LEVELS; level++)
+		if (q->levels[level].escaped)
+			return true;
+	return false;
+}

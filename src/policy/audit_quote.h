@@ -39,4 +39,7 @@ unsigned audit_quote_step(struct audit_quote *q, char c);
 /* How many quotes, one in the other, hold what comes next. */
 unsigned audit_quote_depth(const struct audit_quote *q);
 
+/* Does a backslash escape what comes next? */
+bool audit_quote_is_escaped(const struct audit_quote *q);
+
 #endif

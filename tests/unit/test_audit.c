@@ -937,6 +937,11 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "TOKENS_SECRET=(\n  a\n  S3CRET\n)\nls", "TOKENS_SECRET=***\nls" },
 		{ "PASS+=(S3CRET b); ls (a)", "PASS+=***; ls (a)" },
 		{ "bash -c 'PASS=(a S3CRET); x' y", "bash -c 'PASS=***; x' y" },
+		{ "PASS=('a)' S3CRET \\) \"b) S3CRET\") x", "PASS=*** x" },
+		{ "PASS=(a '(' b); ls (a)", "PASS=***; ls (a)" },
+		{ "bash -c \"PASS=('a)' S3CRET); x\" y", "bash -c \"PASS=***; x\" y" },
+		{ "AUTH=$(printf %s 'u:)' S3CRET | base64) x", "AUTH=*** x" },
+		{ "AUTH=\"$(printf %s \"u:) S3CRET\" | base64)\" x", "AUTH=\"***\" x" },
 		/* so is a block of YAML, as far as it is indented */
 		{ "cat <<E\ndata:\n  password: |\n    a S3CRET\n\n    S3CRET\n  user: me\nE",
 		  "cat <<E\ndata:\n  password: |\n    ***\n  user: me\nE" },
