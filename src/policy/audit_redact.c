@@ -31,17 +31,17 @@ static const char secret_parts[][16] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 	"credential", "authorization", "bearer", "sshpass", "dbpass", "userpass", "rootpass",
 	"keypass", "storepass", "accountkey", "encryptionkey", "masterkey", "authkey",
-	"sharedkey", "setupkey",
+	"sharedkey", "setupkey", "subscriptionkey", "requirepass",
 };
 
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
-static const char *const secret_tails[] = { "pass", "auth", "psk" };
+static const char *const secret_tails[] = { "pass", "auth", "psk", "pw", "masterauth" };
 
 /* ... of names whose value says where the secret is. */
 static const char *const place_tails[] = { "file", "path", "fd", "helper" };
 
 /* Ends of names of variables, as they are spelled. */
-static const char *const variable_tails[] = { "_KEY", "_PAT", "_PW" };
+static const char *const variable_tails[] = { "_KEY", "_PAT" };
 
 /* Values that only switch what is named. */
 static const char *const switches[] = { "yes", "no", "true", "false", "on", "off", "none", "null" };
