@@ -230,12 +230,14 @@ size_t audit_mask_plain_len(const char *p)
 	return n - (n > 0 && audit_mask_continues_line(p + n - 1, p));
 }
 
-/* Bytes up to behind the quote that closes the one at @p, which may be escaped; 0: none is near. */
+/* Bytes up to behind the quote that closes the one at @p, which may be escaped; 0: none is near. So
+ * for "`", of the shell and of JavaScript, before a word: in prose it closes what is code. */
 static size_t audit_mask_quoted_len(const char *p)
 {
 	size_t slashes = strspn(p, "\\");
 
-	if (!audit_quote_is_mark(p[slashes]))
+	if (!audit_quote_is_mark(p[slashes]) &&
+	    (p[slashes] != '`' || !audit_mask_is_name_char(p[slashes + 1])))
 		return 0;
 	for (size_t n = slashes + 1; n < AUDIT_MASK_NEAR && p[n]; n++)
 		if (p[n] == p[slashes] && (slashes || n == 1 || p[n - 1] != '\\'))
@@ -277,7 +279,7 @@ static size_t audit_mask_least_len(const char *p, bool data)
 {
 	size_t n = audit_mask_quoted_len(p), more;
 
-	if (data)
+	if (data || (n && p[strspn(p, "\\")] == '`'))
 		return n ? n : audit_mask_plain_len(p);
 	do {
 		n += audit_mask_plain_len(p + n);

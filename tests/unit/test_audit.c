@@ -911,6 +911,9 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "sh -c 'AUTH=$(echo S3CRET) x'; ls", "sh -c 'AUTH=*** x'; ls" },
 		{ "PASSWORD='a$(S3CRET' x", "PASSWORD='***' x" },
 		{ "sh -c 'AUTH=$(S3CRET' x", "sh -c 'AUTH=***' x" },
+		{ "PASSWORD=`cat S3CRET S3CRET` x", "PASSWORD=*** x" },
+		{ "sh -c \"AUTH=\\`f 'S3CRET' S3CRET\\` x\"", "sh -c \"AUTH=*** x\"" },
+		{ "node -e 'const password = `a S3CRET`, x = 1'", "node -e 'const password = ***, x = 1'" },
 		/* the value of an option is one word */
 		{ "docker run -e \"PASSWORD=a S3CRET;S3CRET\" x", "docker run -e \"PASSWORD=***\" x" },
 		{ "k --from-literal='password=a&S3CRET' x", "k --from-literal='password=***' x" },
@@ -1207,6 +1210,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"useradd -Gapp me", "usermod -lpaul me", "ssh-keygen -t ed25519 -CPN -f k", "grep -xw ldap x",
 		"grep password: |\n  sort", "grep -h 'password:' f |\n  sort",
 		"password: |", "password: |\nuser: me",
+		"cat <<E\nset `token=` and `password:`, `x`\nE",
 		"password: | # a\nuser: me", "'password': |\n", "password: |#\n  a",
 		"python -c \"x(\\\"http://h:\\\" + p + \\\"/a@b\\\")\"",
 		"node -e 'f(\"http://h:\"+p+\"/a@b\")'",
