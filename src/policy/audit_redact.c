@@ -257,7 +257,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	data = memchr(p + len, ':', (size_t)(value - p) - len);
 	if (data && audit_redact_mask_block(r, p, len, value))
 		return true;
-	whole &= value[-1] == '=';
+	whole &= value[-1] == '=' || value[-1] == ':';
 	return audit_mask_value(&r->mask, value, whole, data);
 }
 

@@ -916,6 +916,7 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "node -e 'const password = `a S3CRET`, x = 1'", "node -e 'const password = ***, x = 1'" },
 		/* the value of an option is one word */
 		{ "docker run -e \"PASSWORD=a S3CRET;S3CRET\" x", "docker run -e \"PASSWORD=***\" x" },
+		{ "openssl rsa -passin 'pass:a S3CRET' -in f", "openssl rsa -passin 'pass:***' -in f" },
 		{ "k --from-literal='password=a&S3CRET' x", "k --from-literal='password=***' x" },
 		{ "sh -c \"docker run -e 'PASSWORD=a S3CRET' x\"",
 		  "sh -c \"docker run -e 'PASSWORD=***' x\"" },
@@ -1020,6 +1021,7 @@ static void test_audit_redact_masks_arguments(void **state)
 		{ "x", { "--password", "no S3CRET", "y" }, "x --password *** y" },
 		{ "x", { "--password=no S3CRET", "y" }, "x --password=*** y" },
 		{ "docker", { "run", "-e", "PASSWORD=a S3CRET", "x" }, "docker run -e PASSWORD=*** x" },
+		{ "openssl", { "rsa", "-passin", "pass:a S3CRET" }, "openssl rsa -passin pass:***" },
 		{ "sh", { "-c", "PGPASSWORD='a S3CRET' psql -l" }, "sh -c PGPASSWORD='***' psql -l" },
 		{ "sh -c 'x", { "--password", "a S3CRET", "y" }, "sh -c 'x --password *** y" },
 	};
