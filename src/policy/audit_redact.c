@@ -233,9 +233,41 @@ static bool audit_redact_mask_block(struct redact *r, const char *p, size_t len,
 	return audit_mask_block(&r->mask, value, (size_t)(key - line));
 }
 
+/* What follows @word and white space at @p, or NULL: @word is not there. */
+static const char *audit_redact_skip_word(const char *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncasecmp(p, word, n) != 0 || !p[n] || !strchr(" \t\r\n(", p[n]))
+		return NULL;
+	return p + n + strspn(p + n, " \t\r\n");
+}
+
 static bool audit_redact_is_word(const char *p, size_t len, const char *word)
 {
 	return len == strlen(word) && !strncmp(p, word, len);
+}
+
+/* Is the word at @p the "password" of "machine h login me password x", the form of a .netrc? */
+static bool audit_redact_is_netrc(const struct redact *r, const char *p)
+{
+	static const char *const words[] = { "", "login", "", "machine" };
+
+	if (strncmp(p, "password", strlen("password")) != 0)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		const char *end = p;
+
+		while (p > r->mask.text && p[-1] && strchr(" \t\r\n", p[-1]))
+			p--;
+		if (p == end)
+			return false;
+		while (p > r->mask.text && p[-1] && !strchr(" \t\r\n", p[-1]))
+			p--;
+		if (*words[i] && !audit_redact_skip_word(p + strspn(p, "\"'"), words[i]))
+			return false;
+	}
+	return true;
 }
 
 /* password=..., "api_key": "...", --token ... */
@@ -251,6 +283,7 @@ static bool audit_redact_mask_named(struct redact *r)
 	if ((!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len)) ||
 	    audit_redact_is_fed(r, p, len))
 		return false;
+	words |= audit_redact_is_netrc(r, p);
 	value = audit_redact_value_start(r, p + len, option && !flag, words && !option);
 	if (!value || audit_redact_is_switch(r, value))
 		return false;
@@ -259,16 +292,6 @@ static bool audit_redact_mask_named(struct redact *r)
 		return true;
 	whole &= value[-1] == '=' || value[-1] == ':';
 	return audit_mask_value(&r->mask, value, whole, data);
-}
-
-/* What follows @word and white space at @p, or NULL: @word is not there. */
-static const char *audit_redact_skip_word(const char *p, const char *word)
-{
-	size_t n = strlen(word);
-
-	if (strncasecmp(p, word, n) != 0 || !p[n] || !strchr(" \t\r\n(", p[n]))
-		return NULL;
-	return p + n + strspn(p + n, " \t\r\n");
 }
 
 /* What SQL has at @p before a secret in quotes: where that begins, or NULL. */

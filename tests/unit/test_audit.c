@@ -1040,6 +1040,10 @@ static void test_audit_redact_knows_names(void **state)
 {
 	static const struct masked cases[] = {
 		{ "PASSWORD+=S3CRET x", "PASSWORD+=*** x" },
+		{ "cat >~/.netrc <<E\nmachine h\n  login me\n  password S3CRET\nmachine i\nE",
+		  "cat >~/.netrc <<E\nmachine h\n  login me\n  password ***\nmachine i\nE" },
+		{ "echo 'machine h login me password S3CRET' >f",
+		  "echo 'machine h login me password ***' >f" },
 		{ "PASSWORD[0]=S3CRET x", "PASSWORD[0]=*** x" },
 		{ "python -c \"os.environ['API_KEY']='S3CRET'; f()\"",
 		  "python -c \"os.environ['API_KEY']='***'; f()\"" },
@@ -1213,6 +1217,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"grep password: |\n  sort", "grep -h 'password:' f |\n  sort",
 		"password: |", "password: |\nuser: me",
 		"cat <<E\nset `token=` and `password:`, `x`\nE",
+		"echo login me password x", "cat machine login page password field",
 		"password: | # a\nuser: me", "'password': |\n", "password: |#\n  a",
 		"python -c \"x(\\\"http://h:\\\" + p + \\\"/a@b\\\")\"",
 		"node -e 'f(\"http://h:\"+p+\"/a@b\")'",
