@@ -46,6 +46,9 @@ static const char *const variable_tails[] = { "_KEY", "_PAT" };
 /* Values that only switch what is named. */
 static const char *const switches[] = { "yes", "no", "true", "false", "on", "off", "none", "null" };
 
+/* Functions that give what they name first the value behind that. */
+static const char *const setters[] = { "define(", "putenv(", "setenv(", "setdefault(" };
+
 /* URLs that are secret behind this. */
 static const char *const secret_urls[] = {
 	"hooks.slack.com/services/", "discord.com/api/webhooks/", "api.telegram.org/bot",
@@ -248,6 +251,31 @@ static bool audit_redact_is_word(const char *p, size_t len, const char *word)
 	return len == strlen(word) && !strncmp(p, word, len);
 }
 
+/* Does one of setters end at @end? */
+static bool audit_redact_is_setter(const struct redact *r, const char *end)
+{
+	for (size_t i = 0; i < COUNT_OF(setters); i++) {
+		size_t n = strlen(setters[i]);
+
+		if ((size_t)(end - r->mask.text) >= n && !strncmp(end - n, setters[i], n))
+			return true;
+	}
+	return false;
+}
+
+/* The value of the name at @p as in define("NAME", "VALUE"), or NULL. */
+static const char *audit_redact_argument_start(const struct redact *r, const char *p, size_t len)
+{
+	const char *end = p + len + strspn(p + len, "\\\"'"), *call = p, *value;
+
+	while (call > r->mask.text && call[-1] && strchr(" \t\\\"'", call[-1]))
+		call--;
+	if (end == p + len || *end != ',' || !audit_redact_is_setter(r, call))
+		return NULL;
+	value = end + 1 + strspn(end + 1, " \t");
+	return audit_quote_is_mark(value[strspn(value, "\\")]) ? value : NULL;
+}
+
 /* Is the word at @p the "password" of "machine h login me password x", the form of a .netrc? */
 static bool audit_redact_is_netrc(const struct redact *r, const char *p)
 {
@@ -273,7 +301,7 @@ static bool audit_redact_is_netrc(const struct redact *r, const char *p)
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
-	const char *p = r->mask.at.p, *value;
+	const char *p = r->mask.at.p, *call, *value;
 	size_t len = audit_mask_name_len(p);
 	bool option = *p == '-', words = audit_options_take_names(&r->command);
 	bool flag = words && audit_redact_is_word(p, len, "--secret"), data; /* of pulumi */
@@ -284,14 +312,31 @@ static bool audit_redact_mask_named(struct redact *r)
 	    audit_redact_is_fed(r, p, len))
 		return false;
 	words |= audit_redact_is_netrc(r, p);
-	value = audit_redact_value_start(r, p + len, option && !flag, words && !option);
+	call = audit_redact_argument_start(r, p, len);
+	value = call ? call
+		     : audit_redact_value_start(r, p + len, option && !flag, words && !option);
 	if (!value || audit_redact_is_switch(r, value))
 		return false;
-	data = memchr(p + len, ':', (size_t)(value - p) - len);
+	data = call || memchr(p + len, ':', (size_t)(value - p) - len);
 	if (data && audit_redact_mask_block(r, p, len, value))
 		return true;
 	whole &= value[-1] == '=' || value[-1] == ':';
 	return audit_mask_value(&r->mask, value, whole, data);
+}
+
+/* <password>x</password> */
+static bool audit_redact_mask_element(struct redact *r)
+{
+	const char *p = r->mask.at.p;
+	size_t len = audit_mask_name_len(p);
+	const char *value = p + len + 1;
+	size_t n = p[len] == '>' ? strcspn(value, "<") : 0;
+
+	if (!n || p == r->mask.text || p[-1] != '<' || strncmp(value + n, "</", 2) != 0 ||
+	    !audit_redact_is_secret_name(p, len))
+		return false;
+	audit_mask_hide(&r->mask, value, value + n);
+	return true;
 }
 
 /* What SQL has at @p before a secret in quotes: where that begins, or NULL. */
@@ -501,8 +546,9 @@ static bool audit_redact_ends_command(const char *text, const char *p)
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
-		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_phrase,
-		audit_redact_mask_bearer, audit_redact_mask_token, audit_redact_mask_secret_url,
+		audit_redact_mask_header, audit_redact_mask_named,  audit_redact_mask_element,
+		audit_redact_mask_phrase, audit_redact_mask_bearer, audit_redact_mask_token,
+		audit_redact_mask_secret_url,
 	};
 	bool masked = audit_options_mask(&r->command, &r->mask, false);
 
