@@ -251,6 +251,12 @@ static bool audit_redact_is_word(const char *p, size_t len, const char *word)
 	return len == strlen(word) && !strncmp(p, word, len);
 }
 
+static bool audit_redact_mask_quoted(struct redact *r, const char *value)
+{
+	return audit_quote_is_mark(value[strspn(value, "\\")]) &&
+	       audit_mask_value(&r->mask, value, false, true);
+}
+
 /* Does one of setters end at @end? */
 static bool audit_redact_is_setter(const struct redact *r, const char *end)
 {
@@ -321,7 +327,11 @@ static bool audit_redact_mask_named(struct redact *r)
 	if (data && audit_redact_mask_block(r, p, len, value))
 		return true;
 	whole &= value[-1] == '=' || value[-1] == ':';
-	return audit_mask_value(&r->mask, value, whole, data);
+	if (!audit_mask_value(&r->mask, value, whole, data))
+		return false;
+	if (data && !strncmp(r->mask.at.p, " = ", 3)) /* password: str = "x" */
+		audit_redact_mask_quoted(r, r->mask.at.p + 3);
+	return true;
 }
 
 /* <password>x</password> */
@@ -365,8 +375,7 @@ static bool audit_redact_mask_phrase(struct redact *r)
 {
 	const char *value = audit_redact_skip_phrase(r->mask.at.p);
 
-	return value && audit_quote_is_mark(value[strspn(value, "\\")]) &&
-	       audit_mask_value(&r->mask, value, false, true);
+	return value && audit_redact_mask_quoted(r, value);
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */

@@ -1055,6 +1055,8 @@ static void test_audit_redact_knows_names(void **state)
 		  "cat <<E\ndefine( \"AUTH_KEY\", \"***\" );\nE" },
 		{ "python3 -c 'os.environ.setdefault(\"API_TOKEN\",\"S3CRET\")'",
 		  "python3 -c 'os.environ.setdefault(\"API_TOKEN\",\"***\")'" },
+		{ "cat <<E\n  password: str = \"a S3CRET\"  # b\nE",
+		  "cat <<E\n  password: *** = \"***\"  # b\nE" },
 		{ "cat <<E\n<user>me</user><password>a S3CRET</password>\nE",
 		  "cat <<E\n<user>me</user><password>***</password>\nE" },
 		{ "SSHPASS=S3CRET sshpass -e ssh h", "SSHPASS=*** sshpass -e ssh h" },
