@@ -49,6 +49,12 @@ static const char *const switches[] = { "yes", "no", "true", "false", "on", "off
 /* Functions that give what they name first the value behind that. */
 static const char *const setters[] = { "define(", "putenv(", "setenv(", "setdefault(" };
 
+/* What says that a command behind a pipe reads a secret from it. */
+static const char *const readers[] = {
+	"sudo -S", "| passwd", "sudo passwd", "passwd --stdin", "chpasswd", "--password-stdin",
+	"--with-token", "--passphrase-fd 0",
+};
+
 /* URLs that are secret behind this. */
 static const char *const secret_urls[] = {
 	"hooks.slack.com/services/", "discord.com/api/webhooks/", "api.telegram.org/bot",
@@ -378,6 +384,51 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
+/* The end of the simple command at @at. */
+static const char *audit_redact_command_end(struct audit_place at)
+{
+	const unsigned depth = audit_quote_depth(&at.quote);
+	const char *start = at.p;
+
+	while (*at.p && at.p < start + AUDIT_MASK_NEAR &&
+	       (audit_quote_step(&at.quote, *at.p) > depth || !strchr("\n;|&", *at.p)))
+		at.p++;
+	return at.p;
+}
+
+/* Is there one of readers in what begins with the pipe at @pipe? */
+static bool audit_redact_is_read(const struct redact *r, const char *pipe)
+{
+	const char *end = audit_redact_command_end(audit_mask_place(&r->mask, pipe + 1));
+
+	for (size_t i = 0; i < COUNT_OF(readers); i++)
+		if (memmem(pipe, (size_t)(end - pipe), readers[i], strlen(readers[i])))
+			return true;
+	return false;
+}
+
+/* echo x | sudo -S true */
+static bool audit_redact_mask_fed(struct redact *r)
+{
+	const char *from = r->mask.at.p, *end;
+	size_t len = audit_mask_name_len(from);
+
+	if (!audit_redact_is_word(from, len, "echo") && !audit_redact_is_word(from, len, "printf"))
+		return false;
+	end = audit_redact_command_end(r->mask.at);
+	if (*end != '|' || !audit_redact_is_read(r, end))
+		return false;
+	for (bool option = true; option; option = *from == '-') {
+		from += audit_mask_name_len(from);
+		from += audit_mask_gap_len(&r->mask, from);
+	}
+	while (end > from && strchr(" \t", end[-1]))
+		end--;
+	if (end > from)
+		audit_mask_hide(&r->mask, from, end);
+	return end > from;
+}
+
 /* Authorization: anything up to the end of the line or of the quotes. */
 static bool audit_redact_mask_header(struct redact *r)
 {
@@ -557,7 +608,7 @@ static void audit_redact_mask_word(struct redact *r)
 	static bool (*const shapes[])(struct redact *r) = {
 		audit_redact_mask_header, audit_redact_mask_named,  audit_redact_mask_element,
 		audit_redact_mask_phrase, audit_redact_mask_bearer, audit_redact_mask_token,
-		audit_redact_mask_secret_url,
+		audit_redact_mask_secret_url, audit_redact_mask_fed,
 	};
 	bool masked = audit_options_mask(&r->command, &r->mask, false);
 
