@@ -122,11 +122,13 @@ struct audit_reach {
 
 bool audit_mask_begins_word(const struct audit_mask *m, const char *p)
 {
+	const char *mark = p;
+
 	if (audit_mask_begins_argument(m, p))
 		return true;
-	if (p == m->text || !audit_quote_is_mark(p[-1]))
-		return false;
-	return p - 1 == m->text || strchr(" \t\n=", p[-2]);
+	while (mark > m->text && mark[-1] && strchr("\\\"'", mark[-1]))
+		mark--;
+	return mark < p && (mark == m->text || strchr(" \t\n=", mark[-1]));
 }
 
 /* Of the value at @at. @whole: what is quoted with it belongs to it. */

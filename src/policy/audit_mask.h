@@ -47,7 +47,7 @@ const char *audit_mask_next_word(const struct audit_mask *m, const char *p);
 /* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
 size_t audit_mask_plain_len(const char *p);
 
-/* Does a word or argument begin at @p, the quote before it not counted? */
+/* Does a word or argument begin at @p, the quotes before it not counted? */
 bool audit_mask_begins_word(const struct audit_mask *m, const char *p);
 
 /* The place @p, which is not before m->at. */

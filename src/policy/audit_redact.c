@@ -442,7 +442,7 @@ static bool audit_redact_mask_header(struct redact *r)
 		if (*p != ':')
 			continue;
 		p += 1 + audit_mask_gap_len(&r->mask, p + 1);
-		if (audit_quote_is_mark(*p))
+		if (audit_quote_is_mark(p[*p == '$']))
 			return audit_mask_value(&r->mask, p, false, false);
 		audit_mask_line(&r->mask, p);
 		return true;

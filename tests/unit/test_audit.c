@@ -906,6 +906,8 @@ static void test_audit_redact_masks_whole_words(void **state)
 		{ "PASSWORD=a\\\"S3CRET x", "PASSWORD=*** x" },
 		{ "PASSWORD=$'it\\'sS3CRET' x", "PASSWORD=$'***' x" },
 		{ "curl -H 'Authorization: Bearer 'S3CRET h", "curl -H 'Authorization: *** h" },
+		{ "curl -H Authorization:$'S3CRET' h", "curl -H Authorization:$'***' h" },
+		{ "sh -c 'vault login '\"'\"'a S3CRET'\"'\"''; ls", "sh -c 'vault login '\"'\"'***'; ls" },
 		{ "curl -H Authorization:\"Bearer S3CRET\" h", "curl -H Authorization:\"***\" h" },
 		{ "curl -u 'u':S3CRET h", "curl -u 'u':*** h" },
 		{ "curl -u\"u:S3CRET\" h", "curl -u\"u:***\" h" },
