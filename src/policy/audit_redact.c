@@ -275,17 +275,37 @@ static bool audit_redact_is_setter(const struct redact *r, const char *end)
 	return false;
 }
 
-/* The value of the name at @p as in define("NAME", "VALUE"), or NULL. */
+/* The end of what stands before the quotes and blanks at @p, or the start of the text: nothing. */
+static const char *audit_redact_before(const struct redact *r, const char *p)
+{
+	while (p > r->mask.text && p[-1] && strchr(" \t\\\"'", p[-1]))
+		p--;
+	return p > r->mask.text && p[-1] ? p : r->mask.text;
+}
+
+/* The value of the name at @p as in define("NAME", "VALUE") and ["--OPTION", "VALUE"], or NULL. */
 static const char *audit_redact_argument_start(const struct redact *r, const char *p, size_t len)
 {
-	const char *end = p + len + strspn(p + len, "\\\"'"), *call = p, *value;
+	const char *end = p + len + strspn(p + len, "\\\"'"), *value;
+	const char *before = audit_redact_before(r, p);
 
-	while (call > r->mask.text && call[-1] && strchr(" \t\\\"'", call[-1]))
-		call--;
-	if (end == p + len || *end != ',' || !audit_redact_is_setter(r, call))
+	if (end == p + len || *end != ',' || before == r->mask.text ||
+	    !(*p == '-' ? strchr("[,\n", before[-1]) != NULL : audit_redact_is_setter(r, before)))
 		return NULL;
-	value = end + 1 + strspn(end + 1, " \t");
-	return audit_quote_is_mark(value[strspn(value, "\\")]) ? value : NULL;
+	value = end + 1 + strspn(end + 1, " \t\r\n");
+	return strchr("\\\"'", *value) && value[strspn(value, "\\\"'")] != '-' ? value : NULL;
+}
+
+/* The value of the name at @p as in {"name": "NAME", "value": "VALUE"}, or NULL. */
+static const char *audit_redact_member_start(const struct redact *r, const char *p, size_t len)
+{
+	const char *value = p + len + strspn(p + len, "\\\"', \t\r\n");
+	const char *before = audit_redact_before(r, p);
+
+	if (strncasecmp(value, "value", strlen("value")) != 0 || before == r->mask.text ||
+	    !strchr(":=", before[-1]))
+		return NULL;
+	return audit_redact_value_start(r, value + strlen("value"), false, false);
 }
 
 /* Is the word at @p the "password" of "machine h login me password x", the form of a .netrc? */
@@ -313,7 +333,7 @@ static bool audit_redact_is_netrc(const struct redact *r, const char *p)
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
-	const char *p = r->mask.at.p, *call, *value;
+	const char *p = r->mask.at.p, *apart, *value;
 	size_t len = audit_mask_name_len(p);
 	bool option = *p == '-', words = audit_options_take_names(&r->command);
 	bool flag = words && audit_redact_is_word(p, len, "--secret"), data; /* of pulumi */
@@ -324,12 +344,14 @@ static bool audit_redact_mask_named(struct redact *r)
 	    audit_redact_is_fed(r, p, len))
 		return false;
 	words |= audit_redact_is_netrc(r, p);
-	call = audit_redact_argument_start(r, p, len);
-	value = call ? call
-		     : audit_redact_value_start(r, p + len, option && !flag, words && !option);
+	apart = audit_redact_argument_start(r, p, len);
+	if (!apart)
+		apart = audit_redact_member_start(r, p, len);
+	value = apart ? apart
+		      : audit_redact_value_start(r, p + len, option && !flag, words && !option);
 	if (!value || audit_redact_is_switch(r, value))
 		return false;
-	data = call || memchr(p + len, ':', (size_t)(value - p) - len);
+	data = apart || memchr(p + len, ':', (size_t)(value - p) - len);
 	if (data && audit_redact_mask_block(r, p, len, value))
 		return true;
 	whole &= value[-1] == '=' || value[-1] == ':';
