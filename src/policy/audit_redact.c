@@ -47,7 +47,9 @@ static const char *const variable_tails[] = { "_KEY", "_PAT" };
 static const char *const switches[] = { "yes", "no", "true", "false", "on", "off", "none", "null" };
 
 /* Functions that give what they name first the value behind that. */
-static const char *const setters[] = { "define(", "putenv(", "setenv(", "setdefault(" };
+static const char *const setters[] = {
+	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
+};
 
 /* What says that a command behind a pipe reads a secret from it. */
 static const char *const readers[] = {
@@ -269,7 +271,7 @@ static bool audit_redact_is_setter(const struct redact *r, const char *end)
 	for (size_t i = 0; i < COUNT_OF(setters); i++) {
 		size_t n = strlen(setters[i]);
 
-		if ((size_t)(end - r->mask.text) >= n && !strncmp(end - n, setters[i], n))
+		if ((size_t)(end - r->mask.text) >= n && !strncasecmp(end - n, setters[i], n))
 			return true;
 	}
 	return false;

@@ -1065,6 +1065,8 @@ static void test_audit_redact_knows_names(void **state)
 		  "ruby -e \"c = { 'password' => '***', 'x' => 1 }\"" },
 		{ "php -r \"define('DB_PASSWORD', 'a S3CRET'); f('x');\"",
 		  "php -r \"define('DB_PASSWORD', '***'); f('x');\"" },
+		{ "cat <<E\nos.Setenv(\"API_TOKEN\", \"a S3CRET\")\nE",
+		  "cat <<E\nos.Setenv(\"API_TOKEN\", \"***\")\nE" },
 		{ "cat <<E\ndefine( \"AUTH_KEY\", \"a S3CRET\" );\nE",
 		  "cat <<E\ndefine( \"AUTH_KEY\", \"***\" );\nE" },
 		{ "python3 -c 'os.environ.setdefault(\"API_TOKEN\",\"S3CRET\")'",
