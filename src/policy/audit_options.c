@@ -71,6 +71,7 @@ static const struct secret_option {
 	{ "ngrok", "", "", SECRET_NAMED, "" },
 	{ "wp", "config", "", SECRET_NAMED, "" },
 	{ "setenv", "", "", SECRET_NAMED, "" },
+	{ "ENV", "", "", SECRET_NAMED, "" }, /* of a Dockerfile */
 	{ "sshpass", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "evV" },
 	{ "openssl", "", "-k", SECRET_NEXT, "" },
 	{ "openssl", "", "-K", SECRET_NEXT, "" },

@@ -871,6 +871,7 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "redis-cli config set requirepass S3CRET", "redis-cli config set requirepass ***" },
 		{ "ngrok config add-authtoken S3CRET", "ngrok config add-authtoken ***" },
 		{ "wp config set DB_PASSWORD S3CRET --quiet", "wp config set DB_PASSWORD *** --quiet" },
+		{ "cat <<E\nENV API_KEY S3CRET\nRUN x\nE", "cat <<E\nENV API_KEY ***\nRUN x\nE" },
 		{ "wandb login S3CRET; wandb sync x", "wandb login ***; wandb sync x" },
 		{ "openssl passwd -6 S3CRET", "openssl passwd -6 ***" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
