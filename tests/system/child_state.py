@@ -262,6 +262,24 @@ def test_environment():
 
 
 @suite.test()
+def test_arguments_are_not_the_shims():
+    """Nobody finds a command twice, nor what it was given in what watches it."""
+    server = Server()
+    for how in ({}, {"explain_denials": True}): # the latter gets a shim of its own
+        run = server.run("sleep", ["300.25"], background=True, env={"GIVEN": "hunter2"}, **how)
+        with open("/proc/%d/status" % run["pid"], encoding="utf-8") as f:
+            shim = int(re.search(r"^PPid:\s*(\d+)$", f.read(), re.M)[1])
+        with open("/proc/%d/cmdline" % shim, "rb") as f:
+            equal(f.read().rstrip(b"\0"), b"procpen-shim", "what the shim is called with")
+        try:
+            with open("/proc/%d/environ" % shim, "rb") as f:
+                check(b"hunter2" not in f.read(), "the shim has the command's environment")
+        except PermissionError: # the shim is not dumpable: only root sees that
+            check(os.getuid() != 0, "root may not look")
+    server.stop()
+
+
+@suite.test()
 def test_bare_host_environment():
     """A host that passes almost nothing: commands still find their programs."""
     server = Server(start=False)
