@@ -118,6 +118,7 @@ def test_a_day_follows_the_day_before():
     equal(place.run()[0], 0, "status on the next day")
     equal(place.names(), ["20200101-run.jsonl", today], "files")
     equal(os.stat(place.path("20200101-run.jsonl")).st_mode & 0o777, 0o400, "mode of the old file")
+    equal(os.stat(place.path(today)).st_mode & 0o777, 0o600, "mode of the one that is written")
     chained(place)
     other = Place()
     equal(other.run()[0], 0, "status")
