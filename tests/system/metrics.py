@@ -170,6 +170,22 @@ def a_client_that_does_not_read_gets_no_backlog():
 
 
 @suite.test()
+def test_usage_of_a_live_run_is_its_own():
+    """Not that of the runs before, which its shim has collected, nor what the shim itself has used."""
+    server = Server()
+    before = server.run("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; "
+                        "dd if=/dev/zero of=big bs=1M count=8 conv=fsync 2>&1")["resource_usage"]
+    for _ in range(600):
+        server.run("true", args=[])
+    run = server.run("sleep 100", background=True)
+    usage = server.call("process.monitor", {"process_id": run["process_id"]})["resource_usage"]
+    check(before["cpu_ms"] > 200, "the first run used %s" % before)
+    check(usage["cpu_ms"] < 60, "a run that sleeps uses %s" % usage)
+    check(usage["io_write_bytes"] in (None, 0), "and writes: %s" % usage)
+    server.stop()
+
+
+@suite.test()
 def test_no_stream_after_the_end():
     """The stream ends with the input, else a slow reader would never have read all."""
     for _ in range(3):  # a busy machine may see the end of the input late
