@@ -176,17 +176,16 @@ static bool command_is_blank(const char *text)
 
 bool command_runs_nothing(const struct command *c)
 {
-	return !*c->text || (!c->args && command_is_blank(c->text));
+	return !c->args && command_is_blank(c->text);
 }
 
 static int command_check_blank(const struct command *c, struct err *e)
 {
 	if (!command_runs_nothing(c))
 		return 0;
-	err_set(e, ERR_INVALID_COMMAND, "command is %s: there is nothing to run",
-		*c->text ? "only white space and comments" : "empty");
-	return err_hint(e, c->args ? "Give the name of a program."
-				   : "Give a command line, or a program and args.");
+	err_set(e, ERR_INVALID_COMMAND,
+		"command is only white space and comments: there is nothing to run");
+	return err_hint(e, "Give a command line, or a program and its arguments.");
 }
 
 const char *command_usual_stdin(const json_t *params)

@@ -43,7 +43,7 @@ int command_read(struct command *c, const json_t *params, const struct scope *sc
 /* Has a shell string arguments, and names none of them? */
 bool command_ignores_args(const struct command *c);
 
-/* Is there no command in it? process.run refuses that. */
+/* Is it a shell string without a command? process.run refuses that. */
 bool command_runs_nothing(const struct command *c);
 
 /*
