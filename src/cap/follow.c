@@ -295,14 +295,14 @@ static void follow_append(struct follows *all, struct follow *f)
 	all->count++;
 }
 
-/* Send one event, of the first follow that has one; it is then the last in the order. False: none
- * has one. */
-static bool follow_send_next(struct follows *all)
+/* Send one event, of the first follow that has one; it is then the last in the order. @id: of this
+ * follow, or NULL. False: none has one. */
+static bool follow_send_next(struct follows *all, const char *id)
 {
 	for (struct follow **at = &all->first; *at; at = &(*at)->next) {
 		struct follow *f = *at;
 
-		if (!follow_send_event(all, f))
+		if ((id && strcmp(f->id, id) != 0) || !follow_send_event(all, f))
 			continue;
 		follow_unlink(all, at);
 		if (f->exited)
@@ -321,22 +321,29 @@ static bool follow_has_room(const struct follows *all)
 	return q->written >= all->sent_to && outq_room(q, q->high / FOLLOW_MAX);
 }
 
+/* Send what can be sent, of follow @id or of all. Returns true if the time was too short. */
+static bool follow_take_turn(struct follows *all, const char *id)
+{
+	int64_t until = clock_mono_us() + TURN_US;
+	bool late = false;
+
+	while (!late && follow_has_room(all) && follow_send_next(all, id))
+		late = clock_mono_us() >= until;
+	return late;
+}
+
 /* In each turn of the loop, before it sleeps: what a run has done and what the client has read
  * woke it. */
 static void follow_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 {
 	struct follows *all = w->data;
-	int64_t until = clock_mono_us() + TURN_US;
-	bool late = false;
 
 	(void)events;
 	if (follow_queue(all)->dead) {
 		follow_release(all);
 		return;
 	}
-	while (!late && follow_has_room(all) && follow_send_next(all))
-		late = clock_mono_us() >= until;
-	if (late)
+	if (follow_take_turn(all, NULL))
 		ev_idle_start(loop, &all->more);
 	else
 		ev_idle_stop(loop, &all->more);
@@ -477,6 +484,12 @@ bool follow_remove(struct follows *all, const char *id)
 		return true; /* the next turn ends the turns if it was the last */
 	}
 	return false;
+}
+
+void follow_catch_up(struct follows *all, const char *id)
+{
+	if (*id && !follow_queue(all)->dead)
+		follow_take_turn(all, id);
 }
 
 void follow_hurry(struct follows *all)

@@ -62,6 +62,10 @@ bool follow_remove(struct follows *all, const char *id);
 /* The run table's hook: @p has settled or failed. */
 void follow_on_event(struct follows *all, const struct proc *p, unsigned events);
 
+/* Send what there is of follow @id, "" for none, and do not wait for the loop's turn: an answer
+ * comes next. */
+void follow_catch_up(struct follows *all, const char *id);
+
 /* The server cannot wait for a slow reader: from now on a gap stands for output not yet sent. */
 void follow_hurry(struct follows *all);
 

@@ -463,6 +463,7 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 	t->result_options.lost_records = c->lost_records;
 	c->lost_records = 0;
 	p->announced = true;
+	follow_catch_up(&c->follows, t->follow_id);
 	w = req_result(r);
 	run_result_write(w, c, p, &t->result_options);
 	if (*t->follow_id)
