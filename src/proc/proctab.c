@@ -439,7 +439,8 @@ void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u)
 {
 	struct reaper_usage leaving = { 0 };
 	struct spawn_past idle = { 0 };
-	uint64_t from = t->unread_from;
+	uint64_t from = t->unread_from ? t->unread_from : UINT64_MAX;
+	bool read = true;
 
 	*u = (struct proctab_usage){ 0 };
 	if (t->last_seq)
@@ -451,16 +452,18 @@ void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u)
 	u->io_read_bytes = leaving.io_read_bytes + (int64_t)idle.io_read_bytes;
 	u->io_write_bytes = leaving.io_write_bytes + (int64_t)idle.io_write_bytes;
 	t->unread_from = 0;
-	for (struct proc *p = t->newest; p; p = p->older) {
-		bool turn = !from || p->seq <= from, in_time = clock_mono_us() < until_us;
-
-		proctab_count_run(u, p);
-		if (!p->tree_alive)
-			continue;
-		if (turn && !in_time && !t->unread_from)
-			t->unread_from = p->seq;
-		proctab_add_usage(u, p, turn && in_time);
-	}
+	for (int pass = 0; pass < 2; pass++) /* those up to @from, then the newer ones */
+		for (struct proc *p = t->newest; p; p = p->older) {
+			if ((p->seq > from) != pass)
+				continue;
+			proctab_count_run(u, p);
+			if (!p->tree_alive)
+				continue;
+			if (!read && !t->unread_from)
+				t->unread_from = p->seq;
+			proctab_add_usage(u, p, read);
+			read = clock_mono_us() < until_us;
+		}
 }
 
 /* Do survivors of a kill still live? Yes while their shim lives. After that they are our children,

@@ -82,8 +82,8 @@ struct proctab_usage {
 };
 
 /*
- * Add up. Reads the usage of live runs until @until_us (clock_mono_us()), and takes that of the
- * others as last read; the next call begins with these.
+ * Add up. Reads the usage of live runs until @until_us (clock_mono_us()), of one in any case, and
+ * takes that of the others as last read; the next call begins with these.
  */
 void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u);
 

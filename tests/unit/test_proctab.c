@@ -346,6 +346,45 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	assert_int_equal(seen.settled[seq], 1);
 }
 
+static bool have_started(void *count)
+{
+	struct proctab_usage u;
+
+	proctab_usage(table, 0, &u);
+	return u.running == *(int *)count;
+}
+
+/* With no time at all each look reads one live run, the next one another; with time again all. */
+static void test_proctab_usage_out_of_time(void **state)
+{
+	struct proc *older, *newer, *last = NULL;
+	struct proctab_usage u;
+	int count = 2;
+
+	(void)state;
+	open_plain_table();
+	older = proctab_get(table, run("exec sleep 300"));
+	newer = proctab_get(table, run("exec sleep 300"));
+	assert_true(children_wait(&all, have_started, &count));
+	for (int i = 0; i < 4; i++) {
+		struct proc *p;
+
+		older->live->resident_bytes = newer->live->resident_bytes = 0;
+		proctab_usage(table, 0, &u);
+		p = older->live->resident_bytes ? older : newer;
+		assert_true(p->live->resident_bytes > 0);
+		assert_int_equal(u.memory_bytes, p->live->resident_bytes);
+		assert_ptr_not_equal(p, last);
+		last = p;
+	}
+	for (int i = 0; i < 2; i++) {
+		proctab_usage(table, 0, &u);
+		older->live->resident_bytes = newer->live->resident_bytes = 0;
+		proctab_usage(table, INT64_MAX, &u);
+		assert_true(older->live->resident_bytes > 0 && newer->live->resident_bytes > 0);
+	}
+}
+
 static void test_proctab_retention(void **state)
 {
 	struct err e = ERR_INIT;
@@ -988,6 +1027,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_limit_of_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_leftovers_count_as_running, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_usage_out_of_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_retention, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_retention_spares_the_living, setup,
 						teardown),
