@@ -1918,6 +1918,33 @@ def test_ambient_capabilities():
         place.close()
 
 
+# Bits of capabilities(7): chown, dac_override, fowner, kill, setgid, setuid, setpcap,
+# net_bind_service, net_raw, sys_chroot, audit_write.
+ROOT_KEEPS = sum(1 << bit for bit in (0, 1, 3, 5, 6, 7, 8, 10, 13, 18, 29))
+
+
+@suite.test()
+def test_capabilities_of_root():
+    """These and no others: CAP_MKNOD, CAP_SETFCAP and CAP_FSETID leave something behind."""
+    if os.geteuid() != 0:
+        raise Skip("only root has any")
+    with open("/proc/self/status", encoding="utf-8") as f:
+        own = int(re.search(r"^CapEff:\s*(\w+)$", f.read(), re.M)[1], 16)
+    place = Place()
+    try:
+        for options in ((), ("--set", "sandbox.namespaces=false")):
+            server = place.server(*options)
+            for _ in range(2): # of a shim that is made, and of one that waited
+                got = dict(re.findall(r"^Cap(\w+):\s*(\w+)$",
+                                      server.run("cat /proc/self/status")["stdout_summary"], re.M))
+                equal({name: int(bits, 16) for name, bits in got.items()},
+                      {"Inh": 0, "Prm": ROOT_KEEPS & own, "Eff": ROOT_KEEPS & own,
+                       "Bnd": ROOT_KEEPS & own, "Amb": 0}, "with %s" % (options,))
+            server.stop()
+    finally:
+        place.close()
+
+
 @suite.test()
 def test_user_by_default():
     if os.geteuid() != 0:
