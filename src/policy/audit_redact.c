@@ -505,15 +505,16 @@ static bool audit_redact_mask_token(struct redact *r)
 	return keep > 0;
 }
 
-/* Does the quote at @p end a URL, as in "http://h:" + port? @first: it may open the password, so
+/* Does the quote at @p end a URL, as in "http://h:" + port? @opening: it may open the password, so
  * behind it only blanks say so, and not what a program or JSON has between values. */
-static bool audit_redact_ends_url(const char *p, bool first)
+static bool audit_redact_ends_url(const char *p, bool opening)
 {
-	return strchr(" \t\r\n", p[1]) || (!first && strchr(",;:)]}+>|&`", p[1]));
+	return strchr(" \t\r\n", p[1]) || (!opening && strchr(",;:)]}+>|&`", p[1]));
 }
 
 /* Bytes of the password in a URL, whose name ends before @p, or 0: none. It may hold an "@", and
- * against the rules a "/" too; but a port and a variable are none. */
+ * against the rules a "/" too; but a port and a variable are none. In the quotes that it begins
+ * with, other ones end nothing. */
 static size_t audit_redact_password_len(const struct redact *r, const char *p)
 {
 	static const char marks[] = "\\\"'";
@@ -525,7 +526,8 @@ static size_t audit_redact_password_len(const struct redact *r, const char *p)
 	size_t len = 0;
 
 	for (size_t n = 0; n < AUDIT_MASK_NEAR && p[n]; n++) {
-		bool quoted = audit_quote_depth(&at.quote) > depth;
+		bool quoted = audit_quote_depth(&at.quote) > depth, opening = p + n < first;
+		unsigned now;
 
 		if (strchr(" \t\r\n", p[n]) && !(quoted && first > p))
 			break;
@@ -534,8 +536,9 @@ static size_t audit_redact_password_len(const struct redact *r, const char *p)
 		if (p[n] == '@')
 			len = n;
 		audit_quote_step(&at.quote, p[n]);
-		if (audit_quote_is_mark(p[n]) &&
-		    audit_redact_ends_url(p + n, !n && audit_quote_depth(&at.quote) >= depth))
+		now = audit_quote_depth(&at.quote);
+		if (audit_quote_is_mark(p[n]) && (opening || first == p || now <= depth) &&
+		    audit_redact_ends_url(p + n, opening && now >= depth))
 			break;
 	}
 	return len;

@@ -1200,6 +1200,9 @@ static void test_audit_redact_masks_urls(void **state)
 		{ "curl 'http://u:it'\\''sS3CRET@h'", "curl 'http://u:***@h'" },
 		{ "curl 'http://u:it'\"'\"'sS3CRET@h'", "curl 'http://u:***@h'" },
 		{ "curl http://u:it\\'sS3CRET@h", "curl http://u:***@h" },
+		{ "curl http://u:'a\",S3CRET'@h/x", "curl http://u:***@h/x" },
+		{ "curl http://u:\"a\\\" S3CRET\"@h/x", "curl http://u:***@h/x" },
+		{ "psql \"db://u:\\\")S3CRET\\\"@h/d\"", "psql \"db://u:***@h/d\"" },
 	};
 
 	(void)state;
