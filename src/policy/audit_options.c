@@ -234,12 +234,13 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 void audit_options_note(struct audit_command *c, const char *p)
 {
 	size_t len = audit_mask_name_len(p);
+	bool variable = p[len] == '='; /* ENV=prod is no ENV */
 
 	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
 		const struct secret_option *row = &secret_options[i];
 
-		if (audit_options_is_program(row->program, p, len))
+		if (!variable && audit_options_is_program(row->program, p, len))
 			c->begun = c->programs[i] = true;
 		else if (c->programs[i] && *row->subcommand)
 			c->subcommands[i] |= len == strlen(row->subcommand) &&
