@@ -633,8 +633,8 @@ static bool audit_redact_ends_command(const char *text, const char *p)
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
-		audit_redact_mask_header, audit_redact_mask_named,  audit_redact_mask_element,
-		audit_redact_mask_phrase, audit_redact_mask_bearer, audit_redact_mask_token,
+		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_named,
+		audit_redact_mask_element, audit_redact_mask_bearer, audit_redact_mask_token,
 		audit_redact_mask_secret_url, audit_redact_mask_fed,
 	};
 	bool masked = audit_options_mask(&r->command, &r->mask, false);

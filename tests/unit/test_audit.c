@@ -873,6 +873,8 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "wp config set DB_PASSWORD S3CRET --quiet", "wp config set DB_PASSWORD *** --quiet" },
 		{ "cat <<E\nENV API_KEY S3CRET\nRUN x\nE", "cat <<E\nENV API_KEY ***\nRUN x\nE" },
 		{ "ENV=prod gh secret set X --body S3CRET", "ENV=prod gh secret set X --body ***" },
+		{ "x -e ENV i f \"SET PASSWORD FOR me = 'S3CRET'\"",
+		  "x -e ENV i f \"SET PASSWORD FOR me = '***'\"" },
 		{ "ENV=x f \"SET PASSWORD FOR me = 'S3CRET'\"",
 		  "ENV=x f \"SET PASSWORD FOR me = '***'\"" },
 		{ "wandb login S3CRET; wandb sync x", "wandb login ***; wandb sync x" },
