@@ -1457,7 +1457,7 @@ static void test_ruling_refuses_bad_rules(void **state)
 /* A rule with a list of @words words and a reason of @reason bytes: is it taken? */
 static bool is_taken(size_t words, size_t reason)
 {
-	char text[1024] = { 0 }, word[16];
+	char text[1024] = { 0 }, word[32];
 	json_t *rule, *list = json_array();
 	struct ruleset set = { .list = NULL };
 	struct err e = ERR_INIT;
