@@ -242,7 +242,7 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		{ "config.json", "\"narrow\": \"false\"", "\"narrow\": \"lower\"",
 		  "\"narrow\": \"lower\" is nothing for type \"boolean\"" },
 		{ "cli.json", "\"--cpu\"", "\"--memory\"", "cli.json: run: \"--memory\" is there twice" },
-		{ "cli.json", "\"place\", \"set\", \"help\"]", "\"places\"]",
+		{ "cli.json", "\"place\", \"set\", \"help\"", "\"places\"",
 		  "cli.json: serve: an option must be an object" },
 		{ "errors.json", "1001", "1002", "code 1002 is there twice" },
 		{ "errors.json", "1001", "-32050", "code -32050 is reserved" },
