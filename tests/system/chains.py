@@ -157,9 +157,9 @@ def keep_group(path):
     return thread
 
 
-@suite.test()
-def test_shim_alone_ends_all_forks():
-    """The server is gone: the shim itself stops all forks in the group."""
+def forks_after_the_server():
+    """pids.max of a run's group after SIGKILL of its server; None: another server was the first to
+    take the group's lock, and has removed it."""
     storm = Storm("group")
     run = storm.server.hostile("escape", "stay", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], WAIT, "not ready")
@@ -169,8 +169,20 @@ def test_shim_alone_ends_all_forks():
     storm.server.wait_exit()
     storm.gone("SIGKILL of the server")
     keep.join()
-    with open(group + "/pids.max", encoding="utf-8") as f:
-        equal(f.read(), "0\n", "pids.max of the run's group")
+    try:
+        with open(group + "/pids.max", encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
+
+
+@suite.test()
+def test_shim_alone_ends_all_forks():
+    """The server is gone: the shim itself stops all forks in the group."""
+    found = None
+    for _ in range(5):
+        found = found or forks_after_the_server()
+    equal(found, "0\n", "pids.max of the run's group")
 
 
 def shim_of(pid):

@@ -248,8 +248,12 @@ def test_never_forced_by_a_late_shim():
 
 
 def name_of(pid):
-    with open("/proc/%d/comm" % pid, encoding="utf-8") as f:
-        return f.read().strip()
+    """Its name; "" when it has ended."""
+    try:
+        with open("/proc/%d/comm" % pid, encoding="utf-8") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
 
 
 @each_mode
