@@ -609,6 +609,14 @@ def test_kill_after_the_timeout():
             equal((answer["killed"], answer["alive"]), (False, 0), str(answer))
 
 
+def start_two(place):
+    """A run of two processes: its id, and the pid of its command."""
+    p = place.server.run("sleep 300 & touch app.ready; exec sleep 301", background=True)["process_id"]
+    eventually(lambda: place.has("app.ready"), WAIT, "not ready")
+    os.unlink(os.path.join(place.workspace, "app.ready"))
+    return p, place.server.call("process.list")["processes"][0]["pid"]
+
+
 @suite.test()
 def test_a_crash_that_races_a_kill():
     """The server finds the end of the command and the call at once, in either order: it was a crash,
@@ -616,10 +624,7 @@ def test_a_crash_that_races_a_kill():
     with Place() as place:
         server = place.server
         for _ in range(12):
-            p = server.run("sleep 300 & touch app.ready; exec sleep 301", background=True)["process_id"]
-            eventually(lambda: place.has("app.ready"), WAIT, "not ready")
-            os.unlink(os.path.join(place.workspace, "app.ready"))
-            pid = server.call("process.list")["processes"][0]["pid"]
+            p, pid = start_two(place)
             server.signal(signal.SIGSTOP)
             os.kill(pid, signal.SIGSEGV)
             eventually(lambda: not os.path.exists("/proc/%d" % pid), WAIT, "the command lives")
@@ -639,10 +644,7 @@ def test_killed_but_not_counted():
         with Place(mode) as place:
             server = place.server
             for _ in range(4):
-                p = server.run("sleep 300 & touch app.ready; exec sleep 301", background=True)["process_id"]
-                eventually(lambda: place.has("app.ready"), WAIT, "not ready")
-                os.unlink(os.path.join(place.workspace, "app.ready"))
-                pid = server.call("process.list")["processes"][0]["pid"]
+                p, pid = start_two(place)
                 shim = eventually(lambda: shim_of(server, "sleep"), WAIT, "no shim")
                 server.signal(signal.SIGSTOP)
                 os.kill(pid, signal.SIGSEGV)
