@@ -156,6 +156,14 @@ void cap_fail(struct cap_call *call, struct err *e)
 	cap_refuse(call, "failed", NULL, e);
 }
 
+void cap_fail_cancelled(struct cap_call *call)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
+	cap_fail(call, &e);
+}
+
 int cap_set_late(struct err *e)
 {
 	err_set(e, ERR_LIMIT_REACHED,
@@ -718,10 +726,7 @@ static void cap_on_held(void *ctx, struct req *r)
 
 static void cap_on_cancel_held(void *ctx, struct req *r)
 {
-	struct err e = ERR_INIT;
-
-	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
-	cap_fail(cap_call_new(ctx, r), &e);
+	cap_fail_cancelled(cap_call_new(ctx, r));
 }
 
 /* Does @r wait for a workspace? */

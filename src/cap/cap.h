@@ -250,6 +250,9 @@ void cap_go_on(struct cap_call *call);
 /* Record that @call has failed, before its start or later, and answer it with @e (released). */
 void cap_fail(struct cap_call *call, struct err *e);
 
+/* The same for a client that has cancelled @call before it has started anything. */
+void cap_fail_cancelled(struct cap_call *call);
+
 /* The server ends before the command has begun: sets @e, returns -1. */
 int cap_set_late(struct err *e);
 

@@ -771,11 +771,8 @@ static void process_run_stop_pending(void *ctx, struct req *r)
 
 static void process_run_on_cancel_pending(void *ctx, struct req *r)
 {
-	struct err e = ERR_INIT;
-
 	(void)ctx;
-	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
-	cap_fail(r->call, &e);
+	cap_fail_cancelled(r->call);
 }
 
 /* The first call of the repeat @r has started nothing. */
