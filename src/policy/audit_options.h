@@ -11,7 +11,7 @@
 
 #include "policy/audit_mask.h"
 
-#define AUDIT_OPTIONS_MAX 80 /* rows of the table */
+#define AUDIT_OPTIONS_MAX 96 /* rows of the table */
 
 /* The simple command that is being read; all zero at its start. A word may be a program or only its
  * name, as git in "mysql -u git -pX" is: so a row that one word has begun stays. */

@@ -420,13 +420,11 @@ static const char *audit_redact_command_end(struct audit_place at)
 	return at.p;
 }
 
-/* Is there one of readers in what begins with the pipe at @pipe? */
-static bool audit_redact_is_read(const struct redact *r, const char *pipe)
+/* Is there one of readers between @from and @end? */
+static bool audit_redact_has_reader(const char *from, const char *end)
 {
-	const char *end = audit_redact_command_end(audit_mask_place(&r->mask, pipe + 1));
-
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
-		if (memmem(pipe, (size_t)(end - pipe), readers[i], strlen(readers[i])))
+		if (memmem(from, (size_t)(end - from), readers[i], strlen(readers[i])))
 			return true;
 	return false;
 }
@@ -434,13 +432,16 @@ static bool audit_redact_is_read(const struct redact *r, const char *pipe)
 /* echo x | sudo -S true */
 static bool audit_redact_mask_fed(struct redact *r)
 {
-	const char *from = r->mask.at.p, *end;
+	const char *from = r->mask.at.p, *end, *next_end;
 	size_t len = audit_mask_name_len(from);
 
 	if (!audit_redact_is_word(from, len, "echo") && !audit_redact_is_word(from, len, "printf"))
 		return false;
 	end = audit_redact_command_end(r->mask.at);
-	if (*end != '|' || !audit_redact_is_read(r, end))
+	if (*end != '|')
+		return false;
+	next_end = audit_redact_command_end(audit_mask_place(&r->mask, end + 1));
+	if (!audit_redact_has_reader(end, next_end))
 		return false;
 	for (bool option = true; option; option = *from == '-') {
 		from += audit_mask_name_len(from);
@@ -451,6 +452,20 @@ static bool audit_redact_mask_fed(struct redact *r)
 	if (end > from)
 		audit_mask_hide(&r->mask, from, end);
 	return end > from;
+}
+
+/* sudo -S true <<< x */
+static bool audit_redact_mask_here_string(struct redact *r)
+{
+	const char *p = r->mask.at.p, *value = p + 3, *start = p;
+
+	if (strncmp(p, "<<<", 3) != 0)
+		return false;
+	value += audit_mask_gap_len(&r->mask, value);
+	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
+		start--;
+	return audit_redact_has_reader(start, audit_redact_command_end(r->mask.at)) &&
+	       audit_mask_value(&r->mask, value, false, false);
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */
@@ -654,7 +669,8 @@ static void audit_redact_step(struct redact *r)
 		audit_redact_mask_word(r);
 	if (audit_redact_ends_command(r->mask.text, p))
 		r->command = (struct audit_command){ 0 };
-	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r))
+	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r) &&
+	    !audit_redact_mask_here_string(r))
 		audit_mask_hide(&r->mask, p + 1, p + 1);
 }
 
