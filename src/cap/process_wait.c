@@ -6,15 +6,18 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/run_members.h"
+#include "proc/input_wait.h"
 
 #define RUNS_MAX 256
 #define LIVE_USAGE_MAX 20  /* runs whose usage is read now; reading a tree takes 0.1 ms */
+#define INPUT_LOOKS_MAX 20 /* runs that are looked at for input; the same */
 #define ENTRY_RESERVE 1024 /* encoded bytes of a run without its command and directory */
 #define SHORT_RESERVE 220  /* of one that has no room for more, or an id */
 
 struct waited_run {
 	const char *id; /* in the parameters */
 	uint64_t seq;   /* 0: its record has gone */
+	bool awaits_input;
 };
 
 struct wait_task {
@@ -43,7 +46,8 @@ static int process_wait_find_runs(struct proctab *procs, const json_t *ids, stru
 		if (!p)
 			return -1;
 		if (!process_wait_is_named(t, p->seq))
-			t->runs[t->count++] = (struct waited_run){ json_string_value(id), p->seq };
+			t->runs[t->count++] = (struct waited_run){
+				.id = json_string_value(id), .seq = p->seq };
 	}
 	return 0;
 }
@@ -131,15 +135,43 @@ static void process_wait_write_ids(struct jsonw *w, const char *name, struct cap
 	jsonw_end_array(w);
 }
 
+/* Which of those that have not ended wait for input? Returns whether any does. */
+static bool process_wait_look_for_input(struct cap *c, struct wait_task *t)
+{
+	bool any = false;
+	int looks = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct waited_run *run = &t->runs[i];
+		struct proc *p = process_wait_is_pending(c, run) ? process_wait_run(c, run) : NULL;
+
+		run->awaits_input = p && proc_takes_input(p) && looks++ < INPUT_LOOKS_MAX &&
+				    input_wait_of(p, proc_usage(p)) == INPUT_WAIT_YES;
+		any |= run->awaits_input;
+	}
+	return any;
+}
+
+static void process_wait_write_readers(struct jsonw *w, const struct wait_task *t)
+{
+	jsonw_array(w, "waits_for_input");
+	for (size_t i = 0; i < t->count; i++)
+		if (t->runs[i].awaits_input)
+			jsonw_str(w, NULL, t->runs[i].id);
+	jsonw_end_array(w);
+}
+
 static void process_wait_write_result(struct cap *c, struct req *r)
 {
-	const struct wait_task *t = r->task;
+	struct wait_task *t = r->task;
 	struct jsonw *w = req_result(r);
 	bool gone = false;
 	uint64_t first;
 
 	process_wait_write_ended(w, c, r);
 	process_wait_write_ids(w, "pending", c, t, false);
+	if (process_wait_look_for_input(c, t))
+		process_wait_write_readers(w, t);
 	for (size_t i = 0; i < t->count; i++)
 		gone |= !process_wait_run(c, &t->runs[i]);
 	if (gone)
@@ -182,6 +214,7 @@ static enum cap_outcome process_wait_start(struct cap_call *call)
 		process_wait_write_result(c, r);
 		return CAP_DONE;
 	}
+	(void)process_wait_look_for_input(c, t); /* the answer can compare with now */
 	r->run = first;
 	r->answer_now = process_wait_answer;
 	r->answer_now_ctx = c;

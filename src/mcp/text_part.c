@@ -223,19 +223,24 @@ bool text_may_call(const struct text *t, const char *tool)
 	return !c || cap_tier(c, cap_find(c, tool)) != TIER_DENY;
 }
 
-void text_open_call(struct text *t, const char *tool)
+static void text_part_open_call(struct text *t, const char *tool, const struct outline_value *id)
 {
 	text_add(t, "%s {\"process_id\":\"", tool);
-	text_put_member(t, text_member(t, NULL, "process_id"));
+	text_put_member(t, id);
 	text_add(t, "\"");
 }
 
-void text_add_input(struct text *t)
+void text_open_call(struct text *t, const char *tool)
+{
+	text_part_open_call(t, tool, text_member(t, NULL, "process_id"));
+}
+
+void text_add_input(struct text *t, const struct outline_value *id)
 {
 	bool may_write = text_may_call(t, "process_input");
 
 	if (may_write) {
-		text_open_call(t, "process_input");
+		text_part_open_call(t, "process_input", id);
 		text_add(t, ",\"data\":\"...\\n\"} answers it");
 	} else {
 		text_add(t, "the operator denies process_input");

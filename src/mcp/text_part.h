@@ -69,8 +69,9 @@ bool text_may_call(const struct text *t, const char *tool);
 /* process_logs {"process_id":"p1-72cc"; the caller adds members and the closing brace. */
 void text_open_call(struct text *t, const char *tool);
 
-/* For a run that waits for input: what answers it, or that this is denied, and what stops it. */
-void text_add_input(struct text *t);
+/* For the run @id, which waits for input: what answers it, or that this is denied, and what stops
+ * it. */
+void text_add_input(struct text *t, const struct outline_value *id);
 
 /* ,"offset":4000 ,"stderr_offset":20 of that call; of the streams that it is to read on. */
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err);

@@ -504,7 +504,7 @@ static void text_run_add_next(struct text *t)
 
 	if (options && options->input_awaited) {
 		text_add(t, "; ");
-		text_add_input(t);
+		text_add_input(t, text_member(t, NULL, "process_id"));
 		text_add(t, ".");
 		return;
 	}

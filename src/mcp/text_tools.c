@@ -12,6 +12,7 @@
 #define COMMAND_MAX 200 /* bytes shown of the command of one run */
 #define LIST_COMMAND_MAX 100
 #define GROUPS_BYTES 1000
+#define READER_BYTES 160 /* of the line of a run that waits for input */
 #define LIVES_ON_MS 1000 /* so long process.kill waits for the effect of a signal */
 
 /* ---- process.monitor ---- */
@@ -206,7 +207,7 @@ void text_monitor(struct text *t)
 	else
 		text_tools_add_output(t);
 	if (text_flag(t, "waits_for_input")) {
-		text_add_input(t);
+		text_add_input(t, text_member(t, NULL, "process_id"));
 		text_add(t, "\n");
 	}
 }
@@ -256,28 +257,51 @@ static void text_tools_add_ids(struct text *t, const char *words, const char *ke
 		text_add(t, "\n");
 }
 
-/* Those that did not succeed first. The ids, of which a call has 256 at most, always fit. */
+static void text_tools_add_readers(struct text *t)
+{
+	const struct outline_value *all = text_member(t, NULL, "waits_for_input"), *v = NULL;
+
+	while (all && (v = outline_next(&t->a->result->outline, all, v))) {
+		text_put_member(t, v);
+		text_add(t, " waits for input: ");
+		text_add_input(t, v);
+		text_add(t, "\n");
+	}
+}
+
+/* How to wait on. That brings nothing where all that are pending wait for input. */
+static const char *text_tools_wait_on(const struct text *t)
+{
+	if (text_count(t, NULL, "waits_for_input") == text_count(t, NULL, "pending"))
+		return "";
+	if (text_count(t, NULL, "forgotten"))
+		return "A call with the ids of those that run waits on.";
+	if (json_get_int(t->a->params, "wait_ms", 0))
+		return "The same call waits on.";
+	return "With wait_ms this call waits for their end.";
+}
+
+/* Those that did not succeed first. The ids, of which a call has 256 at most, always fit, and so do
+ * those that wait for input. */
 void text_wait(struct text *t)
 {
 	const struct outline_value *ended = text_member(t, NULL, "ended");
 	int64_t shown, total = text_count(t, NULL, "ended");
 	size_t kept = IDS_TEXT_SIZE * (size_t)(text_count(t, NULL, "forgotten") +
-					       text_count(t, NULL, "pending"));
+					       text_count(t, NULL, "pending")) +
+		      READER_BYTES * (size_t)text_count(t, NULL, "waits_for_input");
 
 	shown = text_tools_add_ended(t, ended, kept, false);
 	shown += text_tools_add_ended(t, ended, kept, true);
 	text_tools_add_ids(t, "no longer known: ", "forgotten");
 	text_tools_add_ids(t, "still running: ", "pending");
+	text_tools_add_readers(t);
 	if (shown < total) {
 		text_open_shown(t, shown, total);
 		text_add(t, "failures first: ask for fewer at once ...]\n");
 	}
 	if (!text_flag(t, "matched"))
-		text_add(t, text_count(t, NULL, "forgotten")
-				    ? "A call with the ids of those that run waits on."
-			    : json_get_int(t->a->params, "wait_ms", 0)
-				    ? "The same call waits on."
-				    : "With wait_ms this call waits for their end.");
+		text_add(t, "%s", text_tools_wait_on(t));
 }
 
 void text_list(struct text *t)

@@ -1103,6 +1103,35 @@ static void test_mcp_text_of_waits(void **state)
 	buf_release(&b);
 }
 
+/* What answers those that wait for input always fits, too. */
+static void test_mcp_text_of_waits_for_input(void **state)
+{
+	const struct mcp_answer a = { .row = cap_find(&rows, "process.wait") };
+	struct buf ids, b;
+	char *text;
+
+	(void)state;
+	buf_init(&ids, 1 << 20);
+	buf_init(&b, 1 << 20);
+	for (int i = 1; i <= 20; i++)
+		buf_addf(&ids, "%s\"p999%02d-abcd\"", i > 1 ? "," : "", i);
+	buf_adds(&b, "{\"ended\":[");
+	for (int i = 0; i < 120; i++)
+		buf_addf(&b, "%s{\"process_id\":\"p%d\",\"command\":\"%0200d\",\"state\":\"completed\","
+			     "\"exit_code\":0,\"duration_ms\":1}", i ? "," : "", i, i);
+	buf_addf(&b, "],\"pending\":[%s],\"waits_for_input\":[%s],\"matched\":false}", ids.data,
+		 ids.data);
+	text = text_of(a, b.data, MCP_TEXT_MAX);
+	assert_true(strlen(text) <= MCP_TEXT_MAX);
+	assert_non_null(strstr(text, "\np99920-abcd waits for input: process_input "
+				     "{\"process_id\":\"p99920-abcd\",\"data\":\"...\\n\"} answers "
+				     "it, process_kill stops it\n[... "));
+	assert_null(strstr(text, "waits on"));
+	free(text);
+	buf_release(&b);
+	buf_release(&ids);
+}
+
 /* Each warning of a call has its line. */
 /* The text of a process.input with these parameters. */
 static void check_input_to(struct proc *p, const char *params, const char *json, const char *wanted)
@@ -1509,6 +1538,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_waits_for_output),
 		cmocka_unit_test(test_mcp_text_of_lists),
 		cmocka_unit_test(test_mcp_text_of_waits),
+		cmocka_unit_test(test_mcp_text_of_waits_for_input),
 		cmocka_unit_test(test_mcp_text_of_inputs),
 		cmocka_unit_test(test_mcp_text_of_inputs_without_a_newline),
 		cmocka_unit_test(test_mcp_text_of_kills),
