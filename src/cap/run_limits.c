@@ -292,7 +292,7 @@ static void run_limits_process_error(const struct proc *p, struct err *e)
 		"the run was ended by its limit of %" PRId64
 		" processes and threads: it had %" PRId64,
 		p->settings->limits.tasks, p->rare->proof.seen);
-	err_hint(e, "Start fewer at once; config.get shows who set limits.tasks_per_run.");
+	err_hint(e, "Start fewer at once; the operator can raise limits.tasks_per_run.");
 	err_detail(e, "limit", json_string("limits.tasks_per_run"));
 	err_detail(e, "limit_value", json_integer(p->settings->limits.tasks));
 	err_detail(e, "seen", json_integer(p->rare->proof.seen));

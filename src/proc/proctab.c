@@ -269,10 +269,10 @@ static void proctab_fail_full(const struct proctab *t, struct err *e)
 	if (*one)
 		err_hint(e, "Finished runs have left processes behind, such as %s: process.kill "
 			    "ends them; process.list shows `alive` of each run. Or wait for one to "
-			    "end; config.get shows who set limits.running_processes.", one);
+			    "end; the operator can raise limits.running_processes.", one);
 	else
-		err_hint(e, "Wait for one to end or stop one with process.kill; config.get shows "
-			    "who set limits.running_processes.");
+		err_hint(e, "Wait for one to end or stop one with process.kill; the operator can "
+			    "raise limits.running_processes.");
 }
 
 /* With the first run, because a server should answer before it has read all of this. The output is
