@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "cap/named.h"
 #include "cap/run_result.h"
 #include "mcp/tools.h"
 
@@ -101,12 +102,16 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 		result_end(&result);
 		a.result = &result;
 	}
-	if (!run)
-		mcp_tools_write_error(w, m, shape, &own->failure, &a);
-	else if (run_result_is_failure(run, &e))
+	if (!run) {
+		e = own->failure;
+		json_incref(e.details);
+	}
+	if (!run || run_result_is_failure(run, &e)) {
+		named_mark_denied(m->cap, &e);
 		mcp_tools_write_error(w, m, shape, &e, &a);
-	else
+	} else {
 		mcp_tools_write_result(w, m, shape, &a);
+	}
 	result_release(&result);
 	err_release(&e);
 	jsonw_end_object(w);
@@ -121,8 +126,10 @@ int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const stru
 	if (!run || run->phase == PROC_SETTLED)
 		return 0;
 	if (cap_permit(m->cap, cap_find(m->cap, "process.kill"), message->id, message->id_len,
-		       run->id, e))
+		       run->id, e)) {
+		named_mark_denied(m->cap, e);
 		return -1;
+	}
 	proc_kill_tree(run, PROC_REASON_CANCELLED);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "cap/named.h"
 #include "mcp/tool_names.h"
 
 #define WARNINGS_MAX 4000 /* bytes of all of them */
@@ -306,6 +307,19 @@ size_t text_warnings_size(const struct text *t)
 	return size < WARNINGS_MAX ? size : WARNINGS_MAX;
 }
 
+static void text_part_add_denied(struct text *t, const char *warning, size_t len)
+{
+	struct buf denied;
+
+	if (!t->a->cap)
+		return;
+	buf_init(&denied, WARNINGS_MAX);
+	named_add_denied(t->a->cap, warning, len, &denied);
+	if (denied.len)
+		text_put_named(t, denied.data, denied.len);
+	buf_release(&denied);
+}
+
 void text_add_warnings(struct text *t)
 {
 	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
@@ -323,8 +337,7 @@ void text_add_warnings(struct text *t)
 		text_end_line(t);
 		text_add(t, "warning: ");
 		text_put_named(t, text, kept);
-		if (t->a->cap)
-			mcp_tool_names_write_denied(t->w, t->a->cap, text, kept);
+		text_part_add_denied(t, text, kept);
 		text_add(t, "\n");
 	}
 	if (left_out)

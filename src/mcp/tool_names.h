@@ -14,17 +14,9 @@
 
 /*
  * Write @text, an error's message or hint or a warning, into the open string of @w, with names of
- * tools for those of capabilities. Longer names that contain one stay: tier.process.kill, a path;
- * so does what stands in double quotes or backticks, which repeats what a command or a client said.
+ * tools for those of capabilities, where these count as named (cap/named.h).
  */
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len);
-
-/*
- * Say which of the tools that mcp_tool_names_write() names there the operator denies: " The
- * operator denies process_kill." Behind a text that is no sentence it goes on with that.
- */
-void mcp_tool_names_write_denied(struct jsonw *w, const struct cap *c, const char *text,
-				 size_t len);
 
 /* Is @text the name of a capability that no MCP client can call, and nothing else? */
 bool mcp_tool_names_is_plain(const char *text, size_t len);

@@ -65,16 +65,14 @@ static void tools_add_text(struct jsonw *w, const char *text)
 	jsonw_piece(w, text, strlen(text));
 }
 
-static void tools_write_hint(struct jsonw *w, const struct mcp *m, const struct err *e)
+static void tools_write_hint(struct jsonw *w, const struct err *e)
 {
 	const char *hint = err_hint_text(e);
 
 	mcp_tool_names_write(w, hint, strlen(hint));
-	mcp_tool_names_write_denied(w, m->cap, hint, strlen(hint));
 }
 
-static void tools_write_error_text(struct jsonw *w, const struct mcp *m, const struct err *e,
-				   const struct mcp_answer *a)
+static void tools_write_error_text(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
 {
 	size_t len = strlen(e->message);
 
@@ -82,7 +80,7 @@ static void tools_write_error_text(struct jsonw *w, const struct mcp *m, const s
 	tools_add_text(w, ": ");
 	mcp_tool_names_write(w, e->message, len);
 	tools_add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
-	tools_write_hint(w, m, e);
+	tools_write_hint(w, e);
 	if (a->result) {
 		tools_add_text(w, "\n");
 		tools_write_text(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
@@ -100,8 +98,8 @@ static void tools_write_error_facts(struct jsonw *w, const struct err *e,
 	rpc_write_details(w, e, a->result);
 }
 
-static void tools_write_structured_error(struct jsonw *w, const struct mcp *m,
-					 const struct err *e, const struct mcp_answer *a)
+static void tools_write_structured_error(struct jsonw *w, const struct err *e,
+					 const struct mcp_answer *a)
 {
 	jsonw_object(w, "structuredContent");
 	jsonw_object(w, "error");
@@ -109,7 +107,7 @@ static void tools_write_structured_error(struct jsonw *w, const struct mcp *m,
 	mcp_tool_names_write(w, e->message, strlen(e->message));
 	jsonw_close_str(w);
 	jsonw_open_str(w, "hint");
-	tools_write_hint(w, m, e);
+	tools_write_hint(w, e);
 	jsonw_close_str(w);
 	tools_write_error_facts(w, e, a);
 	jsonw_end_object(w);
@@ -120,10 +118,10 @@ void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mc
 			   const struct err *e, const struct mcp_answer *a)
 {
 	tools_begin_content(w);
-	tools_write_error_text(w, m, e, a);
+	tools_write_error_text(w, e, a);
 	tools_end_content(w);
 	if (tools_is_structured(m, shape))
-		tools_write_structured_error(w, m, e, a);
+		tools_write_structured_error(w, e, a);
 	jsonw_bool(w, "isError", true);
 	mcp_open_meta(w, shape);
 	jsonw_object(w, ERROR_KEY);

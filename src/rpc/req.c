@@ -35,6 +35,8 @@ struct reqtab {
 	struct buf line; /* the answer being written */
 	void (*on_end)(void *ctx, uint64_t handle);
 	void *on_end_ctx;
+	void (*on_fail)(void *ctx, struct err *e);
+	void *on_fail_ctx;
 };
 
 struct req_batch {
@@ -71,6 +73,12 @@ void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), voi
 {
 	t->on_end = fn;
 	t->on_end_ctx = ctx;
+}
+
+void reqtab_on_fail(struct reqtab *t, void (*fn)(void *ctx, struct err *e), void *ctx)
+{
+	t->on_fail = fn;
+	t->on_fail_ctx = ctx;
 }
 
 struct req *reqtab_first(struct reqtab *t)
@@ -379,6 +387,8 @@ static void req_fail_with(struct req *r, struct err *e, const struct result *par
 {
 	if (r->on_fail)
 		r->on_fail(r->on_fail_ctx, r, e);
+	if (r->tab->on_fail)
+		r->tab->on_fail(r->tab->on_fail_ctx, e);
 	if (!req_is_silent(r))
 		r->dialect->fail(r, e, partial, &r->tab->line);
 	err_release(e);

@@ -159,6 +159,9 @@ struct outq *reqtab_outq(struct reqtab *t);
 /* Call @fn when a request has ended (so that its question is dropped). Set once. */
 void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), void *ctx);
 
+/* Let @fn complete each error that a request is answered with. Set once. */
+void reqtab_on_fail(struct reqtab *t, void (*fn)(void *ctx, struct err *e), void *ctx);
+
 /*
  * A new request. Consumes @root (also on failure). @id is a raw token, copied.
  * Returns NULL with InvalidRequest when the same id is in flight (the caller then

@@ -76,8 +76,9 @@ void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write)
 	bool passes = err_retryable(e) && !err_rows[e->type].retryable;
 
 	jsonw_array(w, "actions");
-	for (; action && action->name && !e->lasting && !passes; action++)
-		rpc_write_action(w, action, write);
+	for (unsigned i = 0; action && action[i].name && !e->lasting && !passes; i++)
+		if (!(e->left_out >> i & 1))
+			rpc_write_action(w, &action[i], write);
 	if (passes)
 		rpc_write_action(w, &retry, write);
 	jsonw_end_array(w);

@@ -93,8 +93,8 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 		     const struct result *partial, rpc_write_fn write);
 
 /*
- * "actions" of @e: those of its type; `retry` alone where something ran out, which has nothing to
- * do with its type; none where no call helps.
+ * "actions" of @e: those of its type but e->left_out; `retry` alone where something ran out, which
+ * has nothing to do with its type; none where no call helps.
  */
 void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write);
 

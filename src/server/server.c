@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cap/named.h"
 #include "cap/run_ahead.h"
 #include "cap/run_events.h"
 #include "rpc/frame.h"
@@ -645,6 +646,13 @@ static int server_set_workspace(void *ctx, const char *path, struct err *e)
 	return 0;
 }
 
+static void server_on_request_fail(void *ctx, struct err *e)
+{
+	const struct server *s = ctx;
+
+	named_mark_denied(&s->cap, e);
+}
+
 static void server_build_protocol(struct server *s)
 {
 	const struct config *c = &s->context.config;
@@ -655,6 +663,7 @@ static void server_build_protocol(struct server *s)
 	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
 	s->ask = ask_new(s->loop, &s->out);
 	reqtab_on_end(s->reqs, server_on_request_end, s);
+	reqtab_on_fail(s->reqs, server_on_request_fail, s);
 	s->cap = context_cap(&s->context, s->procs, s->reqs);
 	s->cap.set_workspace = server_set_workspace;
 	s->cap.set_workspace_ctx = s;
