@@ -150,12 +150,11 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
-	/* the origin of a pack's rule is the pack, which the message names */
-	err_hint(e, "%s%s%s" CAP_TO_MODEL "the operator can change the rule%s%.200s%s.",
+	/* a pack's rule stays as it is, but whether the pack counts is the operator's choice */
+	err_hint(e, "%s%s%s" CAP_TO_MODEL "the operator can change %s%.200s%s.",
 		 suggestion, *suggestion && !rule_is_of_project(r) ? judge_stop(suggestion) : "",
-		 *suggestion ? " " : "",
-		 ruling->pack ? "" : " (", ruling->pack ? "" : r->origin,
-		 ruling->pack ? "" : ")");
+		 *suggestion ? " " : "", ruling->pack ? "this in packs" : "the rule (",
+		 ruling->pack ? "" : r->origin, ruling->pack ? "" : ")");
 	err_detail(e, "rule", json_string(r->id));
 	if (ruling->pack)
 		err_detail(e, "pack", json_string(ruling->pack));
