@@ -10,12 +10,20 @@
 #define SHAPE (&mcp_shapes[REVISION])
 #define DISCOVER_TTL_MS 3600000
 
+/* Null is as good as none. */
+static bool mcp_modern_has(const json_t *meta, const char *key)
+{
+	const json_t *value = json_object_get(meta, key);
+
+	return value && !json_is_null(value);
+}
+
 bool mcp_modern_owns(const struct rpc_message *message)
 {
 	const json_t *meta = mcp_meta(message->root);
 
-	return json_object_get(meta, MCP_META "protocolVersion") ||
-	       json_object_get(meta, MCP_META "clientCapabilities") ||
+	return mcp_modern_has(meta, MCP_META "protocolVersion") ||
+	       mcp_modern_has(meta, MCP_META "clientCapabilities") ||
 	       !strcmp(message->method, "server/discover") ||
 	       !strcmp(message->method, "subscriptions/listen");
 }
