@@ -154,9 +154,12 @@ static int schema_bad_param(struct err *e, enum err_type type, const char *name,
 /* Does @value pass as one of the alias, which has another unit? */
 static bool schema_fits_alias(const struct schema_field *f, double value)
 {
-	double scaled = value * f->alias_scale;
+	double scaled;
 
-	return f->alias_scale > 0 && !(f->has_max && scaled > f->max) &&
+	if (f->alias_scale <= 0)
+		return false;
+	scaled = value / f->alias_scale;
+	return !(f->has_max && scaled > f->max) &&
 	       !(f->has_min && (f->min_exclusive ? scaled <= f->min : scaled < f->min));
 }
 
@@ -478,7 +481,7 @@ static int schema_rename_alias(const struct schema_field *f, struct place *p, js
 	snprintf(p->label, sizeof(p->label), "%s (given as %s)", f->name, f->alias);
 	if (f->alias_scale > 0 && json_is_number(value))
 		json_object_set_new(params, f->name,
-				    json_real(json_number_value(value) * f->alias_scale));
+				    json_real(json_number_value(value) / f->alias_scale));
 	else
 		json_object_set(params, f->name, value);
 	json_object_del(params, f->alias);

@@ -4,7 +4,8 @@
  * The tables are generated from schema/ (one file per capability); the generator
  * refuses any keyword that is not listed here, so a table never checks less than its
  * file promises. Besides the JSON Schema keywords a field may have
- *   x-alias     another name for it, and x-alias-scale: its unit's factor;
+ *   x-alias     another name for it, and x-alias-scale: so many of its units are
+ *               one of the field's (a quotient is exact where a product is not);
  *   x-error     the error type of a bad value (InvalidFilter ...);
  *   x-min-bytes, x-max-bytes  bounds in bytes of UTF-8 (minLength and maxLength
  *               count characters);
@@ -42,7 +43,7 @@ struct schema_field {
 	char enums[48];              /* "red\0green\0", or "" */
 	char synonyms[128];          /* likewise */
 	char hint[144];              /* x-hint; or "" */
-	double alias_scale;          /* value = aliased value * scale; 0 means 1 */
+	double alias_scale;          /* value = aliased value / scale; 0 means 1 */
 	unsigned type;               /* enum schema_type, or several of them */
 	bool required;
 	bool plain;                  /* x-plain */

@@ -70,7 +70,7 @@ static void gen_openrpc_add_alias(json_t *params, const char *alias, const char 
 		json_decref(schema);
 		schema = json_pack("{s:O}", "type", json_object_get(field, "type"));
 		snprintf(text, sizeof(text), "Another name of %s, in units of %g %s.", name,
-			 json_number_value(scale), gen_member(field, "x-unit"));
+			 1 / json_number_value(scale), gen_member(field, "x-unit"));
 	}
 	json_object_del(schema, "description");
 	json_array_append_new(params, json_pack("{s:s, s:s, s:b, s:o, s:s}", "name", alias,
