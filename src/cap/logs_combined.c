@@ -170,6 +170,8 @@ struct writer {
 	struct logs_combined left;
 	bool base64, clean;
 	int shown; /* the stream of the entry before; -1: there is none */
+	uint64_t taken, before, lines; /* bytes of the entries, of all but the last one, and up to
+					* the last line end */
 };
 
 /* Is there room for one more entry with at least a character? The first one comes in any case. */
@@ -194,8 +196,17 @@ static bool logs_combined_is_open(const struct writer *t, const struct part *par
 	       part->entry_end == output_whole_end(o, o->total);
 }
 
-/* Write one entry from *@at on, at most up to where those of @part end; moves *@at. False: what is
- * there is not complete yet. */
+/* Does an entry of @part that goes on to @next end there because of a bound? */
+static bool logs_combined_is_cut(const struct writer *t, const struct part *part, uint64_t next)
+{
+	uint64_t from, to;
+
+	return next < part->entry_end &&
+	       !(output_evicted(proc_output(t->p, part->is_err), &from, &to) && next == from);
+}
+
+/* Write one entry from *@at on, at most up to where those of @part end; moves *@at. False: the page
+ * ends here, because a bound has cut the entry or what is there is not complete yet. */
 static bool logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
 {
 	const struct output *o = proc_output(t->p, part->is_err);
@@ -224,8 +235,16 @@ static bool logs_combined_write_entry(struct writer *t, const struct part *part,
 	t->left.max_text = logs_combined_minus(t->left.max_text,
 					       page.text + (t->shown != part->is_err) * ENTRY_TEXT);
 	t->shown = part->is_err;
-	*at = page.next > *at ? page.next : part->end; /* a read error must not stop the reader */
-	return true;
+	if (page.line_end)
+		t->lines = t->taken + page.line_end - *at;
+	t->before = t->taken;
+	t->taken += page.next - *at;
+	if (page.next <= *at) { /* a read error must not stop the reader */
+		*at = part->end;
+		return true;
+	}
+	*at = page.next;
+	return !logs_combined_is_cut(t, part, page.next);
 }
 
 /* Write what is kept of @part from *@at on. False: there was no room for all. */
@@ -245,19 +264,55 @@ static bool logs_combined_write_part(struct writer *t, const struct part *part, 
 	return true;
 }
 
-void logs_combined_write(struct jsonw *w, const struct proc *p, const struct logs_combined *page,
-			 struct logs_place *place)
+/* How many bytes a page of text should have that a bound has cut behind those of @t: a line that
+ * ends in its second half is its last, and a character beyond the limit comes only by itself. */
+static uint64_t logs_combined_whole_lines(const struct writer *t, const struct logs_combined *page)
+{
+	uint64_t taken = t->taken > page->max_bytes && t->before ? t->before : t->taken;
+
+	return t->lines * 2 > taken ? t->lines : taken;
+}
+
+/* Write @parts from @place on, and move it behind what is written. Returns 0, or how many bytes of
+ * that the page should have. */
+static size_t logs_combined_write_parts(struct jsonw *w, const struct proc *p,
+					const struct logs_combined *page, const struct part *parts,
+					size_t count, struct logs_place *place)
 {
 	struct writer t = { .w = w, .p = p, .left = *page, .base64 = page->base64,
 			    .clean = page->clean, .shown = -1 };
-	size_t count;
+	uint64_t bytes = 0;
+	size_t i = 0;
+
+	jsonw_array(w, "entries");
+	while (i < count && logs_combined_write_part(&t, &parts[i], &place->at[parts[i].is_err]))
+		i++;
+	jsonw_end_array(w);
+	if (i < count && !page->clean)
+		bytes = logs_combined_whole_lines(&t, page);
+	return bytes < t.taken ? (size_t)bytes : 0;
+}
+
+void logs_combined_write(struct jsonw *w, const struct proc *p, const struct logs_combined *page,
+			 struct logs_place *place)
+{
+	struct logs_combined bounds = *page;
+	struct logs_place end = *place;
+	struct jsonw trial = *w;
+	size_t count, bytes, start = w->out->len;
 	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, &count);
 
 	if (page->clean)
 		logs_combined_join(parts, count);
-	jsonw_array(w, "entries");
-	for (size_t i = 0; i < count; i++)
-		if (!logs_combined_write_part(&t, &parts[i], &place->at[parts[i].is_err]))
-			break;
-	jsonw_end_array(w);
+	trial.outline = NULL;
+	bytes = logs_combined_write_parts(&trial, p, page, parts, count, &end);
+	if (!bytes && !w->outline) {
+		*w = trial;
+		*place = end;
+		return;
+	}
+	/* The last line may end entries before the place where a bound cuts: once more. */
+	buf_truncate(w->out, start);
+	bounds.max_bytes = bytes ? bytes : page->max_bytes;
+	logs_combined_write_parts(w, p, &bounds, parts, count, place);
 }

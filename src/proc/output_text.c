@@ -281,6 +281,7 @@ static void output_text_write_utf8(const struct output *o, struct jsonw *w,
 	page->next = page->offset;
 	while (output_text_write_piece(&t))
 		;
+	page->line_end = t.line_end;
 }
 
 /* ---- clean text ---- */
@@ -527,6 +528,7 @@ void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 		page->max_bytes = output_text_least(page->max_bytes, page->max_text);
 	}
 	page->text = 0;
+	page->line_end = 0;
 	jsonw_open_str(w, key);
 	start = w->out->len;
 	if (page->base64)

@@ -44,6 +44,7 @@ struct output_page {
 			      * if they are a part of a character; 0: the end of the stream */
 	bool final;          /* in: the stream has ended: write an unfinished character as U+FFFD */
 	size_t encoded, text; /* out: used of max_encoded and max_text */
+	uint64_t line_end;   /* out: of unchanged text: behind its last newline; 0: it has none */
 };
 
 /*

@@ -132,11 +132,21 @@ for _ in range(int(sys.argv[2])):
 """
 
 
+def ends_as_a_page_does(page, limit):
+    """No more than the limit, and up to the last line end of the second half."""
+    text = "".join(entry["data"] for entry in page["entries"]).encode()
+    check(len(text) <= limit, "%d bytes with a limit of %d" % (len(text), limit))
+    if page["truncated"] and b"\n" in text[len(text) // 2:]:
+        equal(text[-1:], b"\n", "the end of a page that has a line end in its second half")
+
+
 def combined(server, process_id, since=0, **params):
     """All entries from @since on, page by page, and where the last page ended."""
     entries = []
     while True:
         page = server.logs(process_id, stream="combined", since=since, **params)
+        if "limit" in params:
+            ends_as_a_page_does(page, params["limit"])
         entries += page["entries"]
         check(page["next_since"] > since or not page["truncated"], "no progress at %d" % since)
         since = page["next_since"]
@@ -172,7 +182,7 @@ def combined_pages_are_both_streams_exactly():
         equal(end, run["stdout_size"] + run["stderr_size"], "the end")
         check([e["timestamp_ms"] for e in entries] == sorted(e["timestamp_ms"] for e in entries),
               "times go back")
-        for limit in (40, 1000):
+        for limit in (17, 1000):
             same_as_apart(server, p, combined(server, p, limit=limit)[0])
         lines = server.logs(p, stream="combined", tail_lines=5)["entries"]
         text = "".join(e["data"] for e in lines)
