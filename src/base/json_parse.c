@@ -265,7 +265,8 @@ static json_t *json_parse_number(struct json_parse *p)
 	else
 		whole = strtoll(number, NULL, 10);
 	if (real ? isinf(value) : errno == ERANGE) {
-		json_parse_refuse(p, at, "a number beyond what 64 bits hold");
+		json_parse_refuse(p, at, real ? "a number beyond the range of a double" :
+						"an integer beyond 64 bits with a sign");
 		return json_integer(0);
 	}
 	return real ? json_real(value) : json_integer(whole);
