@@ -104,6 +104,18 @@ static int process_logs_check(const struct logs_task *t, struct err *e)
 	return 0;
 }
 
+/* An offset is that of the streams asked for: of the other one nobody has read anything, unless
+ * stderr_offset tells the two apart. */
+static void process_logs_read_offsets(struct logs_task *t, const json_t *params)
+{
+	uint64_t offset = (uint64_t)json_get_int(params, "offset", 0);
+	bool apart = json_object_get(params, "stderr_offset") != NULL;
+
+	t->out_offset = t->want_out || apart ? offset : 0;
+	t->err_offset = apart ? (uint64_t)json_get_int(params, "stderr_offset", 0)
+			      : t->want_err ? offset : 0;
+}
+
 static int process_logs_prepare(struct cap_call *call, struct err *e)
 {
 	struct req *r = call->r;
@@ -114,9 +126,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	r->task_free = process_logs_free_task;
 	t->want_out = strcmp(stream, "stderr") != 0;
 	t->want_err = strcmp(stream, "stdout") != 0;
-	t->out_offset = (uint64_t)json_get_int(r->params, "offset", 0);
-	t->err_offset = (uint64_t)json_get_int(r->params, "stderr_offset",
-					       (int64_t)t->out_offset);
+	process_logs_read_offsets(t, r->params);
 	t->combined = !strcmp(stream, "combined");
 	t->since = (uint64_t)json_get_int(r->params, "since", 0);
 	t->has_tail = json_object_get(r->params, "tail_lines") != NULL;
