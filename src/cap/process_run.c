@@ -83,53 +83,32 @@ static void process_run_task_free(void *task)
 	slab_free(t);
 }
 
-struct run_bound {
-	const char *parameter, *option; /* that bounds what a request may ask for */
-	int64_t fallback, most;         /* seconds; 0: none */
-};
-
-/* @b.fallback, unless the request asks for another time within the operator's bound. */
-static int process_run_read_bound(const struct run_bound *b, const struct req *r, int64_t *ms,
-				  struct err *e)
-{
-	char remedy[CONFIG_REMEDY_SIZE];
-	int64_t fallback = b->most && (!b->fallback || b->fallback > b->most) ? b->most
-									      : b->fallback;
-	double seconds = json_get_num(r->params, b->parameter, -1);
-
-	if (b->most && seconds > (double)b->most) {
-		err_invalid(e, b->parameter, "%s is %g seconds, and the operator allows at most "
-			    "%lld", b->parameter, seconds, (long long)b->most);
-		config_remedy(r->call->c->config, b->option, "...", remedy);
-		return err_hint(e, "Ask for at most %lld seconds; the operator can change this %s.",
-				(long long)b->most, remedy);
-	}
-	*ms = seconds < 0 ? fallback * 1000 : (int64_t)ceil(seconds * 1000);
-	return 0;
-}
-
 /* How long the run may take: by timeout, or in the background by max_runtime. A command line has no
  * limit by itself, and none above its own: its user sees it run. */
 static int process_run_read_time(const struct req *r, struct run_task *t, struct err *e)
 {
 	const struct config *config = r->call->c->config;
-	bool operator = r->dialect->from_operator;
-	const struct run_bound timeout = {
-		"timeout", "limits.timeout_seconds",
-		operator ? 0 : config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS),
-		operator ? 0 : config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS),
-	};
-	const struct run_bound max_runtime = {
-		"max_runtime", "limits.background_seconds",
-		config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS),
-		config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS),
-	};
+	const char *name = t->background ? "max_runtime" : "timeout";
+	bool bound = t->background || !r->dialect->from_operator;
+	enum config_key key = t->background ? CONFIG_LIMITS_BACKGROUND_SECONDS
+					    : CONFIG_LIMITS_TIMEOUT_SECONDS;
+	int64_t most = bound ? config_int(config, key) : 0;
+	int64_t usual = bound ? run_limits_usual_seconds(config, t->background) : 0;
+	double seconds = json_get_num(r->params, name, -1);
+	char remedy[CONFIG_REMEDY_SIZE];
 
-	if (process_run_read_bound(t->background ? &max_runtime : &timeout, r, &t->timeout_ms, e))
-		return -1;
-	t->result_options.timeout_most = timeout.most;
-	t->result_options.timeout_is_most = t->timeout_ms == timeout.most * 1000;
-	t->result_options.background_ends = max_runtime.fallback || max_runtime.most;
+	if (most && seconds > (double)most) {
+		err_invalid(e, name, "%s is %g seconds, and the operator allows at most %lld",
+			    name, seconds, (long long)most);
+		config_remedy(config, t->background ? "limits.background_seconds"
+						    : "limits.timeout_seconds", "...", remedy);
+		return err_hint(e, "Ask for at most %lld seconds; the operator can change this %s.",
+				(long long)most, remedy);
+	}
+	t->timeout_ms = seconds < 0 ? usual * 1000 : (int64_t)ceil(seconds * 1000);
+	t->result_options.timeout_most = most;
+	t->result_options.timeout_is_most = t->timeout_ms == most * 1000;
+	t->result_options.background_ends = run_limits_usual_seconds(config, true);
 	return 0;
 }
 

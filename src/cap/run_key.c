@@ -52,23 +52,18 @@ static void run_key_drop_number(json_t *params, const char *name, int64_t number
 /* As process.run takes them when they are left out, which depends on the call and the operator. */
 static void run_key_drop_defaults(json_t *params, const struct config *config, const struct req *r)
 {
-	int64_t background = config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS);
-	int64_t background_most = config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS);
+	int64_t max_runtime = run_limits_usual_seconds(config, true);
 	int64_t most = (int64_t)r->dialect->summary_bytes;
 	int64_t bytes = config_int(config, CONFIG_PROCESS_MAX_OUTPUT_BYTES);
 	int64_t lines = config_int(config, CONFIG_PROCESS_STDOUT_LINES);
-	int64_t seconds = config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS);
-	int64_t longest = config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS);
 	const char *profile = config_choice(config, CONFIG_SANDBOX_PROFILE);
 
-	run_key_drop_number(params, "timeout", longest < seconds ? longest : seconds);
+	run_key_drop_number(params, "timeout", run_limits_usual_seconds(config, false));
 	run_key_drop_number(params, "max_output_bytes", bytes < most ? bytes : most);
 	run_key_drop_number(params, "stderr_lines", json_get_int(params, "stdout_lines", lines));
 	run_key_drop_number(params, "stdout_lines", lines);
-	if (background_most && (!background || background > background_most))
-		background = background_most;
-	if (json_get_bool(params, "background", false) && background)
-		run_key_drop_number(params, "max_runtime", background);
+	if (json_get_bool(params, "background", false) && max_runtime)
+		run_key_drop_number(params, "max_runtime", max_runtime);
 	if (!strcmp(json_get_str(params, "stdin_mode", ""), command_usual_stdin(params)))
 		json_object_del(params, "stdin_mode");
 	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))

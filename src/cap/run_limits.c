@@ -32,8 +32,6 @@ static const struct {
 	"core, rss, locks, sigpending, msgqueue, nice, rtprio, rttime; each an integer or " \
 	"{\"soft\": integer, \"hard\": integer}."
 
-/* ---- cpu_limit and memory_limit ---- */
-
 /* @asked: 0 when the request sets no limit. Returns the limit of the run; 0: none. */
 static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance)
 {
@@ -41,6 +39,17 @@ static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance
 
 	return allowance && limit > allowance ? allowance : limit;
 }
+
+int64_t run_limits_usual_seconds(const struct config *config, bool background)
+{
+	if (background)
+		return run_limits_choose(0, config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS),
+					 config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS));
+	return run_limits_choose(0, config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS),
+				 config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS));
+}
+
+/* ---- cpu_limit and memory_limit ---- */
 
 /* Rounded up, but not for the noise of a double. */
 static int64_t run_limits_permille(double fraction)

@@ -11,6 +11,7 @@
 #define PROCPEN_CAP_RUN_LIMITS_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "base/jsonw.h"
 #include "os/sandbox/types.h"
@@ -29,6 +30,10 @@ int run_limits_read(const struct config *config, const json_t *params, struct sh
 /* Remove what asks for the limits that a run gets anyway from @params, which run_limits_read() has
  * checked. */
 void run_limits_drop_usual(const struct config *config, json_t *params);
+
+/* How many seconds a run without timeout gets, or one in the @background without max_runtime;
+ * 0: no limit. */
+int64_t run_limits_usual_seconds(const struct config *config, bool background);
 
 /* Write "allowances" of agent.session: the most that a request may ask for; null: no bound. */
 void run_limits_write(struct jsonw *w, const struct config *config);

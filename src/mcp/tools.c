@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cap/run_limits.h"
 #include "mcp/text.h"
 #include "mcp/tool_names.h"
 
@@ -191,21 +192,11 @@ static const char *tools_copy_until(struct buf *text, const char *input, const c
 	return at + strlen(words);
 }
 
-/* What a call gets that asks for nothing, and what it may ask for; 0: there is no bound. */
-static int64_t tools_usual_seconds(int64_t usual, int64_t most)
-{
-	return most && (!usual || usual > most) ? most : usual;
-}
-
+/* With what a call gets that asks for nothing, and what it may ask for. */
 static void tools_write_input(struct jsonw *w, const struct mcp *m, const char *input)
 {
 	const struct config *config = m->cap->config;
-	int64_t most = config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS);
-	int64_t usual =
-		tools_usual_seconds(config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS), most);
-	int64_t background =
-		tools_usual_seconds(config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS),
-				    config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS));
+	int64_t background = run_limits_usual_seconds(config, true);
 	const char *rest;
 	struct buf text;
 
@@ -213,7 +204,8 @@ static void tools_write_input(struct jsonw *w, const struct mcp *m, const char *
 	rest = tools_copy_until(&text, input, TIMEOUT_WORDS);
 	if (rest) {
 		buf_addf(&text, "\"maximum\":%" PRId64 ",\"description\":\"Seconds (%" PRId64 ")",
-			 most, usual);
+			 config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS),
+			 run_limits_usual_seconds(config, false));
 		input = rest;
 	}
 	rest = background ? tools_copy_until(&text, input, BACKGROUND_WORDS) : NULL;
