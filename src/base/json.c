@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "base/json_token.h"
+#include "base/utf8.h"
 
 void json_text_seed(void)
 {
@@ -75,7 +76,7 @@ bool json_raw_next_member(const char *text, size_t len, size_t *pos, struct json
 	size_t at = *pos, key, value;
 
 	if (!at) {
-		at = json_text_skip_space(text, len, json_token_bom(text, len));
+		at = json_text_skip_space(text, len, utf8_bom(text, len));
 		if (at >= len || text[at] != '{')
 			return false;
 	}
@@ -129,7 +130,7 @@ const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *
 	size_t at = *pos, start;
 
 	if (!at) {
-		at = json_text_skip_space(text, len, json_token_bom(text, len));
+		at = json_text_skip_space(text, len, utf8_bom(text, len));
 		if (at >= len || text[at] != '[')
 			return NULL;
 	}

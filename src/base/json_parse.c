@@ -430,7 +430,7 @@ static json_t *json_parse_value(struct json_parse *p)
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[WHY_SIZE])
 {
-	size_t bom = json_token_bom(text, len);
+	size_t bom = utf8_bom(text, len);
 	struct json_parse p = { .text = text, .len = len, .at = bom, .depth_max = depth_max,
 				.why = why };
 	json_t *value;

@@ -1,16 +1,7 @@
 #include "base/json_token.h"
 
-#include <string.h>
-
 #include "base/plain.h"
 #include "base/str.h"
-
-#define BOM "\xef\xbb\xbf"
-
-size_t json_token_bom(const char *text, size_t len)
-{
-	return len >= 3 && !memcmp(text, BOM, 3) ? 3 : 0;
-}
 
 size_t json_token_skip_string(const char *text, size_t len, size_t at)
 {

@@ -9,9 +9,6 @@
 
 #define JSON_ESCAPE_LEN 6 /* of \\uhhhh */
 
-/* The bytes of a byte order mark at the start of @text, 0 or 3. */
-size_t json_token_bom(const char *text, size_t len);
-
 /* The offset after the string whose opening quote is at @at; @len if it does not end. Its content
  * may be anything. */
 size_t json_token_skip_string(const char *text, size_t len, size_t at);

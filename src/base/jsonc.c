@@ -8,13 +8,6 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define BOM "\xef\xbb\xbf"
-
-static size_t jsonc_bom_len(const char *text, size_t len)
-{
-	return len >= strlen(BOM) && !memcmp(text, BOM, strlen(BOM)) ? strlen(BOM) : 0;
-}
-
 size_t jsonc_skip_comment(const char *text, size_t len, size_t at)
 {
 	const char *end;
@@ -64,7 +57,7 @@ struct jsonc_place jsonc_place(const char *text, size_t at)
 	struct jsonc_place place = { .line = 1, .column = 1 };
 	size_t used;
 
-	for (size_t i = jsonc_bom_len(text, at); i < at; i += used) {
+	for (size_t i = utf8_bom(text, at); i < at; i += used) {
 		utf8_next(text + i, at - i, &used);
 		place.column = text[i] == '\n' ? 1 : place.column + 1;
 		place.line += text[i] == '\n';
@@ -115,7 +108,7 @@ json_t *jsonc_parse(const char *text, size_t len, char **plain, struct jsonc_pla
 	json_t *value;
 
 	*plain = jsonc_blank(text, len, true);
-	memset(*plain, ' ', jsonc_bom_len(text, len));
+	memset(*plain, ' ', utf8_bom(text, len));
 	if (nul) {
 		snprintf(why, JSONC_WHY_SIZE, "a NUL byte");
 		*at = jsonc_place(text, (size_t)(nul - text));

@@ -62,6 +62,11 @@ enum utf8_kind utf8_next(const char *s, size_t len, size_t *used)
 	return UTF8_VALID;
 }
 
+size_t utf8_bom(const char *s, size_t len)
+{
+	return len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
 bool utf8_valid(const char *s, size_t len)
 {
 	size_t at = 0, used;

@@ -26,6 +26,9 @@ enum utf8_kind utf8_next(const char *s, size_t len, size_t *used);
 
 bool utf8_valid(const char *s, size_t len);
 
+/* The bytes of a byte order mark at the start of @s, 0 or 3. */
+size_t utf8_bom(const char *s, size_t len);
+
 /* Bytes at the end of @s that start a character without finishing it (0 to 3). */
 size_t utf8_partial_tail(const char *s, size_t len);
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/json_token.h"
 #include "base/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "cap/cap.h"
 #include "cli/answer.h"
 #include "cli/options.h"
@@ -134,7 +134,7 @@ static int cli_call_read_words(struct call *c, char **words)
 		buf_adds(&params, words[1] ? words[1] : "{}");
 	if (status == CMDLINE_GO_ON)
 		status = cli_call_check_params(c, &params);
-	buf_consume(&params, json_token_bom(params.data, params.len));
+	buf_consume(&params, utf8_bom(params.data, params.len));
 	if (status == CMDLINE_GO_ON)
 		cli_call_write_request(c, &params);
 	buf_release(&params);

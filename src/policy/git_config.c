@@ -222,8 +222,7 @@ static bool git_config_read_all(struct reader *r)
 {
 	bool comment = false;
 
-	if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3))
-		r->at += 3;
+	r->at += utf8_bom(r->at, (size_t)(r->end - r->at));
 	for (;;) {
 		int c = git_config_next(r);
 

@@ -398,10 +398,6 @@ void rpc_line(struct rpc *rpc, const char *line, size_t len)
 	char why[160];
 
 	BUG_IF(rpc->array);
-	if (len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3)) {
-		line += 3;
-		len -= 3;
-	}
 	root = json_text_parse(line, len, RPC_DEPTH_MAX, &fault, why);
 	if (!root) {
 		rpc_refuse_text(rpc, fault, why, line, len);

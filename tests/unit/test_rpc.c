@@ -275,6 +275,8 @@ static void test_rpc_byte_order_mark_is_tolerated(void **state)
 
 	say(f, "\xef\xbb\xbf" V "\"id\":1,\"method\":\"echo\"}");
 	assert_string_equal(wire_end_line(&f->w), V "\"id\":1,\"result\":{}}");
+	say(f, "\xef\xbb\xbf[" V "\"id\":2,\"method\":\"echo\"}]");
+	assert_string_equal(wire_end_line(&f->w), "[" V "\"id\":2,\"result\":{}}]");
 }
 
 static void test_rpc_batch_is_answered_by_one_array(void **state)

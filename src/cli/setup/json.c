@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/jsonc.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define UNIT_MAX 16
 #define SHOWN_MAX 300
@@ -20,14 +21,13 @@
 static json_t *setup_json_parse(const struct setup_host *host, const char *text, size_t len,
 				char **plain, struct err *e)
 {
-	size_t bom = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 	bool has_nul = memchr(text, '\0', len); /* jansson accepts a NUL after a number */
 	json_error_t why;
 	json_t *root = NULL;
 
 	*plain = host->format == SETUP_JSONC ? jsonc_blank(text, len, !host->no_last_comma)
 					     : mem_strndup(text, len);
-	memset(*plain, ' ', bom);
+	memset(*plain, ' ', utf8_bom(text, len));
 	if (!has_nul)
 		root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
 	if (root && json_is_object(root))

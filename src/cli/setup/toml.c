@@ -224,8 +224,7 @@ static bool setup_toml_read_file(struct scan *s)
 {
 	if (!setup_toml_check_bytes(s))
 		return false;
-	if (setup_toml_is_at(s, "\xef\xbb\xbf"))
-		s->at += 3;
+	s->at += utf8_bom(s->at, (size_t)(s->end - s->at));
 	while (s->at < s->end)
 		if (!setup_toml_read_line(s))
 			return false;
