@@ -208,6 +208,11 @@ void jsonw_piece(struct jsonw *w, const char *bytes, size_t len)
 		outline_add_text(w->outline, bytes, len);
 }
 
+void jsonw_piece_str(struct jsonw *w, const char *text)
+{
+	jsonw_piece(w, text, strlen(text));
+}
+
 void jsonw_piece_json(struct jsonw *w, const char *json, size_t len)
 {
 	BUG_IF(!w->in_string || w->outline || len < 2);

@@ -68,6 +68,7 @@ void jsonw_members(struct jsonw *w, const struct buf *json);
  */
 void jsonw_open_str(struct jsonw *w, const char *key);
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len);
+void jsonw_piece_str(struct jsonw *w, const char *text);
 
 /* The string @json (with its quotes) as a piece, copied without escaping again. */
 void jsonw_piece_json(struct jsonw *w, const char *json, size_t len);

@@ -241,8 +241,8 @@ static void judge_write_refusal(struct jsonw *w, const char *reason, const char 
 
 	jsonw_bool(w, "blocked", true);
 	jsonw_open_str(w, "block_reason");
-	jsonw_piece(w, reason, strlen(reason));
-	jsonw_piece(w, stop, strlen(stop));
+	jsonw_piece_str(w, reason);
+	jsonw_piece_str(w, stop);
 	jsonw_close_str(w);
 	jsonw_str(w, "rule", rule);
 	jsonw_null(w, "span");

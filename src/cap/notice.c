@@ -44,7 +44,7 @@ static void notice_write_short(struct jsonw *w, const char *key, const char *tex
 	ends = notice_cut(text, len, max);
 	jsonw_open_str(w, key);
 	jsonw_piece(w, text, ends.head);
-	jsonw_piece(w, LEFT_OUT, strlen(LEFT_OUT));
+	jsonw_piece_str(w, LEFT_OUT);
 	jsonw_piece(w, ends.tail, ends.tail_len);
 	jsonw_close_str(w);
 }

@@ -220,16 +220,11 @@ static char *refused_write_cache_of(const struct proc *p, const char *path)
 
 /* ---- the sentences ---- */
 
-static void refused_write_add(struct jsonw *w, const char *text)
-{
-	jsonw_piece(w, text, strlen(text));
-}
-
 static void refused_write_add_path(struct jsonw *w, struct span path)
 {
 	size_t len = (size_t)(path.end - path.start), shown = utf8_cut(path.start, len, SHOWN_MAX);
 
-	refused_write_add(w, "\"");
+	jsonw_piece_str(w, "\"");
 	for (size_t at = 0, used; at < shown; at += used) {
 		const char *c = path.start + at;
 		bool valid = utf8_next(c, shown - at, &used) == UTF8_VALID;
@@ -241,17 +236,17 @@ static void refused_write_add_path(struct jsonw *w, struct span path)
 		}
 		snprintf(escape, sizeof(escape), "\\u{%x}",
 			 valid ? (unsigned)utf8_code_point(c, used) : 0xfffdu);
-		refused_write_add(w, escape);
+		jsonw_piece_str(w, escape);
 	}
-	refused_write_add(w, shown < len ? "...\"" : "\"");
+	jsonw_piece_str(w, shown < len ? "...\"" : "\"");
 }
 
 static void refused_write_add_option(struct jsonw *w, const char *what, const char *directory)
 {
-	refused_write_add(w, what);
-	refused_write_add(w, "--allow-dir '");
-	refused_write_add(w, directory);
-	refused_write_add(w, "'");
+	jsonw_piece_str(w, what);
+	jsonw_piece_str(w, "--allow-dir '");
+	jsonw_piece_str(w, directory);
+	jsonw_piece_str(w, "'");
 }
 
 static void refused_write_tell(struct claims *k, struct span path, size_t reason)
@@ -267,11 +262,11 @@ static void refused_write_tell(struct claims *k, struct span path, size_t reason
 	k->told[k->count++] = path;
 	cache = refused_write_cache_of(k->p, absolute);
 	jsonw_open_str(k->w, NULL);
-	refused_write_add(k->w, "the command reports \"");
-	refused_write_add(k->w, reasons[reason]);
-	refused_write_add(k->w, "\" for ");
+	jsonw_piece_str(k->w, "the command reports \"");
+	jsonw_piece_str(k->w, reasons[reason]);
+	jsonw_piece_str(k->w, "\" for ");
 	refused_write_add_path(k->w, path);
-	refused_write_add(k->w, confine_is_readonly(k->c->confine, existing)
+	jsonw_piece_str(k->w, confine_is_readonly(k->c->confine, existing)
 					? ", which sandbox.readonly keeps from all commands"
 					: ", where the sandbox lets no command write");
 	if (git && str_path_lies_in(existing, git))
@@ -281,7 +276,7 @@ static void refused_write_tell(struct claims *k, struct span path, size_t reason
 	else if (cache)
 		refused_write_add_option(k->w, ": the operator can open this cache with ", cache);
 	else if (!strcmp(existing, "/tmp") || !strcmp(existing, "/var/tmp"))
-		refused_write_add(k->w, "; temporary files have their place in $TMPDIR");
+		jsonw_piece_str(k->w, "; temporary files have their place in $TMPDIR");
 	jsonw_close_str(k->w);
 }
 

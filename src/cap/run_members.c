@@ -14,7 +14,7 @@ void run_members_command(struct jsonw *w, const struct proc *p, size_t max)
 	jsonw_open_str(w, "command");
 	jsonw_piece(w, command, shown);
 	if (shown < len)
-		jsonw_piece(w, "…", strlen("…"));
+		jsonw_piece_str(w, "…");
 	jsonw_close_str(w);
 }
 

@@ -118,8 +118,8 @@ static void run_warnings_add_git_config(struct jsonw *w, const struct proc *p)
 	if (!changes)
 		return;
 	jsonw_open_str(w, NULL);
-	jsonw_piece(w, GIT_CONFIG_CHANGED, strlen(GIT_CONFIG_CHANGED));
-	jsonw_piece(w, changes, strlen(changes));
+	jsonw_piece_str(w, GIT_CONFIG_CHANGED);
+	jsonw_piece_str(w, changes);
 	jsonw_close_str(w);
 }
 

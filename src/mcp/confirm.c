@@ -24,11 +24,6 @@ static json_t *mcp_confirm_read_notice(const struct buf *json)
 	return notice;
 }
 
-static void mcp_confirm_add(struct jsonw *w, const char *text)
-{
-	jsonw_piece(w, text, strlen(text));
-}
-
 static void mcp_confirm_add_visible(struct jsonw *w, const char *text, size_t len)
 {
 	for (size_t at = 0, used; at < len; at += used) {
@@ -42,7 +37,7 @@ static void mcp_confirm_add_visible(struct jsonw *w, const char *text, size_t le
 		}
 		snprintf(escape, sizeof(escape), "\\u{%x}",
 			 (unsigned)utf8_code_point(text + at, used));
-		mcp_confirm_add(w, escape);
+		jsonw_piece_str(w, escape);
 	}
 }
 
@@ -53,9 +48,9 @@ static void mcp_confirm_add_line(struct jsonw *w, const char *label, const json_
 
 	if (!text)
 		return;
-	mcp_confirm_add(w, "\n");
-	mcp_confirm_add(w, label);
-	mcp_confirm_add(w, ": ");
+	jsonw_piece_str(w, "\n");
+	jsonw_piece_str(w, label);
+	jsonw_piece_str(w, ": ");
 	mcp_confirm_add_visible(w, text, strlen(text));
 }
 
@@ -86,13 +81,13 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 	const char *capability = json_get_str(notice, "capability", "this call");
 
 	jsonw_open_str(w, "message");
-	mcp_confirm_add(w, "Allow ");
+	jsonw_piece_str(w, "Allow ");
 	mcp_tool_names_write(w, capability, strlen(capability));
-	mcp_confirm_add(w, "?");
+	jsonw_piece_str(w, "?");
 	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		mcp_confirm_add_line(w, lines[i].label, json_object_get(notice, lines[i].member));
 	if (json_is_true(json_object_get(notice, "truncated")))
-		mcp_confirm_add(w, "\nParts are left out where [...] stands: refuse it if they "
+		jsonw_piece_str(w, "\nParts are left out where [...] stands: refuse it if they "
 				   "matter.");
 	jsonw_close_str(w);
 }

@@ -223,7 +223,7 @@ static void mcp_resources_write_mark(struct jsonw *w, const char *id, const char
 		 "[... the %s %" PRId64 " bytes are not shown here: process_logs "
 		 "{\"process_id\":\"%.32s\",\"stream\":\"%s\",\"offset\":%" PRId64 "} ...]\n",
 		 which, bytes, id, stream, offset);
-	jsonw_piece(w, mark, strlen(mark));
+	jsonw_piece_str(w, mark);
 }
 
 static int64_t mcp_resources_number_of(const struct result *logs, const char *stream,
@@ -263,9 +263,9 @@ static void mcp_resources_write_stream(struct jsonw *w, const struct result *log
 	size_t kept;
 
 	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
-	jsonw_piece(w, heading, strlen(heading));
+	jsonw_piece_str(w, heading);
 	if (mcp_resources_is_gone(logs, stream, size)) {
-		jsonw_piece(w, GONE_MARK, strlen(GONE_MARK));
+		jsonw_piece_str(w, GONE_MARK);
 		return;
 	}
 	if (start)
@@ -273,7 +273,7 @@ static void mcp_resources_write_stream(struct jsonw *w, const struct result *log
 	jsonw_piece_json(w, logs->json.data + value->json, value->json_len);
 	text = outline_text(&logs->outline, value, &kept);
 	if (kept && text[kept - 1] != '\n')
-		jsonw_piece(w, "\n", 1);
+		jsonw_piece_str(w, "\n");
 	/* The output may have grown since. Ignore a part of a character at its end. */
 	if (size - next > 3)
 		mcp_resources_write_mark(w, id, stream, "newest", size - next, next);

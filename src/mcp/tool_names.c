@@ -21,7 +21,7 @@ void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len)
 		const char *name = row->flags & CAP_PLAIN ? row->name : row->tool_name;
 
 		jsonw_piece(w, text + from, at - from);
-		jsonw_piece(w, name, strlen(name));
+		jsonw_piece_str(w, name);
 		from = at + strlen(row->name);
 	}
 	jsonw_piece(w, text + from, len - from);

@@ -61,11 +61,6 @@ void mcp_tools_write_result(struct jsonw *w, const struct mcp *m, const struct m
 	jsonw_end_object(w);
 }
 
-static void tools_add_text(struct jsonw *w, const char *text)
-{
-	jsonw_piece(w, text, strlen(text));
-}
-
 static void tools_write_hint(struct jsonw *w, const struct err *e)
 {
 	const char *hint = err_hint_text(e);
@@ -77,13 +72,13 @@ static void tools_write_error_text(struct jsonw *w, const struct err *e, const s
 {
 	size_t len = strlen(e->message);
 
-	tools_add_text(w, err_rows[e->type].name);
-	tools_add_text(w, ": ");
+	jsonw_piece_str(w, err_rows[e->type].name);
+	jsonw_piece_str(w, ": ");
 	mcp_tool_names_write(w, e->message, len);
-	tools_add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
+	jsonw_piece_str(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
 	tools_write_hint(w, e);
 	if (a->result) {
-		tools_add_text(w, "\n");
+		jsonw_piece_str(w, "\n");
 		tools_write_text(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
 	}
 }
@@ -143,15 +138,15 @@ static void tools_write_network(struct jsonw *w, const struct config *config)
 	const char *glue = "";
 
 	if (strict || !config_bool(config, CONFIG_SANDBOX_NETWORK)) {
-		tools_add_text(w, " Commands have no network.");
+		jsonw_piece_str(w, " Commands have no network.");
 	} else if (*port) {
-		tools_add_text(w, " Commands can only connect to TCP port");
-		tools_add_text(w, port[1] ? "s " : " ");
+		jsonw_piece_str(w, " Commands can only connect to TCP port");
+		jsonw_piece_str(w, port[1] ? "s " : " ");
 		for (; *port; port++, glue = ", ") {
-			tools_add_text(w, glue);
-			tools_add_text(w, *port);
+			jsonw_piece_str(w, glue);
+			jsonw_piece_str(w, *port);
 		}
-		tools_add_text(w, ".");
+		jsonw_piece_str(w, ".");
 	}
 }
 
@@ -167,12 +162,12 @@ static void tools_write_description(struct jsonw *w, const struct mcp *m, const 
 	jsonw_open_str(w, "description");
 	if (words) {
 		jsonw_piece(w, text, (size_t)(words - text));
-		tools_add_text(w, m->cap->shell->path);
-		tools_add_text(w, ".");
+		jsonw_piece_str(w, m->cap->shell->path);
+		jsonw_piece_str(w, ".");
 		tools_write_network(w, m->cap->config);
 		text = words + strlen(SHELL_WORDS);
 	}
-	tools_add_text(w, text);
+	jsonw_piece_str(w, text);
 	jsonw_close_str(w);
 }
 
