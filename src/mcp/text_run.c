@@ -48,17 +48,10 @@ static bool text_run_is_gone(const struct output *o)
 /* Read up to @max kept bytes of @o from @offset on. Returns how many. */
 static size_t text_run_read(const struct output *o, uint64_t offset, char *bytes, size_t max)
 {
-	size_t got = 0;
+	uint64_t at = offset;
+	ssize_t n = output_read(o, &at, bytes, max);
 
-	while (got < max) {
-		uint64_t at = offset + got;
-		ssize_t n = output_read(o, &at, bytes + got, max - got);
-
-		if (n <= 0 || at != offset + got)
-			break; /* the end, or an evicted part */
-		got += (size_t)n;
-	}
-	return got;
+	return n > 0 && at == offset ? (size_t)n : 0;
 }
 
 /*
