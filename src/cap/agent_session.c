@@ -68,15 +68,6 @@ static void agent_session_write_capabilities(struct jsonw *w, const struct cap *
 	jsonw_end_array(w);
 }
 
-/* The users that a request may run as. */
-static void agent_session_write_users(struct jsonw *w, const struct config *config)
-{
-	jsonw_array(w, "users");
-	for (char *const *name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++)
-		jsonw_str(w, NULL, *name);
-	jsonw_end_array(w);
-}
-
 static void agent_session_write_list(struct jsonw *w, const char *name, char *const *texts)
 {
 	jsonw_array(w, name);
@@ -221,7 +212,7 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 	jsonw_str(w, "shell", c->shell->path);
 	agent_session_write_limits(w, c->config);
 	agent_session_write_capabilities(w, c);
-	agent_session_write_users(w, c->config);
+	agent_session_write_list(w, "users", config_names(c->config, CONFIG_SANDBOX_USERS));
 	agent_session_write_policy(w, c->config, c->book);
 	agent_session_write_project(w, c->project);
 	agent_session_write_sandbox(w, c);
