@@ -775,13 +775,7 @@ void cap_let_go(struct cap *c)
 }
 
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
-		 size_t id_len)
-{
-	cap_refused_as(c, row, params, id, id_len, ERR_INVALID_REQUEST);
-}
-
-void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
-		    size_t id_len, enum err_type why)
+		 size_t id_len, enum err_type why)
 {
 	AUTO_FREE char *request_id = mem_strndup(id, id_len);
 	const struct audit_event event = {

@@ -263,15 +263,11 @@ void cap_resume(struct cap_call *call);
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params);
 
 /*
- * Record an attempt to call @row that was answered with an error for a duplicate id and so never
- * became a request. @id is its raw token.
+ * Record an attempt to call @row that was refused with an error of type @why and so never became a
+ * request, such as one with a duplicate id. @id is its raw token.
  */
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
-		 size_t id_len);
-
-/* As cap_refused(), for a call that was refused with @why (such as a bad confirmation). */
-void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
-		    size_t id_len, enum err_type why);
+		 size_t id_len, enum err_type why);
 
 /*
  * Check a request (raw @id) that has the effect of a call of @row on run @process_id, but is not

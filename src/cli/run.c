@@ -383,8 +383,8 @@ static void cli_run_fail(struct terminal *t, const struct err *e)
 /* @e: this machine cannot do what the options require. */
 static void cli_run_refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
-	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
-		       strlen(REQUEST_ID), e->type);
+	cap_refused(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
+		    strlen(REQUEST_ID), e->type);
 	cli_run_fail(t, e);
 }
 

@@ -260,14 +260,15 @@ static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 	    !cap_is_full(m->cap, row, arguments) &&
 	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {
 		rpc_refuse(m->reqs, message, &e);
-		cap_refused_as(m->cap, row, arguments, message->id, message->id_len,
-			       ERR_INVALID_PARAMS);
+		cap_refused(m->cap, row, arguments, message->id, message->id_len,
+			    ERR_INVALID_PARAMS);
 		json_decref(arguments);
 		return;
 	}
 	r = rpc_request(m->reqs, d, message);
 	if (!r) {
-		cap_refused(m->cap, row, arguments, message->id, message->id_len);
+		cap_refused(m->cap, row, arguments, message->id, message->id_len,
+			    ERR_INVALID_REQUEST);
 		json_decref(arguments);
 		free(confirmation);
 		return;

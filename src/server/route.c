@@ -183,7 +183,7 @@ static void route_call_capability(struct route *route, struct rpc_message *m)
 	}
 	r = rpc_request(route->reqs, &route->plain, m);
 	if (!r) {
-		cap_refused(route->cap, row, params, m->id, m->id_len);
+		cap_refused(route->cap, row, params, m->id, m->id_len, ERR_INVALID_REQUEST);
 		return;
 	}
 	if (!params) {
