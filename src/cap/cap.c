@@ -172,6 +172,15 @@ int cap_set_late(struct err *e)
 	return err_hint(e, "Start a new server.");
 }
 
+void cap_answer_late(void *ctx, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	(void)ctx;
+	cap_set_late(&e);
+	cap_fail(r->call, &e);
+}
+
 static const char *cap_decision(const struct blocklist_verdict *v)
 {
 	if (!v || !v->blocked)
@@ -250,16 +259,6 @@ static void cap_start(struct req *r, const char *rule)
 		cap_go(call);
 }
 
-/* See struct req.answer_now: of a start that queues. */
-static void cap_stop_queued(void *call, struct req *r)
-{
-	struct err e = ERR_INIT;
-
-	(void)r;
-	cap_set_late(&e);
-	cap_fail(call, &e);
-}
-
 /* Call @fn(@r, @rule), which may start something: in a later turn, where starts queue. */
 static void cap_queue(struct req *r, const char *rule, starts_fn fn)
 {
@@ -269,8 +268,7 @@ static void cap_queue(struct req *r, const char *rule, starts_fn fn)
 		fn(r, rule);
 		return;
 	}
-	r->answer_now = cap_stop_queued;
-	r->answer_now_ctx = r->call;
+	r->answer_now = cap_answer_late;
 	starts_take(&c->starts, c->loop, r, rule, fn);
 }
 

@@ -253,8 +253,10 @@ void cap_fail(struct cap_call *call, struct err *e);
 /* The same for a client that has cancelled @call before it has started anything. */
 void cap_fail_cancelled(struct cap_call *call);
 
-/* The server ends before the command has begun: sets @e, returns -1. */
+/* The server ends before the command has begun: sets @e, returns -1; as struct req.answer_now, it
+ * answers @r with that. */
 int cap_set_late(struct err *e);
+void cap_answer_late(void *ctx, struct req *r);
 
 /* What @call was postponed for is done. Its request may be over after this. */
 void cap_resume(struct cap_call *call);

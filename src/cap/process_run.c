@@ -738,16 +738,6 @@ static void process_run_on_fail(void *ctx, struct req *r, const struct err *e)
 	json_incref(key->why.details);
 }
 
-/* See struct req.answer_now. */
-static void process_run_stop_pending(void *ctx, struct req *r)
-{
-	struct err e = ERR_INIT;
-
-	(void)ctx;
-	cap_set_late(&e);
-	cap_fail(r->call, &e);
-}
-
 static void process_run_on_cancel_pending(void *ctx, struct req *r)
 {
 	(void)ctx;
@@ -758,7 +748,7 @@ static void process_run_on_cancel_pending(void *ctx, struct req *r)
 static void process_run_set_pending(struct req *r)
 {
 	r->on_cancel = process_run_on_cancel_pending;
-	r->answer_now = process_run_stop_pending;
+	r->answer_now = cap_answer_late;
 }
 
 static int process_run_replay(struct cap_call *call, struct err *e)
