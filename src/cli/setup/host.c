@@ -168,7 +168,7 @@ static void setup_host_add_list(struct buf *out, char *const *words)
 	buf_adds(out, "]");
 }
 
-static void setup_host_indent(struct buf *out, int level, const char *unit)
+void setup_host_new_line(struct buf *out, int level, const char *unit)
 {
 	buf_addc(out, '\n');
 	while (level-- > 0)
@@ -180,24 +180,24 @@ static void setup_host_add_json(const struct setup_host *host, char *const *comm
 {
 	buf_addc(out, '{');
 	if (host->type) {
-		setup_host_indent(out, level + 1, unit);
+		setup_host_new_line(out, level + 1, unit);
 		buf_addf(out, "\"type\": \"%s\",", host->type);
 	}
-	setup_host_indent(out, level + 1, unit);
+	setup_host_new_line(out, level + 1, unit);
 	buf_adds(out, "\"command\": ");
 	if (host->joined) {
 		setup_host_add_list(out, command);
 		buf_addc(out, ',');
-		setup_host_indent(out, level + 1, unit);
+		setup_host_new_line(out, level + 1, unit);
 		buf_adds(out, "\"enabled\": true");
 	} else {
 		setup_host_add_string(out, command[0]);
 		buf_addc(out, ',');
-		setup_host_indent(out, level + 1, unit);
+		setup_host_new_line(out, level + 1, unit);
 		buf_adds(out, "\"args\": ");
 		setup_host_add_list(out, command + 1);
 	}
-	setup_host_indent(out, level, unit);
+	setup_host_new_line(out, level, unit);
 	buf_addc(out, '}');
 }
 

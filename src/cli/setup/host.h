@@ -44,6 +44,9 @@ struct setup_host {
 
 extern const struct setup_host setup_hosts[]; /* ended by name == NULL */
 
+/* Begin a line indented by @level times @unit. */
+void setup_host_new_line(struct buf *out, int level, const char *unit);
+
 /* The row of @name, or NULL. */
 const struct setup_host *setup_host_find(const char *name);
 

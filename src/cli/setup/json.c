@@ -78,13 +78,6 @@ static bool setup_json_is_empty_at(const char *plain, size_t at)
 	return plain[at + strspn(plain + at, " \t\r\n")] == '}';
 }
 
-static void setup_json_new_line(struct buf *out, int level, const char *unit)
-{
-	buf_addc(out, '\n');
-	while (level-- > 0)
-		buf_adds(out, unit);
-}
-
 /* Behind the comments that follow the brace before @at and end its line; else @at. */
 static size_t setup_json_after_comments(const struct setup_entry *job, size_t at)
 {
@@ -105,22 +98,22 @@ static int setup_json_add_members(const struct setup_entry *job, const char *pla
 	int level = has_parent ? 2 : 1;
 	bool last = setup_json_is_empty_at(plain, at);
 
-	setup_json_new_line(out, level, unit);
+	setup_host_new_line(out, level, unit);
 	if (!has_parent) {
 		buf_addf(out, "\"%s\": {", job->host->parent);
-		setup_json_new_line(out, 2, unit);
+		setup_host_new_line(out, 2, unit);
 	}
 	buf_adds(out, "\"" SETUP_ENTRY_NAME "\": ");
 	if (setup_host_entry(job->host, job->command, 2, unit, out, e))
 		return -1;
 	if (!has_parent) {
-		setup_json_new_line(out, 1, unit);
+		setup_host_new_line(out, 1, unit);
 		buf_addc(out, '}');
 	}
 	if (!last)
 		buf_addc(out, ',');
 	else if (!strchr("\r\n", plain[at]))
-		setup_json_new_line(out, level - 1, unit);
+		setup_host_new_line(out, level - 1, unit);
 	return 0;
 }
 
