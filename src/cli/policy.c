@@ -85,9 +85,9 @@ static int cli_policy_test_set(const struct ruleset *set, json_t *rows)
 	return failed;
 }
 
-static void cli_policy_add_note(void *notes, const char *text)
+static void cli_policy_add_text(void *list, const char *text)
 {
-	json_array_append_new(notes, json_string(text));
+	json_array_append_new(list, json_string(text));
 }
 
 static void cli_policy_print_tests(const json_t *document)
@@ -150,7 +150,7 @@ static int cli_policy_test(struct policy_args *a, char **words)
 	failed = cli_policy_test_set(book.own, rows);
 	for (size_t i = 0; i < book.pack_count; i++)
 		failed += cli_policy_test_set(&book.packs[i].rules, rows);
-	rulebook_each_idle(&book, &a->options.context.config, cli_policy_add_note, notes);
+	rulebook_each_idle(&book, &a->options.context.config, cli_policy_add_text, notes);
 	document = json_pack("{s:i, s:o, s:o}", "failed", failed, "rules", rows, "notes", notes);
 	if (a->options.json)
 		say_json(document);
@@ -203,12 +203,7 @@ static void cli_policy_on_look(void *commands, const struct ruling_look *look)
 	json_array_append_new(json_object_get(json_array_get(commands, count - 1), "rules"), row);
 }
 
-static void cli_policy_add_layer(void *layers, const char *layer)
-{
-	json_array_append_new(layers, json_string(layer));
-}
-
-/* Or why no run could start here, which would have some. */
+/* The layers that a run would have, or why none could start here. */
 static void cli_policy_add_layers(struct cap *cap, json_t *document)
 {
 	const struct err *why = cap->no_workspace;
@@ -220,7 +215,7 @@ static void cli_policy_add_layers(struct cap *cap, json_t *document)
 		why = &e;
 	if (!why) {
 		confine_usual(cap->confine, &usual);
-		confine_each_applied(cap->confine, &usual, cli_policy_add_layer, layers);
+		confine_each_applied(cap->confine, &usual, cli_policy_add_text, layers);
 	}
 	json_object_set_new(document, "layers", layers);
 	json_object_set_new(document, "no_layers", why ? json_string(why->message) : json_null());
