@@ -19,7 +19,6 @@
 #include "policy/dir.h"
 #include "server/workspace.h"
 
-#define TEXT_MAX (16u << 20)
 #define STATUS_FAILED 1
 
 struct setup {
@@ -189,7 +188,7 @@ static int setup_print_document(const struct setup *s, const char *path, struct 
 	struct buf text;
 	int failed;
 
-	buf_init(&text, TEXT_MAX);
+	buf_init(&text, SETUP_TEXT_MAX);
 	failed = setup_host_snippet(s->host, s->argv, &text, e);
 	if (!failed)
 		setup_print_json(json_pack("{s:s, s:s, s:s?, s:s%, s:s, s:b}", "host",
@@ -215,7 +214,7 @@ static int setup_print(struct setup *s, struct err *e)
 
 	if (s->json)
 		return setup_print_document(s, path, e);
-	buf_init(&text, TEXT_MAX);
+	buf_init(&text, SETUP_TEXT_MAX);
 	failed = setup_host_snippet(s->host, s->argv, &text, e);
 	if (!failed) {
 		fwrite(text.data, 1, text.len, stdout);
@@ -233,7 +232,7 @@ static int setup_write_merged(struct setup *s, struct setup_file *file, struct e
 	struct buf out;
 	int result = 0;
 
-	buf_init(&out, TEXT_MAX);
+	buf_init(&out, SETUP_TEXT_MAX);
 	switch (setup_merge(s->host, file->text.data ? file->text.data : "", file->text.len,
 			    s->argv, &out, e)) {
 	case SETUP_THERE:

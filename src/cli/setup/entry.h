@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "cli/setup/host.h"
 
-#define SETUP_TEXT_MAX (16u << 20) /* largest configuration file */
+#define SETUP_TEXT_MAX (16u << 20) /* of a new text; what is read is smaller, see setup/file.c */
 
 enum setup_merged {
 	SETUP_MERGED,  /* the new text is complete */

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-#define BYTES_MAX (8u << 20)
+#define BYTES_MAX (8u << 20) /* the largest file that is read */
 #define BACKUPS_MAX 1000
 #define MODE_NEW 0600 /* the file may hold keys */
 
