@@ -272,19 +272,3 @@ void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed)
 		 typed ? ", or \\u0003 (^C) to drop it" : "");
 	jsonw_str(w, NULL, text);
 }
-
-void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)
-{
-	jsonw_bool(w, "blocked", true);
-	jsonw_str(w, "block_reason", v->reason);
-	jsonw_str(w, "rule", v->rule);
-	if (v->has_span) {
-		jsonw_array(w, "span");
-		jsonw_int(w, NULL, (int64_t)v->start);
-		jsonw_int(w, NULL, (int64_t)v->end);
-		jsonw_end_array(w);
-	} else {
-		jsonw_null(w, "span");
-	}
-	jsonw_str(w, "suggestion", v->suggestion);
-}

@@ -78,7 +78,4 @@ void command_fail_blocked(const struct blocklist_verdict *v, struct err *e);
  * @typed: on a terminal. */
 void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed);
 
-/* Of is_blocked's result the members of a command that @v blocks, into the open object. */
-void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);
-
 #endif

@@ -233,9 +233,9 @@ void judge_write_reach(struct jsonw *w, struct cap *c, const json_t *params, con
 		judge_write_ports(w, config_names(c->config, CONFIG_SANDBOX_NETWORK));
 }
 
-/* Of a refusal that is no verdict of the blocklist. @reason: becomes a sentence. */
+/* @reason: becomes a sentence. @match: the verdict of the blocklist that it is, or NULL. */
 static void judge_write_refusal(struct jsonw *w, const char *reason, const char *rule,
-				const char *suggestion)
+				const char *suggestion, const struct blocklist_verdict *match)
 {
 	const char *stop = judge_stop(reason);
 
@@ -245,7 +245,14 @@ static void judge_write_refusal(struct jsonw *w, const char *reason, const char 
 	jsonw_piece_str(w, stop);
 	jsonw_close_str(w);
 	jsonw_str(w, "rule", rule);
-	jsonw_null(w, "span");
+	if (match && match->has_span) {
+		jsonw_array(w, "span");
+		jsonw_int(w, NULL, (int64_t)match->start);
+		jsonw_int(w, NULL, (int64_t)match->end);
+		jsonw_end_array(w);
+	} else {
+		jsonw_null(w, "span");
+	}
 	jsonw_str(w, "suggestion", suggestion);
 }
 
@@ -257,9 +264,11 @@ static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
 		AUTO_FREE char *suggestion = judge_suggestion(ruling->rule);
 
 		judge_say(ruling, text, sizeof(text));
-		judge_write_refusal(w, text, ruling->rule->id, *suggestion ? suggestion : NULL);
+		judge_write_refusal(w, text, ruling->rule->id, *suggestion ? suggestion : NULL,
+				    NULL);
 	} else {
-		judge_write_refusal(w, "The operator denies process.run", "tier.deny", NULL);
+		judge_write_refusal(w, "The operator denies process.run", "tier.deny", NULL,
+				    NULL);
 	}
 }
 
@@ -270,11 +279,12 @@ void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struc
 	bool protects = !denied && environment && environment->type;
 
 	if (v->blocked) {
-		command_write_verdict(w, v);
+		judge_write_refusal(w, v->reason, v->rule, v->suggestion, v);
 	} else if (denied) {
 		judge_write_denied(w, ruling);
 	} else if (protects) {
-		judge_write_refusal(w, environment->message, JUDGE_ENVIRONMENT, environment->hint);
+		judge_write_refusal(w, environment->message, JUDGE_ENVIRONMENT, environment->hint,
+				    NULL);
 	} else {
 		jsonw_bool(w, "blocked", false);
 		jsonw_null(w, "block_reason");
