@@ -71,11 +71,6 @@ static int process_follow_read(const struct req *r, const struct proc *p, struct
 	return 0;
 }
 
-static void process_follow_write_from(struct jsonw *w, const char *key, bool wanted, uint64_t from)
-{
-	jsonw_int_or_null(w, key, wanted, (int64_t)from);
-}
-
 static enum cap_outcome process_follow_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
@@ -92,8 +87,8 @@ static enum cap_outcome process_follow_start(struct cap_call *call)
 	jsonw_str(w, "follow_id", id);
 	jsonw_str(w, "process_id", p->id);
 	jsonw_str(w, "state", names_state(p->state));
-	process_follow_write_from(w, "stdout_from", spec.wanted[0], spec.from[0]);
-	process_follow_write_from(w, "stderr_from", spec.wanted[1], spec.from[1]);
+	jsonw_int_or_null(w, "stdout_from", spec.wanted[0], (int64_t)spec.from[0]);
+	jsonw_int_or_null(w, "stderr_from", spec.wanted[1], (int64_t)spec.from[1]);
 	return CAP_DONE;
 }
 
