@@ -85,11 +85,13 @@ int err_prefix(struct err *e, const char *fmt, ...)
 
 int err_hint(struct err *e, const char *fmt, ...)
 {
+	char hint[sizeof(e->hint)];
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_format_cut(e->hint, sizeof(e->hint), fmt, ap);
+	err_format_cut(hint, sizeof(hint), fmt, ap);
 	va_end(ap);
+	strcpy(e->hint, hint);
 	return -1;
 }
 

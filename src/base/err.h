@@ -65,7 +65,7 @@ int err_invalid(struct err *e, const char *parameter, const char *fmt, ...)
  * -1. */
 int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Set the hint of an error already set. Returns -1. */
+/* Set the hint of an error already set; the present one may be an argument. Returns -1. */
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Name the parameter that is to blame for an error already set, in details. Returns -1. */

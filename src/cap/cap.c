@@ -119,13 +119,10 @@ static void cap_record_call(struct cap_call *call)
  * does not explain, is the cause. */
 static void cap_hint_doctor(struct err *e)
 {
-	char hint[sizeof(e->hint)];
-
 	if (e->type != ERR_SANDBOX_UNAVAILABLE || err_is_shortage(e->sys) ||
 	    strstr(err_hint_text(e), "procpen doctor"))
 		return;
-	strcpy(hint, e->hint);
-	err_hint(e, "%s; `procpen doctor` shows all layers.", hint);
+	err_hint(e, "%s; `procpen doctor` shows all layers.", e->hint);
 }
 
 /* What decided the tier of @call: a rule, or @tier. */

@@ -138,9 +138,8 @@ static void process_input_tell_begun(const char *begun, size_t len, bool termina
 				     struct err *e)
 {
 	size_t cut = utf8_cut(begun, len, BEGUN_SHOWN);
-	char hint[sizeof(e->hint)], shown[6 * BEGUN_SHOWN];
+	char shown[6 * BEGUN_SHOWN];
 
-	snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
 	err_hint(e, "The %s has \"%.*s%s\" of this line already%s %s",
 		 terminal ? "terminal" : "command",
 		 (int)utf8_show(shown, sizeof(shown), begun, cut), shown, cut < len ? "..." : "",
@@ -148,18 +147,15 @@ static void process_input_tell_begun(const char *begun, size_t len, bool termina
 		 terminal ? ": ^U (\\u0015) erases it, a newline runs it, and anything else is "
 			    "joined to it."
 			  : ": a newline runs it as it is, and anything else is joined to it.",
-		 hint);
+		 err_hint_text(e));
 	err_detail(e, "line_begun", json_integer((json_int_t)len));
 }
 
 /* Keys that would erase a line are text in a paste, and one may have several lines. */
 static void process_input_tell_paste(struct err *e)
 {
-	char hint[sizeof(e->hint)];
-
-	snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
 	err_hint(e, "A paste has begun: \\u001b[201~ ends it; then \\u0003 (^C), in a call of its "
-		    "own, drops what was pasted, and a newline runs it. %s", hint);
+		    "own, drops what was pasted, and a newline runs it. %s", err_hint_text(e));
 	err_detail(e, "paste_begun", json_true());
 }
 
@@ -185,24 +181,18 @@ static void process_input_denied(const struct cap_call *call, struct err *e)
  * where it @skips some; @dropped of earlier ones. */
 static void process_input_tell(size_t written, bool skips, size_t dropped, struct err *e)
 {
-	char hint[sizeof(e->hint)];
-
-	if (written) {
-		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+	if (written)
 		err_hint(e, "%s%zu byte%s of this call %s written%s, and nothing after %s. %s",
 			 skips ? "" : "The first ", written, written == 1 ? "" : "s",
 			 written == 1 ? "was" : "were",
 			 skips ? ", without what ^C, ^Z or ^\\ dropped" : "",
-			 written == 1 ? "it" : "them", hint);
-	}
-	if (dropped) {
-		snprintf(hint, sizeof(hint), "%s", err_hint_text(e));
+			 written == 1 ? "it" : "them", err_hint_text(e));
+	if (dropped)
 		err_hint(e, "%zu byte%s of earlier calls, which waited, %s dropped%s. %s", dropped,
 			 dropped == 1 ? "" : "s", dropped == 1 ? "is" : "are",
 			 /* what is blocked may be among them */
 			 e->type == ERR_INVALID_COMMAND ? ": send all of that text again" : "",
-			 hint);
-	}
+			 err_hint_text(e));
 }
 
 /* @written bytes of the call were written. @dropped: that wait no more. */

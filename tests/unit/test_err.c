@@ -73,6 +73,8 @@ static void test_err_prefix_keeps_the_rest_and_cuts_the_end(void **state)
 	assert_memory_equal(e.message, "file:7: 000", 11);
 	assert_int_equal(e.sys, ENOENT);
 	assert_string_equal(e.hint, "hint");
+	err_hint(&e, "first, %s", err_hint_text(&e));
+	assert_string_equal(e.hint, "first, hint");
 	assert_non_null(e.details);
 	err_set(&e, ERR_INVALID_PARAMS, "%0764d\u00fc", 0);
 	err_prefix(&e, "12");
