@@ -19,12 +19,6 @@ struct part {
 	bool is_err;
 };
 
-/* Have both streams ended? */
-static bool logs_combined_is_over(const struct proc *p)
-{
-	return p->phase == PROC_SETTLED && !proc_output_open(p);
-}
-
 /* Where part @i ends for a reader. */
 static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
 {
@@ -50,7 +44,7 @@ static void logs_combined_add_rest(const struct proc *p, struct part *parts, siz
 	uint64_t end = proc_output(p, last->is_err)->total;
 	struct part rest = *last;
 
-	if (last->end == end || !logs_combined_is_over(p))
+	if (last->end == end || !proc_output_ended(p))
 		return;
 	rest.start = last->end;
 	rest.end = rest.entry_end = end;
@@ -192,7 +186,7 @@ static bool logs_combined_is_open(const struct writer *t, const struct part *par
 {
 	const struct output *o = proc_output(t->p, part->is_err);
 
-	return t->clean && !logs_combined_is_over(t->p) &&
+	return t->clean && !proc_output_ended(t->p) &&
 	       part->entry_end == output_whole_end(o, o->total);
 }
 

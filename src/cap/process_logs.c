@@ -141,12 +141,6 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 						  : process_logs_check_page(call, e);
 }
 
-/* Has the stream ended? */
-static bool process_logs_is_final(const struct proc *p)
-{
-	return p->phase == PROC_SETTLED && !proc_output_open(p);
-}
-
 static uint64_t process_logs_page_start(const struct logs_task *t, const struct output *o,
 					uint64_t offset)
 {
@@ -175,7 +169,7 @@ static struct output_page process_logs_new_page(const struct logs_task *t, const
 		.max_bytes = t->limit,
 		.base64 = t->base64,
 		.clean = t->clean,
-		.final = process_logs_is_final(p),
+		.final = proc_output_ended(p),
 	};
 }
 
@@ -203,7 +197,7 @@ static bool process_logs_has_page(const struct logs_task *t, const struct proc *
 				  const struct output *o, uint64_t offset)
 {
 	const struct output_page page = { .offset = offset, .base64 = t->base64,
-					  .clean = t->clean, .final = process_logs_is_final(p) };
+					  .clean = t->clean, .final = proc_output_ended(p) };
 
 	return output_has_page(o, &page);
 }

@@ -819,6 +819,11 @@ bool proc_output_open(const struct proc *p)
 	return p->live && (pump_open(&p->live->out) || pump_open(&p->live->err));
 }
 
+bool proc_output_ended(const struct proc *p)
+{
+	return p->phase == PROC_SETTLED && !proc_output_open(p);
+}
+
 bool proc_stdin_refused(const struct proc *p)
 {
 	return p->phase == PROC_SETTLED || !p->live ? p->stdin_refused : p->live->feed.refused;

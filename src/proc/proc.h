@@ -339,6 +339,9 @@ int64_t proc_duration_ms(const struct proc *p);
 /* Is a pipe of this run still open? */
 bool proc_output_open(const struct proc *p);
 
+/* Is the run over, and have both streams ended? */
+bool proc_output_ended(const struct proc *p);
+
 /* Did the command close its stdin before all input was written to it? */
 bool proc_stdin_refused(const struct proc *p);
 
