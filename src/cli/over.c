@@ -106,9 +106,8 @@ static void over_add_user(struct over_words *c, const struct over_preset *preset
 static void over_add_prefix(struct over_words *c, const struct over_preset *preset,
 			    char *const *target, const char *workspace)
 {
-	AUTO_FREE char *mount = mem_zalloc(2 * strlen(workspace) + 2);
+	AUTO_FREE char *mount = mem_printf("%s:%s", workspace, workspace);
 
-	sprintf(mount, "%s:%s", workspace, workspace);
 	for (const char *const *word = preset->prefix; *word; word++)
 		if (!strcmp(*word, MARK_TARGET))
 			for (char *const *part = target; *part; part++)
