@@ -676,14 +676,12 @@ static void server_build_protocol(struct server *s)
 
 static void server_watch_signal(struct server *s, ev_signal *w, int signum)
 {
-	struct sigaction old;
-
-	/* A server started under nohup outlives its terminal. */
-	if (signum == SIGHUP && !sigaction(signum, NULL, &old) && old.sa_handler == SIG_IGN)
-		return;
 	ev_signal_init(w, server_on_signal, signum);
 	w->data = s;
-	ev_signal_start(s->loop, w);
+	if (signum == SIGHUP)
+		loop_signal_start(s->loop, w); /* under nohup it outlives its terminal */
+	else
+		ev_signal_start(s->loop, w);
 }
 
 /* Block the other signals that end a process by default (signal(7)): they would leave requests
