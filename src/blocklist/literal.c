@@ -262,20 +262,16 @@ static bool literal_is_shell(const char *word, size_t len)
 	return false;
 }
 
-/*
- * May the text run what it reads? It names a shell (or something that stands for
- * one, like $0 and $SHELL), evaluates text, or names its own input.
- */
-static bool literal_text_names_shell(const struct text *t)
+bool literal_names_shell(const char *s, size_t len)
 {
-	for (size_t i = 0; i < t->len;) {
+	for (size_t i = 0; i < len;) {
 		size_t start = i;
 
-		while (i < t->len && !literal_splits_words(t->s[i]))
+		while (i < len && !literal_splits_words(s[i]))
 			i++;
-		if (literal_is_shell(t->s + start, i - start))
+		if (literal_is_shell(s + start, i - start))
 			return true;
-		i += i < t->len;
+		i += i < len;
 	}
 	return false;
 }
@@ -294,11 +290,4 @@ bool literal_find(const char *s, size_t len, struct literal *out)
 					   .suggestion = r->suggestion,
 					   .start = m.start, .end = m.end };
 	return true;
-}
-
-bool literal_names_shell(const char *s, size_t len)
-{
-	const struct text t = { s, len };
-
-	return literal_text_names_shell(&t);
 }
