@@ -40,6 +40,30 @@ static inline bool str_path_lies_in(const char *path, const char *directory)
 	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
 }
 
+/* Write the path of @len bytes at @s to @out as an absolute one, and a NUL, without "." and empty
+ * parts, and with each ".." resolved by name; the root is "". @out has room for @len + 2 bytes, and
+ * may be @s if that is absolute. Returns the new length. */
+static inline size_t str_fold_path(const char *s, size_t len, char *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0, end; i < len; i = end + 1) {
+		const char *slash = memchr(s + i, '/', len - i);
+
+		end = slash ? (size_t)(slash - s) : len;
+		if (end - i == 2 && !memcmp(s + i, "..", 2)) {
+			while (n && out[--n] != '/')
+				;
+		} else if (end > i && !(end - i == 1 && s[i] == '.')) {
+			out[n++] = '/';
+			memmove(out + n, s + i, end - i);
+			n += end - i;
+		}
+	}
+	out[n] = '\0';
+	return n;
+}
+
 /* FNV-1a (draft-eastlake-fnv), byte by byte from STR_HASH_INIT on. Outsiders can choose keys that
  * meet in one place of a table: who takes keys from them must bound the search. */
 #define STR_HASH_INIT 2166136261u

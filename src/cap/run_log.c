@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 bool run_log_wanted(const json_t *params)
 {
@@ -26,20 +27,6 @@ int run_log_check(const json_t *params, struct err *e)
 	return err_hint(e, "Add log_file, or leave log_mode out.");
 }
 
-/* Append the parts of @path, which has no "..", to @to, without empty ones and ".". */
-static void run_log_append(char *to, const char *path)
-{
-	for (size_t len; *path; path += len) {
-		path += strspn(path, "/");
-		len = strcspn(path, "/");
-		if (!len || (len == 1 && *path == '.'))
-			continue;
-		*to++ = '/';
-		to = mempcpy(to, path, len);
-	}
-	*to = '\0';
-}
-
 int run_log_resolve(const struct cap *c, const json_t *params, const char *cwd, char **name,
 		    struct err *e)
 {
@@ -51,7 +38,7 @@ int run_log_resolve(const struct cap *c, const json_t *params, const char *cwd, 
 	if (scope_beneath(c->scope, json_get_str(params, "log_file", ""), &fd, &dir, &path, e))
 		return -1;
 	*name = mem_zalloc(strlen(dir) + strlen(path) + 2);
-	run_log_append(stpcpy(*name, strcmp(dir, "/") ? dir : ""), path);
+	str_fold_path(path, strlen(path), stpcpy(*name, strcmp(dir, "/") ? dir : ""));
 	return 0;
 }
 

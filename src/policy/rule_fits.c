@@ -802,26 +802,6 @@ static bool rule_fits_program_is_unknown(const struct blocklist_run *run)
 	return run->program_kind && run->program.len;
 }
 
-/* Drop from the absolute @path, as text, "." and empty parts, and ".." with the part before it. */
-static void rule_fits_fold_path(char *path)
-{
-	char *to = path;
-
-	for (const char *p = path; *p; ) {
-		size_t len = 1 + strcspn(p + 1, "/");
-
-		if (len == 3 && !memcmp(p, "/..", 3)) {
-			while (to > path && *--to != '/')
-				;
-		} else if (len > 1 && !(len == 2 && p[1] == '.')) {
-			memmove(to, p, len);
-			to += len;
-		}
-		p += len;
-	}
-	*to = '\0';
-}
-
 /* Do two paths with the same name at their ends lead to one directory? */
 static bool rule_fits_is_same_folder(const char *a, const char *b)
 {
@@ -853,8 +833,8 @@ static bool rule_fits_is_spelled(const char *program, const char *written, uint6
 	AUTO_FREE char *named = mem_strdup(program);
 	AUTO_FREE char *folded = mem_strdup(written);
 
-	rule_fits_fold_path(named);
-	rule_fits_fold_path(folded);
+	str_fold_path(named, strlen(named), named);
+	str_fold_path(folded, strlen(folded), folded);
 	*steps += (strchr(program, '*') ? 2 * WORK_REALPATH : WORK_STATS) + strlen(written);
 	if (rule_text_fits(named, folded))
 		return true;

@@ -33,6 +33,29 @@ static void test_str_path_lies_in(void **state)
 			fail_msg("%s in %s", rows[i].path, rows[i].directory);
 }
 
+static void test_str_fold_path(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "", "" }, { "/", "" }, { "a", "/a" }, { "/a//b/./c/", "/a/b/c" },
+		{ "/a/b/../c", "/a/c" }, { "/../a/..", "" }, { "a/../../b", "/b" },
+		{ "/..a/.b/c.", "/..a/.b/c." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char path[32];
+		size_t len = str_fold_path(rows[i][0], strlen(rows[i][0]), path);
+
+		assert_string_equal(path, rows[i][1]);
+		assert_int_equal(len, strlen(path));
+		if (*rows[i][0] != '/')
+			continue;
+		strcpy(path, rows[i][0]);
+		str_fold_path(path, strlen(path), path);
+		assert_string_equal(path, rows[i][1]);
+	}
+}
+
 /* Values of the draft's own test vectors. */
 static void test_str_hash(void **state)
 {
@@ -47,6 +70,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_str_is_listed),
 		cmocka_unit_test(test_str_path_lies_in),
+		cmocka_unit_test(test_str_fold_path),
 		cmocka_unit_test(test_str_hash),
 	};
 

@@ -58,34 +58,13 @@ static bool container_has_room(struct container *c)
 	return c->mount_count < MOUNTS_MAX;
 }
 
-/* The path @s[0..len) without empty, "." and ".." components. Returns its length in @out. */
-static size_t container_resolve(const char *s, size_t len, char *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0, end; i < len; i = end + 1) {
-		const char *slash = memchr(s + i, '/', len - i);
-
-		end = slash ? (size_t)(slash - s) : len;
-		if (end - i == 2 && !memcmp(s + i, "..", 2)) {
-			while (n && out[--n] != '/')
-				;
-		} else if (end > i && !(end - i == 1 && s[i] == '.')) {
-			out[n++] = '/';
-			memcpy(out + n, s + i, end - i);
-			n += end - i;
-		}
-	}
-	return n;
-}
-
 /* The bytes [from, middle) of @w outside are the bytes [inside, to) inside. */
 static void container_add_mount(struct container *c, const struct shell_word *w, size_t from,
 				size_t middle, size_t inside, size_t to)
 {
 	struct mount *m = &c->mounts[c->mount_count];
 	char *resolved = shell_alloc(c->arena, to - inside + 2);
-	size_t len = container_resolve(w->text.s + inside, to - inside, resolved);
+	size_t len = str_fold_path(w->text.s + inside, to - inside, resolved);
 
 	if (middle == from || !len || !container_has_room(c))
 		return;
