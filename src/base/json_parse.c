@@ -171,7 +171,7 @@ static void json_parse_bad_string(struct json_parse *p, size_t at)
 		json_parse_malformed(p, at, "a control character in a string");
 }
 
-/* The string whose quote is here: *@bytes lie in the text, or in @decoded until the next string.
+/* The string whose quote is here: *@bytes lie in the text, or in p->decoded until the next string.
  * Returns 0, or -1. */
 static int json_parse_string(struct json_parse *p, const char **bytes, size_t *len)
 {

@@ -277,7 +277,7 @@ static int gen_blocklist_by_text(const void *a, const void *b)
 	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
-/* Numbers of the rules that have @name among their commands. Returns how many, the end counted. */
+/* Numbers of the rules with name @n among their commands. Returns how many, the end counted. */
 static size_t gen_blocklist_emit_name_rules(const struct gen *g, size_t n, struct buf *out)
 {
 	size_t i, count = 1;

@@ -48,8 +48,7 @@ static bool gen_complete_is_tool(const json_t *cap)
 	return true;
 }
 
-/* The names of the capabilities, and of the tools that they are, commands and keys, each behind
- * @before. */
+/* The names of the capabilities, and of the tools that they are. */
 static void gen_complete_methods(const struct gen *g, struct buf *out)
 {
 	char tool[GEN_PATH_MAX];
@@ -64,6 +63,7 @@ static void gen_complete_methods(const struct gen *g, struct buf *out)
 	}
 }
 
+/* The names of @rows, such as commands and keys, each behind @before. */
 static void gen_complete_names(const json_t *rows, const char *before, struct buf *out)
 {
 	json_t *row;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 void gen_errors_h(const struct gen *g, struct buf *out)
 {
 	char name[GEN_PATH_MAX];

@@ -58,9 +58,8 @@ enum rule_source { RULE_OF_OPERATOR, RULE_OF_PACK, RULE_OF_PROJECT };
 
 /*
  * Read the rule @source, to which it takes a reference, from where @origin says. A project's gets
- * another id in it. @decision: of a pack,
- * whose rules have none of their own. 0, or -1 with InvalidParams. @r is zeroed first;
- * rule_release() in either case.
+ * another id in it. @decision: of a pack, whose rules have none of their own. 0, or -1 with
+ * InvalidParams. @r is zeroed first; rule_release() in either case.
  */
 int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_source from,
 	      enum tier decision, struct err *e);

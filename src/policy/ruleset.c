@@ -88,7 +88,7 @@ static uint64_t ruleset_on_run(void *ctx, const struct blocklist_run *run)
 	return work.steps;
 }
 
-/* Does @r match @command? *@why: why not; good until the next call. */
+/* Does the rule of @look match @command? *@why: why not; good until the next call. */
 static bool ruleset_matches(struct ruleset_look *look, const char *command, const char **why)
 {
 	const struct rule *r = look->rule;

@@ -271,7 +271,7 @@ static void proc_on_exited(struct proc *p, const struct shim_report *report)
 	if (p->phase != PROC_ENDING)
 		proc_stop_time_limits(p);
 	if (report->empty)
-		return; /* on_tree_empty() comes next and settles */
+		return; /* proc_on_tree_empty() comes next and settles */
 	if (p->phase == PROC_DRAINING)
 		loop_timer_start(proc_env(p)->loop, &p->live->drain, proc_env(p)->drain_ms);
 	/* What the command wrote before its exit is in the pipes by now. */

@@ -360,8 +360,8 @@ int64_t proc_tasks_refused(struct proc *p);
 void proc_look_at_ports(const struct proc *p);
 
 /*
- * SIGKILL for the whole tree because of @reason (TIMEOUT, IDLE, KILLED_BY_REQUEST,
- * CANCELLED, SERVER_SHUTDOWN). On a settled run with leftovers only these die
+ * SIGKILL for the whole tree because of @reason: a time or another limit, KILLED_BY_REQUEST,
+ * CANCELLED or SERVER_SHUTDOWN. On a settled run with leftovers only these die
  * and the state stays. No effect on an empty tree.
  */
 void proc_kill_tree(struct proc *p, enum proc_reason reason);

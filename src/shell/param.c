@@ -341,7 +341,7 @@ static bool param_is_number(const char *name)
 	return name[0] >= '0' && name[0] <= '9';
 }
 
-/* "$@" and "$*", from the parameter @first on. */
+/* "$@", or "$*" with a @joined of *: the @count elements @v. */
 static void param_append_all(struct expander *e, char joined, struct value **v, size_t count,
 			     bool quoted, struct chars *out)
 {

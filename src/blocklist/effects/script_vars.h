@@ -30,7 +30,8 @@ struct script_reader {
 	bool getline;     /* awk reads with it */
 	bool picks;       /* the text has an "if": a loop may leave out files */
 	bool codes;       /* the text makes characters of numbers */
-	bool listed[2];   /* script_touch_listed() has run: [0] to change modes, [1] to remove */
+	bool listed[2];   /* script_files_touch_listed() has run: [0] to change modes, [1] to
+			   * remove */
 	struct script_variable {
 		size_t start, len; /* its name, in the text */
 		struct shell_word value;
