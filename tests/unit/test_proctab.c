@@ -769,6 +769,45 @@ static void test_proctab_timeout_ends_the_grace(void **state)
 	}
 }
 
+static bool is_running(void *seq)
+{
+	return proctab_get(table, *(uint64_t *)seq)->phase == PROC_RUNNING;
+}
+
+/* Has the shim of @p reported something that the table has not read? */
+static bool has_report(const struct proc *p)
+{
+	struct pollfd wait = { .fd = p->live->tree.control.fd, .events = POLLIN };
+
+	return poll(&wait, 1, CHILDREN_WAIT_MS) == 1;
+}
+
+/* A timer can come in a turn of the loop that began before the report of the end came: the command
+ * was in time, and what it has left lives on. */
+static void test_proctab_end_before_the_timeout(void **state)
+{
+	(void)state;
+	open_plain_table();
+	for (int idle = 0; idle < 2; idle++) {
+		uint64_t seq = run_ready("setsid sleep 300 & trap 'exit 3' TERM; echo $$; "
+					 "while :; do sleep 0.02; done");
+		struct proc *p = proctab_get(table, seq);
+
+		assert_true(children_wait(&all, is_running, &seq)); /* no other report is due */
+		die_unnoticed(seq, SIGTERM);
+		assert_true(has_report(p));
+		assert_false(p->exited);
+		ev_invoke(all.loop, idle ? &p->live->silence : &p->live->timeout, EV_TIMER);
+		assert_true(p->exited);
+		assert_false(proc_is_ending(p));
+		assert_true(children_wait(&all, is_settled, &seq));
+		assert_int_equal(p->state, PROC_STATE_COMPLETED);
+		assert_int_equal(proc_exit_code(p), 3);
+		assert_int_equal(p->rare->leftover, 1);
+		stop(seq);
+	}
+}
+
 /* A signal with a deadline asks for the end, whichever it is; without one it does not. */
 static void test_proctab_any_signal_can_ask(void **state)
 {
@@ -1051,6 +1090,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_timeout_ends_the_grace, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_end_before_the_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_any_signal_can_ask, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_leftovers_have_their_time, setup,
 						teardown),
