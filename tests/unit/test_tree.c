@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include <sched.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 
 #include "children.h"
@@ -239,6 +240,89 @@ static void test_tree_shim_stopped(void **state)
 	expect_gone(pids);
 }
 
+/* A tree whose shim is @pid, and not real but for its socket. Returns our end of that. */
+static int fake_shim_of(struct run *r, pid_t pid, void (*listener)(void *ctx, int fd))
+{
+	int pair[2];
+
+	memset(r, 0, sizeof(*r));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	r->tree.on_report = on_report;
+	r->tree.on_listener = listener;
+	r->tree.on_empty = on_empty;
+	r->tree.ctx = r;
+	tree_start(&r->tree, all.loop, all.reaper, pid, pair[0]);
+	return pair[1];
+}
+
+static int fake_shim(struct run *r, void (*listener)(void *ctx, int fd))
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	return fake_shim_of(r, pid, listener);
+}
+
+/* A process that takes no word, below another that holds it in a stop of ptrace(2) if @traced. */
+static pid_t deaf_process(bool traced, pid_t *tracer)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		for (;;)
+			pause();
+	}
+	*tracer = traced ? fork() : 0;
+	if (traced && !*tracer) {
+		while (ptrace(PTRACE_SEIZE, pid, NULL, NULL)) /* until it lets us */
+			usleep(1000);
+		ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static bool is_traced(void *pid)
+{
+	struct procfs_stat st;
+
+	return !procfs_stat(*(pid_t *)pid, &st) && st.state == 't';
+}
+
+static bool is_sealed(void *ctx)
+{
+	return ((struct run *)ctx)->tree.sealed;
+}
+
+/* A shim that does not answer a kill is not waited for where its death is all that is needed, as
+ * that of an init, or where it cannot answer: only its tracer can wait for a stop of ptrace(2). */
+static void test_tree_shim_that_cannot_answer(void **state)
+{
+	(void)state;
+	for (int traced = 0; traced < 2; traced++) {
+		struct run r;
+		pid_t tracer, pid = deaf_process(traced, &tracer);
+		int shim = fake_shim_of(&r, pid, NULL);
+
+		r.tree.is_init = !traced;
+		if (traced)
+			assert_true(children_wait(&all, is_traced, &pid));
+		tree_kill(&r.tree);
+		assert_true(children_wait(&all, is_sealed, &r));
+		assert_true(r.tree.given_up);
+		close(shim);
+		if (traced)
+			kill(tracer, SIGKILL);
+		assert_true(children_wait(&all, is_empty, &r));
+		assert_int_equal(r.tree.survivors, 0);
+		tree_release(&r.tree);
+		assert_true(children_wait(&all, children_none, NULL));
+	}
+}
+
 /* Two sweeps at once; a healthy run beside them is not touched. */
 static void test_tree_hunt_spares_other_runs(void **state)
 {
@@ -428,25 +512,6 @@ static void send_report_with_fd(int to, uint32_t event, int fd)
 	assert_int_equal(send_fd(to, &report, sizeof(report), fd), (ssize_t)sizeof(report));
 }
 
-/* A tree with a fake shim: only its socket is real. Returns our end of it. */
-static int fake_shim(struct run *r, void (*listener)(void *ctx, int fd))
-{
-	int pair[2];
-	pid_t pid;
-
-	memset(r, 0, sizeof(*r));
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	pid = fork();
-	if (!pid)
-		_exit(0);
-	r->tree.on_report = on_report;
-	r->tree.on_listener = listener;
-	r->tree.on_empty = on_empty;
-	r->tree.ctx = r;
-	tree_start(&r->tree, all.loop, all.reaper, pid, pair[0]);
-	return pair[1];
-}
-
 /* Is the write end of @pipe_read's pipe closed everywhere? */
 static bool is_abandoned(int pipe_read)
 {
@@ -575,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_tree_leftovers_outlive_the_command_until_killed),
 		cmocka_unit_test(test_tree_shim_killed),
 		cmocka_unit_test(test_tree_shim_stopped),
+		cmocka_unit_test(test_tree_shim_that_cannot_answer),
 		cmocka_unit_test(test_tree_hunt_spares_other_runs),
 		cmocka_unit_test(test_tree_dies_with_the_control_socket),
 		cmocka_unit_test(test_tree_release_ends_it),
