@@ -6,12 +6,17 @@
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "base/ids.h"
+/* The cleaner lowers its priority when it is set up, before its work. */
+static void look_at_cleaner(int nice);
+#define setpriority(which, who, nice) look_at_cleaner(nice)
+#include "os/sandbox/tmpdir.c"
+#undef setpriority
+
 #include "children.h"
-#include "os/sandbox/tmpdir.h"
 #include "scratch.h"
 
 #define ORDINARY 65534 /* a user without rights, where we are root */
@@ -414,6 +419,64 @@ static void test_tmpdir_lock_ends_with_the_process(void **state)
 	close(hold[0]);
 }
 
+static const char *cleaner_tells; /* a FIFO in which a cleaner lists its descriptors, and goes no
+				   * further; NULL: it does its work */
+
+static void look_at_cleaner(int nice)
+{
+	char list[256] = "";
+	int tell;
+
+	setpriority(PRIO_PROCESS, 0, nice);
+	if (!cleaner_tells)
+		return;
+	for (int fd = 0; fd < 1024; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%d ", fd);
+	tell = open(cleaner_tells, O_WRONLY | O_CLOEXEC);
+	(void)!write(tell, list, strlen(list) + 1);
+	sleep(2 * CHILDREN_WAIT_MS / 1000);
+	_exit(0);
+}
+
+/* In a child, the server: its cleaner begins. */
+_Noreturn static void begin_cleaner(struct fixture *f)
+{
+	(void)fcntl(2, F_DUPFD, 100);
+	make(f, ONE);
+	sleep(2 * CHILDREN_WAIT_MS / 1000);
+	_exit(0);
+}
+
+/* It holds no descriptor of the server, such as a pipe whose end somebody waits for: only the place
+ * and the ways for log lines. It dies with the server. */
+static void test_tmpdir_cleaner_holds_nothing(void **state)
+{
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH], list[256] = "";
+	struct pollfd told;
+	pid_t server;
+
+	make_place(f);
+	leave_stale(f, DEAD);
+	scratch_copy(&f->s, "told", path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	told = (struct pollfd){ .fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), .events = POLLIN };
+	cleaner_tells = path;
+	server = fork();
+	if (!server)
+		begin_cleaner(f);
+	cleaner_tells = NULL;
+	assert_int_equal(poll(&told, 1, CHILDREN_WAIT_MS), 1);
+	assert_true(read(told.fd, list, sizeof(list)) > 0);
+	kill(server, SIGKILL);
+	assert_int_equal(waitpid(server, NULL, 0), server);
+	assert_string_equal(list, "0 1 2 ");
+	told.events = 0; /* but the end of its writers */
+	assert_int_equal(poll(&told, 1, CHILDREN_WAIT_MS), 1);
+	close(told.fd);
+}
+
 /* tmpdir_free() waits a moment for the cleaner, although the loop does not run. */
 static void test_tmpdir_end_waits_for_the_cleaner(void **state)
 {
@@ -657,6 +720,7 @@ int main(void)
 		TEST(test_tmpdir_cleans_up_after_the_dead_only),
 		TEST(test_tmpdir_killed_at_any_point),
 		TEST(test_tmpdir_lock_ends_with_the_process),
+		TEST(test_tmpdir_cleaner_holds_nothing),
 		TEST(test_tmpdir_end_waits_for_the_cleaner),
 		TEST(test_tmpdir_many_servers_at_once),
 		TEST(test_tmpdir_names_what_stays),
