@@ -272,6 +272,40 @@ static void test_confine_none(void **state)
 	assert_string_equal(last, "PROFILE NONE: NOT SANDBOXED");
 }
 
+/* Does the shim of the next run with @request have it that no command of another can reach it? */
+static bool is_sheltered(struct fixture *f, const struct confine_request *request)
+{
+	enter_well(f, request);
+	return f->plan.flags & SHIM_SHELTERED;
+}
+
+/* By a PID namespace, or by Landlock as soon as that holds signals. Where the operator wants no
+ * sandbox, other commands have none, whatever this run asks for. */
+static void test_confine_shelter(void **state)
+{
+	const struct confine_request confined = { .confined = true };
+	struct fixture *f = *state;
+
+	make(f);
+	enter_well(f, &nothing);
+	assert_int_equal(is_sheltered(f, &nothing),
+			 has(f, CONFINE_PID_NS) ||
+				 (has(f, CONFINE_LANDLOCK) && f->c->landlock_abi >= LANDLOCK_ABI_SCOPE));
+	f->c->usable &= ~BIT(CONFINE_PID_NS);
+	for (int abi = 1; abi <= LANDLOCK_ABI_SCOPE; abi++) {
+		f->c->landlock_abi = abi;
+		assert_int_equal(is_sheltered(f, &nothing),
+				 has(f, CONFINE_LANDLOCK) && abi == LANDLOCK_ABI_SCOPE);
+	}
+	f->c->usable &= ~BIT(CONFINE_LANDLOCK);
+	assert_false(is_sheltered(f, &nothing));
+	f->options.profile = CONFINE_NONE;
+	make(f);
+	assert_false(is_sheltered(f, &nothing));
+	assert_false(is_sheltered(f, &confined));
+	assert_int_equal(f->run.applied.profile, CONFINE_DEFAULT);
+}
+
 /* Without a sandbox the network can still be off: by the filter, which is then required. */
 static void test_confine_none_without_network(void **state)
 {
@@ -1109,6 +1143,7 @@ int main(void)
 		TEST(test_confine_default),
 		TEST(test_confine_namespaces_in_the_plan),
 		TEST(test_confine_none),
+		TEST(test_confine_shelter),
 		TEST(test_confine_none_without_network),
 		TEST(test_confine_strict),
 		TEST(test_confine_strict_needs_one_that_keeps_files),
