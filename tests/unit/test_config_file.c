@@ -86,6 +86,8 @@ static void test_config_file_others_may_not_write(void **state)
 	expect_refused("dir/file", "other users may write the file");
 	chmod(scratch_path(&tmp, "dir/file"), 0602);
 	expect_refused("dir/file", "dir/file (mode 0602)");
+	chmod(scratch_path(&tmp, "dir/file"), 01602); /* it protects names in a directory */
+	expect_refused("dir/file", "dir/file (mode 1602)");
 	chmod(scratch_path(&tmp, "dir/file"), 0644);
 	chmod(scratch_path(&tmp, "dir"), 0770);
 	expect_refused("dir/file", "other users may write the directory");
