@@ -261,6 +261,43 @@ static void test_mcp_text_says_warnings_before_output(void **state)
 		  "warning: see tier.process.run, /x/process.logs.\n--- stdout\nwarning: none\n");
 }
 
+/* A run has @count warnings of @len bytes, and "short" behind them: the first @shown of those are
+ * told, and this one if @last. */
+static void check_warnings(int len, size_t count, size_t shown, bool last)
+{
+	struct buf json, wanted;
+
+	buf_init(&json, 1 << 16);
+	buf_init(&wanted, 1 << 16);
+	buf_adds(&json, "{\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+			"\"exit_code\":0,\"duration_ms\":4,\"warnings\":[");
+	buf_adds(&wanted, "exit 0 in 4 ms, no output [p1]\n");
+	for (size_t i = 0; i < count; i++) {
+		buf_addf(&json, "\"%0*zu\",", len, i);
+		if (i < shown)
+			buf_addf(&wanted, "warning: %0*zu\n", len, i);
+	}
+	buf_adds(&json, "\"short\"]}");
+	if (last)
+		buf_adds(&wanted, "warning: short\n");
+	if (count > shown || !last)
+		buf_addf(&wanted, "warning: [... %zu more left out ...]\n", count - shown + !last);
+	check_run(json.data, "", "", wanted.data);
+	buf_release(&json);
+	buf_release(&wanted);
+}
+
+/* Warnings have 4,000 bytes, each with 100 more than its text and as many for the count. */
+static void test_mcp_text_bounds_warnings(void **state)
+{
+	(void)state;
+	check_warnings(95, 19, 19, true);
+	check_warnings(100, 19, 19, false);
+	check_warnings(100, 30, 19, false);
+	check_warnings(1200, 4, 3, false);
+	check_warnings(1201, 4, 2, true);
+}
+
 /* The bytes that the mark in @text says are left out; the shown ones are counted in *@shown. */
 static size_t left_out(const char *text, size_t *shown)
 {
@@ -1516,6 +1553,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_runs_with_input),
 		cmocka_unit_test(test_mcp_text_of_repeats),
 		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
+		cmocka_unit_test(test_mcp_text_bounds_warnings),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_names_what_is_left_out),
 		cmocka_unit_test(test_mcp_text_begins_at_a_line),
