@@ -410,6 +410,13 @@ static void test_output_drop(void **state)
 	assert_true(output_evicted(&s->out, &from, &to));
 	assert_int_equal(to, 650);
 	store_free(s);
+	s = store_new(0, 10000, 10000, false);
+	feed(s, 6000); /* all in the head */
+	output_drop(&s->out);
+	assert_true(output_evicted(&s->out, &from, &to));
+	assert_int_equal(from, 0);
+	assert_int_equal(to, 6000);
+	store_free(s);
 }
 
 /*
