@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import socket
 import tempfile
@@ -543,17 +544,37 @@ def test_wait_for_64_runs():
 
 # ---- the end
 
+def check_search(found, lines, first, size):
+    """The answer to a search from offset @first in @size bytes, where @lines (offsets) match."""
+    lines = [offset for offset in lines if offset >= first]
+    shown = [match["offset"] for match in found["matches"]]
+    after = found["stdout_next_offset"]
+    equal(shown, lines[:len(shown)], "matches")
+    if found["matches_total"] > len(shown):
+        equal(after, lines[len(shown)], "next, the first that is not shown")
+    else:
+        equal(shown, [offset for offset in lines if offset < after], "before offset %d" % after)
+        check(first <= after <= size, "next: %d" % after)
+    equal(found["truncated"], after < size, "truncated, up to %d of %d" % (after, size))
+
+
 @suite.test()
 def test_searches_at_the_end():
-    """A search that is not over when the server has to end is answered with what it has found."""
-    for end in ("eof", "signal"):
+    """A search that is not over when the server has to end is answered with what it has found, and with
+    the place where another would go on."""
+    wanted = "1.*2.*3.*4"
+    text = "".join("%d\n" % n for n in range(1, 1200001))
+    lines = [match.start() for match in re.finditer("^.*" + wanted, text, re.MULTILINE)]
+    check(len(lines) > 2000, "%d lines match" % len(lines))
+    for end, most in (("eof", 1000), ("signal", 2)):
         server = Server("--set", "limits.requests=400", "--set", "server.eof_seconds=1")
         fcntl.fcntl(server.r, F_SETPIPE_SZ, 1 << 20)  # room for all: no answer waits for a reader
         run = server.run("seq 1200000")["process_id"]
         search = {"process_id": run, "wait_ms": WAIT_MS, "until": "pattern", "pattern": "1.*2.*3.*4x"}
         searches = [server.request("process.monitor", search) for _ in range(150)]
-        searches += [server.request("process.logs", {"process_id": run, "grep": "1.*2.*3.*4x"})
-                     for _ in range(150)]
+        greps = [server.request("process.logs", {
+            "process_id": run, "grep": wanted, "offset": 7, "max_matches": most, "context": 0})
+            for _ in range(150)]
         texts = [server.request("tools/call", {"name": "process_logs", "arguments": {
             "process_id": run, "grep": "1.*2.*3.*4x"}}) for _ in range(50)]
         server.wait_read()
@@ -561,10 +582,12 @@ def test_searches_at_the_end():
             server.close_input()
         else:
             server.signal(signal.SIGTERM)
-        answers = [server.answer(id) for id in searches]
+        answers = [server.answer(id) for id in searches + greps]
         equal([answer for answer in answers if "error" in answer], [], end)
-        for found in (answer["result"] for answer in answers):
-            check(not found.get("matches") and not found.get("match"), str(found)[:300])
+        for found in (answer["result"] for answer in answers[:len(searches)]):
+            check(not found.get("match"), str(found)[:300])
+        for found in (answer["result"] for answer in answers[len(searches):]):
+            check_search(found, lines, 7, len(text))
         for shown in (server.result(id) for id in texts):
             equal("not searched" in shown["content"][0]["text"],
                   shown["_meta"]["dev.procpen/result"]["truncated"], shown["content"][0]["text"])
