@@ -570,6 +570,9 @@ def test_follow_of_a_run_whose_shim_dies():
               if message.get("method") == "process.event"]
     equal([(e["follow_id"], e["type"], e["state"], e["error"]["type"]) for e in events],
           [(follow, "exited", None, "ProcessNotFound")], "events")
+    with open(server.audit_log(), encoding="utf-8") as f:
+        ends = [event["process_id"] for event in map(json.loads, f) if event["event"] == "end"]
+    equal(ends[1:], [result["process_id"]], "ends on record, after that of the first command")
 
 
 # Of the process that prints them: nice, class, processors, I/O priority, limit of descriptors.
