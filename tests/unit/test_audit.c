@@ -362,7 +362,6 @@ static void test_audit_prunes_what_is_on_record(void **state)
 	free(text);
 }
 
-/* Reads are one line, with the end of the server at the latest. */
 /* Nor is it forgotten where nothing could be written before. */
 static void test_audit_late_end_is_all_there_is(void **state)
 {
@@ -389,6 +388,7 @@ static void test_audit_late_end_is_all_there_is(void **state)
 	free(text);
 }
 
+/* Reads are one line, with the end of the server at the latest. */
 static void test_audit_reads(void **state)
 {
 	static const char *const kinds[] = { "process.list", "process.logs" };
@@ -609,6 +609,67 @@ static void test_audit_survives_a_full_disk(void **state)
 	write_ok(f->audit, &event);
 	assert_lines(f->audit, 3); /* and one that counts what was lost */
 	signal(SIGXFSZ, SIG_DFL);
+}
+
+static void append(const char *path, const char *bytes)
+{
+	FILE *file = fopen(path, "ae");
+
+	assert_non_null(file);
+	assert_true(fputs(bytes, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* What is written into a file without a name, or behind the bytes of others, proves nothing. */
+static void test_audit_refuses_a_file_that_others_change(void **state)
+{
+	struct audit_event event = { .event = "attempt", .capability = "process.run" };
+	struct fixture *f = *state;
+	off_t size;
+
+	write_ok(f->audit, &event);
+	size = size_of(audit_path(f->audit));
+	append(audit_path(f->audit), "x");
+	write_refused(f->audit, "another process removed or changed");
+	assert_int_equal(truncate(audit_path(f->audit), size - 1), 0);
+	write_refused(f->audit, "another process removed or changed");
+	append(audit_path(f->audit), "\n");
+	write_ok(f->audit, &event); /* as it was */
+	assert_int_equal(unlink(audit_path(f->audit)), 0);
+	write_refused(f->audit, "another process removed or changed");
+	assert_int_equal(access(audit_path(f->audit), F_OK), -1);
+}
+
+/* The end of the file, and of the server, leaves what shows it, though both give back what was
+ * reserved behind the last line. */
+static void test_audit_keeps_what_others_have_added(void **state)
+{
+	const struct audit_bounds bounds = { .file_bytes = 1 };
+	struct audit_event event = { .event = "attempt", .capability = "process.run" };
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH];
+	off_t size;
+
+	audit_serves(f->audit);
+	write_ok(f->audit, &event);
+	snprintf(path, sizeof(path), "%s", audit_path(f->audit));
+	append(path, "added\n");
+	size = size_of(path);
+	audit_set_bounds(f->audit, &bounds);
+	write_refused(f->audit, "another process removed or changed");
+	assert_string_equal(audit_path(f->audit), path);
+	assert_int_equal(size_of(path), size);
+	audit_free(f->audit);
+	f->audit = NULL;
+	assert_int_equal(size_of(path), size);
 }
 
 static void test_audit_refuses_a_directory_that_others_can_write(void **state)
@@ -1395,6 +1456,8 @@ int main(void)
 		TEST(test_audit_of_a_server),
 		TEST(test_audit_reserve),
 		TEST(test_audit_directory_removed),
+		TEST(test_audit_refuses_a_file_that_others_change),
+		TEST(test_audit_keeps_what_others_have_added),
 		TEST(test_audit_late_ends),
 		TEST(test_audit_late_ends_at_the_stop),
 		TEST(test_audit_late_end_is_all_there_is),
