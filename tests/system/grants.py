@@ -221,9 +221,11 @@ def test_files():
         check(question and "remember" not in question, "%.40s can be remembered" % text)
     for text, environment, why in (("cd bin; ./tool", {"CDPATH": "/opt"}, "a cd goes elsewhere"),
                                    ("bash -ic ls", {"HOME": at("bin")}, "a shell reads other files"), ("bash -lc ls", {"ZDOTDIR": at("bin")}, "zsh reads other files"),
+                                   ("bash -lc ls", {"XDG_CONFIG_HOME": at("bin")}, "fish reads other files"),
                                    *(("ls", {name: "-r ./a"}, name) for name in (
                                        "NODE_OPTIONS", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "PROMPT_COMMAND")),
-                                   ("echo $((X))", {"X": "a[$(x.sh)]"}, "arithmetic runs a value")):
+                                   *(("echo $((X))", {"X": "a[%s]" % run}, "arithmetic runs a value")
+                                     for run in ("$(x.sh)", "`x.sh`"))):
         question = tried(server, {"command": text, "environment": environment})[1]
         check("remember" not in question, "%s by the request's environment" % why)
     question = tried(server, {"command": "bash", "environment": {"HOME": at("bin")}, "tty": True})[1]
@@ -648,6 +650,20 @@ def test_no_grant():
         check(why in one.stderr_text(), one.stderr_text())
         equal([r["remember"] for r in records(one) if "remember" in r][:2], ["ignored"] * 2, "records")
     equal([r for r in records(server) if "grant" in r], [], "grants")
+
+
+@suite.test()
+def test_answer_beside_a_grant():
+    """A call that was asked about is allowed by its own answer, whatever another one grants meanwhile."""
+    server = started()
+    params = {"command": "echo a"}
+    first, second = (server.request("process.run", params) for _ in range(2))
+    questions = [server.receive() for _ in range(2)]
+    for question, number, reply in ((questions[1], second, YES), (questions[0], first, {"allow": True})):
+        server.send({"jsonrpc": "2.0", "id": question["id"], "result": reply})
+        equal(server.result(number)["stdout_summary"], "a\n", "output")
+    equal([(r["request_id"], r.get("remember"), r.get("grant")) for r in records(server)],
+          [(second, "session", 1), (first, None, None)], "records")
 
 
 @suite.test()
