@@ -793,7 +793,8 @@ def test_password_is_not_on_record():
     quiet = Terminal(server, "/bin/stty -echo; PS1='<ready>' exec /bin/sh",
                      environment={"PATH": NOWHERE})
     quiet.until("<ready>")
-    quiet.type("SECRET=hunter-two\n")
+    quiet.type("hunter-two\n")  # nothing but the terminal tells what that is
+    quiet.until("not found")
     server.stop()
     log = ""
     for path in glob.glob(os.path.join(server.state, "audit", "*")):
