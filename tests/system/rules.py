@@ -124,6 +124,43 @@ def test_input_as_a_run():
 
 
 @suite.test()
+def test_input_beside_other_input():
+    """While a human is asked, other calls write: what a rule denies with that is not written, and a long
+    text, which was judged before the question, is judged again."""
+    server = started(["tier.process.input=confirm"])
+    shell = server.run("exec /bin/bash", stdin_mode="pipe", background=True,
+                       environment={"PATH": "/nonexistent"})["process_id"]
+
+    def ask(data):
+        number = server.request("process.input", {"process_id": shell, "data": data})
+        question = server.receive()
+        equal(question.get("method"), "capability.confirm", str(question)[:300])
+
+        def allow():
+            server.send({"jsonrpc": "2.0", "id": question["id"], "result": {"allow": True}})
+            return server.answer(number)
+        return allow
+
+    long = "n=$((n + 1))\n" * 3000
+    for text in ("prod\n", "prod\n" + long):
+        first, second = ask(text), ask("tool ")
+        equal(second()["result"]["bytes_written"], 5, "between")
+        error = first()["error"]
+        equal(error["data"]["type"], "PermissionDenied", str(error)[:300])
+        check("other input came between" in error["message"], error["message"])
+        check('"tool "' in error["data"]["hint"], error["data"]["hint"])
+        equal(observe(server, "process.input", {"process_id": shell, "data": text})[0], "deny", "again")
+        equal(ask("other; echo $n\n")()["result"]["bytes_written"], 15, "another end of the line")
+    first, second = ask(long), ask("echo 'a")
+    equal(second()["result"]["bytes_incomplete"], 7, "an open quote")
+    equal(first()["result"]["bytes_incomplete"], 7 + len(long), "inside of it")
+    ask("'; echo end\n")()
+    server.call("process.monitor", {"process_id": shell, "until": "pattern", "pattern": "end",
+                                    "wait_ms": 60000})
+    equal(server.logs(shell)["stdout"], "\n\na%s\nend\n" % long, "output")
+
+
+@suite.test()
 def test_a_program_that_a_run_replaces():
     """The workspace in PATH, and a request or an earlier run that makes another program of the name."""
     server = Server(start=False)
