@@ -238,6 +238,18 @@ def test_held_input_that_nobody_reads():
 
 
 @suite.test()
+def test_held_input_counts_to_the_bound():
+    """What waits in the server for the rest of a command is input that waits, as limits.stdin_bytes has it."""
+    server = Server("--set", "limits.stdin_bytes=64K")
+    shell = Talk(server, "exec /bin/bash", environment={"PATH": NOWHERE})
+    equal(shell.write("echo '" + 40000 * "a")["bytes_incomplete"], 40006, "held")
+    equal(shell.refused(30000 * "b").type, "LimitReached", "more than there is room for")
+    equal(shell.write(10000 * "c")["bytes_incomplete"], 50006, "held")
+    shell.ask("'\n", r"^a{40000}c{10000}\n$")
+    server.stop()
+
+
+@suite.test()
 def test_child_keeps_stdin():
     """The command has ended, but a child of it still reads."""
     server = Server()
