@@ -885,6 +885,23 @@ static void test_proctab_budget_evicts_the_oldest(void **state)
 	expect_logs_gone(c, true);
 }
 
+/* What was kept for a record that is gone counts no more. */
+static void test_proctab_budget_of_deleted_records(void **state)
+{
+	struct err e = ERR_INIT;
+	uint64_t seq, kept, bytes = 0;
+
+	(void)state;
+	open_table(10, 10, 4 * KIB, 64 * KIB, 130 * KIB);
+	for (int i = 0; i < 3; i++) {
+		seq = run_to_the_end(WRITE_KIB(60));
+		assert_int_equal(proctab_delete(table, proctab_get(table, seq), &bytes, &e), 0);
+	}
+	kept = run_to_the_end(WRITE_KIB(60));
+	run_to_the_end(WRITE_KIB(60));
+	expect_logs_gone(kept, false);
+}
+
 /* If running runs alone exceed the budget, the writer's tail stops growing and wraps. Its log is
  * still there when its end is reported, and goes when another run needs the room. */
 static void test_proctab_budget_freezes_writers(void **state)
@@ -1095,6 +1112,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_leftovers_have_their_time, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_evicts_the_oldest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_budget_of_deleted_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_freezes_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_goes_by_end, setup, teardown),
