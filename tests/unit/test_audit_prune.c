@@ -288,6 +288,23 @@ static void test_prune_newer_than_own(void **state)
 	scratch_release(&s);
 }
 
+/* One is old when it was last written longer ago than logs are kept, not before. */
+static void test_prune_by_age(void **state)
+{
+	const struct audit_prune_bounds keeps = { .keep_seconds = 9 * DAY + 3600 };
+	const struct audit_prune_bounds drops = { .keep_seconds = 9 * DAY - 3600 };
+	struct audit_prune_found found = { 0 };
+	struct scratch s;
+
+	(void)state;
+	make_logs(&s, 2);
+	finish(audit_prune_new(s.dir, &keeps), NEWEST, &found);
+	assert_int_equal(found.removed, 0);
+	finish(audit_prune_new(s.dir, &drops), NEWEST, &found);
+	assert_int_equal(found.removed, 2);
+	scratch_release(&s);
+}
+
 /* A server may be about to write its first line, and to hold the log before. */
 static void test_prune_without_a_line(void **state)
 {
@@ -342,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_prune_of_another_user),
 		cmocka_unit_test(test_prune_newest),
 		cmocka_unit_test(test_prune_newer_than_own),
+		cmocka_unit_test(test_prune_by_age),
 		cmocka_unit_test(test_prune_without_a_line),
 		cmocka_unit_test(test_prune_newest_of_run),
 		cmocka_unit_test(test_prune_other_files),
