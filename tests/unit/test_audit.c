@@ -458,6 +458,12 @@ static void test_audit_directory_removed(void **state)
 	assert_non_null(strstr(text, "\"previous_file\":"));
 	assert_null(strstr(text, "lost")); /* what was moved is there still */
 	free(text);
+	assert_int_equal(unlink(audit_path(f->audit)), 0);
+	assert_int_equal(rmdir(dir), 0);
+	write_ok(f->audit, &event);
+	text = read_present(f->audit);
+	assert_non_null(strstr(text, "\"event\":\"lost\",\"count\":1,")); /* of this directory */
+	free(text);
 }
 
 static void test_audit_absent_members_are_left_out(void **state)
