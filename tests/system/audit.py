@@ -13,7 +13,7 @@ import stat
 import subprocess
 import time
 
-from client import WAIT, Failure, Server, Skip, check, equal, server_path
+from client import WAIT, Failure, Server, Skip, check, equal, eventually, server_path
 from suite import Suite
 
 suite = Suite()
@@ -136,6 +136,24 @@ def test_runs_rotate():
     names = place.names()
     check(len(names) >= 2 and names[1].endswith("-run-0002.jsonl"), "files: %s" % names)
     equal(len(chained(place)), 52, "lines")
+
+
+@of_one_day
+def test_a_run_outlives_its_file():
+    """Its end goes into the file that is written then, not into the one that it has begun."""
+    place = Place()
+    options = ("run", "--workspace", place.server.workspace, "--state-dir", place.state, "--set",
+               "audit.file_bytes=16384", "--shell")
+    long = place.start(*options, "until [ -e go ]; do sleep 0.02; done")
+    eventually(lambda: os.path.isdir(place.folder) and place.names(), WAIT, "no attempt is on record")
+    while len(place.names()) < 2:
+        equal(place.start(*options, "true").wait(WAIT), 0, "status")
+    open(os.path.join(place.server.workspace, "go"), "w").close()
+    long.communicate(timeout=WAIT)
+    equal(long.returncode, 0, "status of the long one")
+    first, second = (place.log(name).splitlines() for name in place.names())
+    equal(json.loads(second[-1])["instance"], json.loads(first[0])["instance"], "the last line")
+    chained(place)
 
 
 @suite.test()
