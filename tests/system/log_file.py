@@ -191,11 +191,13 @@ def test_truncates_nothing_that_the_command_wrote():
     def wrote(held, command):
         with open(os.path.join(server.workspace, "x"), "w", encoding="utf-8") as f:
             f.write(held)
+        os.utime(f.name, (1, 1))  # its time is that of another write, however coarse the clock is
         result = server.run(command, log_file="x", log_mode="truncate")
         return content(server, "x"), warned(result)
 
     equal(wrote("", "echo 1 >x"), (b"1\n", []), "an empty file")
     equal(wrote("held", "echo 1 >x")[0], b"1\n", "a short command")
+    equal(wrote("0\n", "echo 1 >x")[0], b"1\n", "as many bytes as before")
     equal(wrote("held", "echo 1 >x; sleep 0.3; echo 2")[0], b"1\n2\n", "a longer one")
     eventually(lambda: "keeps" in str(wrote("held", "echo 1 >x")[1]), client.WAIT, "no warning")
     eventually(lambda: wrote("held", "echo 1 >>x")[0] == b"held1\n", client.WAIT, "not kept")
@@ -284,6 +286,23 @@ def test_capabilities_of_the_writer():
     equal(len(found), 1, "writers")
     equal([found[0]["Cap" + name] for name in ("Prm", "Eff", "Inh", "Amb")],
           ["00000000200425eb"] * 2 + ["0" * 16] * 2, "capabilities")
+    server.stop()
+
+
+@suite.test()
+def test_what_the_writer_holds():
+    """The end of its pipe, the file, and its way to the server; no process of its user gets at them."""
+    if os.geteuid() != 0:
+        raise Skip("only root sees what it holds")
+    server = Server("--set", "sandbox.namespaces=false", "--set", "sandbox.users=nobody")
+    os.chmod(server.base, 0o755)
+    os.chmod(server.workspace, 0o777)
+    server.run("sleep", ["100"], background=True, log_file="log", user="nobody")
+    folder = "/proc/%d/fd/" % writers(server)[0]
+    held = [os.readlink(folder + str(fd)).split(":")[0] for fd in sorted(map(int, os.listdir(folder)))]
+    log = os.path.join(os.path.realpath(server.workspace), "log")
+    equal(held, ["pipe", log, "/dev/null", "socket"], "descriptors")
+    equal((os.stat(log).st_uid, os.stat(folder).st_uid), (65534, 0), "whose they are")
     server.stop()
 
 
