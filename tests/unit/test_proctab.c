@@ -1030,6 +1030,34 @@ static void test_proctab_log_writer_is_killed(void **state)
 	close(dir);
 }
 
+/* Nor has a process opened it that the shim has seen killed. */
+static void test_proctab_log_opener_is_killed(void **state)
+{
+	static const struct confine_request wanted;
+	const struct shim_report died = { .event = SHIM_EXITED, .value = SIGKILL };
+	int dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool decided = false;
+	const struct log_file_spec spec = {
+		.name = "/tmp/nosuch/x", .dir_fd = dir, .dir = directory, .path = "nosuch/x",
+		.confine = &wanted, .on_open = set_true, .ctx = &decided,
+	};
+	struct err e = ERR_INIT;
+	struct log_file *f;
+
+	(void)state;
+	open_plain_table();
+	f = proctab_open_log(table, &spec, &e);
+	assert_non_null(f);
+	f->tree.on_report(f->tree.ctx, &died);
+	assert_int_equal(f->phase, LOG_FILE_OPENING);
+	assert_true(children_wait(&all, is_true, &decided));
+	assert_true(log_file_failed(f, &e));
+	assert_non_null(strstr(e.message, "killed from outside"));
+	err_release(&e);
+	log_file_free(f);
+	close(dir);
+}
+
 static void test_proctab_shutdown(void **state)
 {
 	struct err e = ERR_INIT;
@@ -1117,6 +1145,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_goes_by_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_spools_go_by_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_log_opener_is_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_log_writer_is_killed, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_shutdown, setup, teardown),
