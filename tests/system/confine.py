@@ -524,6 +524,27 @@ def test_hidden_file_that_is_replaced(place, options):
 
 
 @each_form
+def test_hidden_link_that_changes(place, options):
+    """What it leads to now is hidden, and what it led to at the start, in each profile."""
+    if not hides(place, options):
+        return
+    for name in ("one", "two"):
+        place.fill(place.path("workspace", name))
+    link = place.path("workspace", "link")
+    os.symlink("one", link)
+    place.own()
+    server = place.server(*options, "--set", "sandbox.hide=" + link)
+    seen = lambda profile: server.run("cat one/there two/there", profile=profile)["stdout_summary"]
+    for profile in ("default", "strict"):
+        equal(seen(profile), "there\n", "of the other one, " + profile)
+    os.unlink(link)
+    os.symlink("two", link)
+    for profile in ("strict", "default"):
+        equal(seen(profile), "", "of both, " + profile)
+    server.stop()
+
+
+@each_form
 def test_hidden_working_directory(place, options):
     """The error says why nothing can run there."""
     if not hides(place, options):
