@@ -185,11 +185,15 @@ static void log_file_give_up(struct log_file *f)
 static void log_file_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct log_file *f = w->data;
+	bool lasts = !f->announced; /* on_over, which may free it, comes after on_open */
+	bool more = tree_look(&f->tree);
 
 	(void)loop;
 	(void)revents;
-	if (!tree_look(&f->tree) || ev_is_active(w))
-		return; /* over, or open: the timer fires again, if need be */
+	if (!more && (!lasts || f->phase == LOG_FILE_OPENING))
+		return; /* over, or the end of the tree decides */
+	if (ev_is_active(w))
+		return; /* open by now: it fires again */
 	if (f->announced) {
 		log_file_give_up(f);
 		return;
