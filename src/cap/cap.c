@@ -670,6 +670,7 @@ void cap_replayed(struct cap_call *call, const struct proc *p)
 	call->event.outcome = "replayed";
 	call->event.process_id = p->id;
 	cap_record_call(call);
+	call->event.outcome = NULL; /* it may still start a run of its own */
 	call->event.process_id = NULL; /* the record may go before the request */
 }
 

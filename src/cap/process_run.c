@@ -482,22 +482,28 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 
 static void process_run_join(struct cap *c, struct req *r);
 static void process_run_set_pending(struct req *r);
+static void process_run_plan_no_start(struct cap *c, struct req *r);
 
-/* The key of a repeat whose run @p has failed: is there another start, or may there be one? */
+/* The run @p of the repeat @r has failed: is there another start, or may there be one? */
 static bool process_run_rejoin(struct cap *c, struct req *r, const struct proc *p)
 {
 	struct run_task *t = r->task;
+	struct run_key *key = t->key;
 
-	if (t->key->free || r->cancelled)
+	if (r->cancelled)
 		return false;
-	if (t->key->seq && t->key->seq != p->seq) { /* the first call was woken before */
+	if (key->seq && key->seq != p->seq) { /* the first call was woken before */
 		process_run_join(c, r);
 		return true;
 	}
-	if (!t->key->owner)
+	if (!key->owner && !(key->seq && p->never_began && !c->closing))
 		return false;
-	t->seq = r->run = 0; /* the first call decides */
+	t->seq = r->run = 0; /* the first call decides ... */
 	process_run_set_pending(r);
+	if (!key->owner) { /* ... or it has ended before: as if there had been none */
+		run_key_free(&c->run_keys, key);
+		process_run_plan_no_start(c, r);
+	}
 	return true;
 }
 

@@ -516,6 +516,24 @@ def test_key_of_a_run_whose_shim_dies():
 
 
 @suite.test()
+def test_key_of_a_cancelled_run_whose_shim_dies():
+    """Nothing ran, so the next of the calls that wait starts as if it were the first."""
+    for more in ({}, {"log_file": "log"}):
+        server = Server()
+        call = {"command": "echo x >>ran; wc -l <ran", "idempotency_key": "k", **more}
+        with deaf_shims(server):
+            ids = [server.request("process.run", call) for _ in range(3)]
+            eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
+            server.notify("$/cancelRequest", {"id": ids[0]})
+            equal(server.answer(ids[0])["error"]["data"]["type"], "Cancelled", "the first call")
+        results = [server.result(id) for id in ids[1:]] + [server.run(**call)]
+        equal([r["stdout_summary"] for r in results], 3 * ["1\n"], "lines with %s" % more)
+        equal([r["replayed"] for r in results], [False, True, True], "replayed")
+        equal([server.recorded()[id] for id in ids], [None, None, "replayed"], "outcomes on record")
+        server.stop()
+
+
+@suite.test()
 def test_end_before_a_run_is_started_again():
     """The calls for it end as for a first start: its log file is not open, so nothing runs."""
     for end in (Server.close_input, lambda server: server.signal(signal.SIGTERM)):
