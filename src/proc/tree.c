@@ -65,11 +65,24 @@ static void tree_set_empty(struct tree *t, uint32_t survivors)
 	t->on_empty(t->ctx);
 }
 
+/* What the next report is of; 0: none has come. */
+static uint32_t tree_next_event(struct tree *t)
+{
+	struct shim_report next = { .event = 0 };
+
+	if (recv(t->control.fd, &next, sizeof(next), MSG_DONTWAIT | MSG_PEEK) < 0)
+		t->unread |= errno == ECONNRESET; /* recv() takes this error: see tree_receive() */
+	return next.event;
+}
+
 static void tree_on_reaped(void *ctx, int left)
 {
 	struct tree *t = ctx;
 
 	t->reaping_orphans = false;
+	if (t->control.fd >= 0) /* see tree_on_shim_dead() */
+		(void)tree_next_event(t);
+	loop_close(t->loop, &t->control);
 	tree_set_empty(t, (uint32_t)left);
 }
 
@@ -96,30 +109,17 @@ static void tree_reap_orphans(struct tree *t)
 	tree_kill_group(t);
 }
 
-/* Wait for the end of the socket too: it may still hold reports. */
-static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
-{
-	struct tree *t = ctx;
-
-	(void)pid;
-	(void)wait_status;
-	tree_leave_shim(t);
-	if (t->control.fd < 0 && !t->reported_empty)
-		tree_reap_orphans(t);
-}
-
 /* Give up the numbers that the next report needs. */
 static void tree_make_room(struct tree *t)
 {
-	struct shim_report next = { .event = 0 };
+	uint32_t next;
 
 	if (!t->room.count)
 		return;
-	if (recv(t->control.fd, &next, sizeof(next), MSG_DONTWAIT | MSG_PEEK) < 0)
-		t->unread |= errno == ECONNRESET; /* recv() has taken this error: see below */
-	if (next.event == SHIM_LISTENING)
+	next = tree_next_event(t);
+	if (next == SHIM_LISTENING)
 		tree_room_shrink(&t->room, t->room.count - 1);
-	else if (next.event == SHIM_TYPING)
+	else if (next == SHIM_TYPING)
 		tree_room_release(&t->room);
 }
 
@@ -216,6 +216,19 @@ static bool tree_read_reports(struct tree *t)
 	if (!t->shim_pid)
 		tree_reap_orphans(t);
 	return false;
+}
+
+/* Its last reports are in the socket. That does not end while the process that is to become the
+ * command is stopped and has it too: it is an orphan like others. */
+static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
+{
+	struct tree *t = ctx;
+
+	(void)pid;
+	(void)wait_status;
+	tree_leave_shim(t);
+	if (t->control.fd < 0 ? !t->reported_empty : tree_read_reports(t))
+		tree_reap_orphans(t);
 }
 
 bool tree_look(struct tree *t)

@@ -323,6 +323,43 @@ static void test_tree_shim_that_cannot_answer(void **state)
 	}
 }
 
+/* A shim with a process that is to become the command, in which it shares the socket. That one is
+ * stopped before it has asked to die with the shim, which dies. */
+static pid_t shim_of_a_stopped_process(int socket)
+{
+	pid_t shim = fork(), waits;
+	int status;
+
+	if (shim)
+		return shim;
+	waits = fork();
+	if (!waits)
+		raise(SIGSTOP);
+	waitpid(waits, &status, WUNTRACED);
+	_exit(socket < 0 || !WIFSTOPPED(status));
+}
+
+static void test_tree_stopped_process_outlives_the_shim(void **state)
+{
+	struct run r = { 0 };
+	int pair[2];
+	pid_t shim;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(send(pair[0], "plan", 4, 0), 4);
+	shim = shim_of_a_stopped_process(pair[1]);
+	assert_true(shim > 0);
+	close(pair[1]);
+	r.tree.on_report = on_report;
+	r.tree.on_empty = on_empty;
+	r.tree.ctx = &r;
+	r.started.output = -1;
+	tree_start(&r.tree, all.loop, all.reaper, shim, pair[0]);
+	run_finish(&r);
+	assert_true(tree_never_began(&r.tree));
+}
+
 /* Two sweeps at once; a healthy run beside them is not touched. */
 static void test_tree_hunt_spares_other_runs(void **state)
 {
@@ -641,6 +678,7 @@ int main(void)
 		cmocka_unit_test(test_tree_shim_killed),
 		cmocka_unit_test(test_tree_shim_stopped),
 		cmocka_unit_test(test_tree_shim_that_cannot_answer),
+		cmocka_unit_test(test_tree_stopped_process_outlives_the_shim),
 		cmocka_unit_test(test_tree_hunt_spares_other_runs),
 		cmocka_unit_test(test_tree_dies_with_the_control_socket),
 		cmocka_unit_test(test_tree_release_ends_it),
