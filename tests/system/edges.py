@@ -534,6 +534,27 @@ def test_key_of_a_cancelled_run_whose_shim_dies():
 
 
 @suite.test()
+def test_server_dies_before_a_stopped_process_begins():
+    """Without a PID namespace one that waits for a command can be stopped from outside. It and its shim
+    end with the server all the same."""
+    server = Server("--set", "sandbox.namespaces=false")
+    server.run("true")
+    shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+    waiting = sum(map(children_of, shims), [])
+    if not waiting:
+        raise Skip("no process waits for a command here")
+    for pid in waiting:
+        os.kill(pid, signal.SIGSTOP)
+    server.request("process.run", {"command": "touch ran"})
+    eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
+    server.signal(signal.SIGKILL)
+    server.wait_exit()
+    for pid in shims + waiting:
+        eventually(lambda: not is_alive(pid), WAIT, "it lives on")
+    check(not os.path.exists(server.workspace + "/ran"), "it ran")
+
+
+@suite.test()
 def test_end_before_a_run_is_started_again():
     """The calls for it end as for a first start: its log file is not open, so nothing runs."""
     for end in (Server.close_input, lambda server: server.signal(signal.SIGTERM)):

@@ -404,20 +404,25 @@ void command_drain_signal_fd(int signal_fd)
  * and wait again. So the shim sleeps on until the command has ended, or until its process's alarm
  * comes, which it sets once @c->taken is.
  */
-static void command_sleep(const struct command *c)
+static void command_sleep(const struct command *c, int pid)
 {
-	struct pollfd events[2] = {
+	struct pollfd events[3] = {
 		{ .fd = c->signal_fd, .events = POLLIN }, { .fd = c->timer_fd, .events = POLLIN },
+		{ .fd = SHIM_FD_CONTROL }, /* only its end */
 	};
 	uint64_t times;
 	long ready;
 
 	do {
-		ready = sys5(__NR_ppoll, events, 2, 0, 0, 0);
+		ready = sys5(__NR_ppoll, events, 3, 0, 0, 0);
 		if (ready > 0 && events[0].revents)
 			command_drain_signal_fd(c->signal_fd);
 		if (ready > 0 && events[1].revents)
 			sys3(__NR_read, c->timer_fd, &times, sizeof(times));
+		if (ready > 0 && events[2].revents) { /* it may be stopped, and not see it */
+			sys2(__NR_kill, pid, SIGKILL);
+			events[2].fd = -1;
+		}
 	} while ((ready > 0 || ready == -EINTR) && command_shares_memory && !c->taken);
 }
 
@@ -437,7 +442,7 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),
 			     stack + COMMAND_STACK, &command_shares_memory, command_run, c);
 	if (pid > 0 && command_sleeps(c))
-		command_sleep(c);
+		command_sleep(c, (int)pid);
 	while (pid > 0 && command_shares_memory)
 		sys4(__NR_futex, &command_shares_memory, FUTEX_WAIT, 1, 0);
 	return (int)pid;
