@@ -194,12 +194,10 @@ static int cli_print_help(const struct cli_command *command)
 
 static int cli_help_settings(bool json)
 {
-	static char config[] = "config", schema[] = "schema";
-	char *same[] = { config, schema, NULL };
-
 	if (json)
-		return cli_config(cli_find(config), same);
-	help_settings();
+		cli_config_print_schema();
+	else
+		help_settings();
 	return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

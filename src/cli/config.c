@@ -228,14 +228,10 @@ static json_t *cli_config_description(const struct config_row *row)
 }
 
 /* allowComments and allowTrailingCommas are what editors look for. */
-static int cli_config_schema(struct config_args *a, char **words)
+void cli_config_print_schema(void)
 {
 	json_t *properties = json_object(), *schema;
 
-	if (words[0]) {
-		json_decref(properties);
-		return say_mistake(a->command, "schema takes no word: %s", words[0]);
-	}
 	json_object_set_new(properties, "$schema", json_pack("{s:s}", "type", "string"));
 	json_object_set_new(properties, "rules", cli_config_schema_of_rules());
 	for (int key = 0; key < CONFIG_COUNT; key++) {
@@ -251,6 +247,13 @@ static int cli_config_schema(struct config_args *a, char **words)
 			   "additionalProperties", false);
 	say_json(schema);
 	json_decref(schema);
+}
+
+static int cli_config_schema(struct config_args *a, char **words)
+{
+	if (words[0])
+		return say_mistake(a->command, "schema takes no word: %s", words[0]);
+	cli_config_print_schema();
 	return EXIT_SUCCESS;
 }
 

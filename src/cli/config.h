@@ -7,4 +7,7 @@
 /* Returns the exit status, CMDLINE_HELP or CMDLINE_VERSION. */
 int cli_config(const struct cli_command *command, char **argv);
 
+/* What `procpen config schema` prints. */
+void cli_config_print_schema(void);
+
 #endif

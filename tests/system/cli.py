@@ -107,13 +107,16 @@ def test_stdout_that_fails():
     """No page and no version is lost without a word."""
     server = Server(start=False)
     for words in (["--version"], ["--help"], ["help", "run"], ["help", "options"], ["setup"],
-                  ["version", "--json"], ["help", "--json"], ["call", "agent.session"]):
+                  ["version", "--json"], ["help", "--json"], ["help", "--json", "options"],
+                  ["call", "agent.session"]):
         for shell in ("exec \"$@\" >/dev/full", "exec \"$@\" >&-"):
             done = subprocess.run(["sh", "-c", shell, "sh", server_path(), *words], env=server.env,
                                   cwd=server.workspace, capture_output=True, text=True, timeout=WAIT,
                                   stdin=subprocess.DEVNULL)
             check(done.returncode not in (0, 2), "%s: status %d" % (words, done.returncode))
             check("stdout" in done.stderr, "%s: %r" % (words, done.stderr))
+            named = re.match(r"procpen ?(\w*): ", done.stderr)[1]
+            check(named in ("", words[0]), "%s speaks as %s" % (words, named))
 
 
 @suite.test()
