@@ -66,15 +66,18 @@ static int cli_audit_read_ago(const char *text, int64_t *ago_ms)
 static int cli_audit_read_time(const char *text, char out[CLOCK_TEXT_SIZE])
 {
 	int64_t ago_ms, now_ms = clock_wall_ms();
+	size_t len = strlen(text);
 
 	if (!cli_audit_read_ago(text, &ago_ms)) {
 		clock_wall_text(ago_ms < now_ms ? now_ms - ago_ms : 0, out);
 		return 0;
 	}
-	if (!clock_is_time(text))
+	if (len >= CLOCK_TEXT_SIZE)
 		return -1;
 	strcpy(out, text);
-	return 0;
+	if (strchr(out, 'T') && out[len - 1] == 'Z') /* as `date -u +%FT%TZ` prints it */
+		out[len - 1] = '\0';
+	return clock_is_time(out) ? 0 : -1;
 }
 
 static int cli_audit_take_time(struct audit_view *v, const struct cli_option *option,

@@ -814,6 +814,8 @@ def test_show():
                        (["--until", "1d"], []), (["--since", "9999999999999d"], None),
                        (["--since", "99999999d"], [0, 1, 2, 3, 4]), (["--since", "2md"], None),
                        (["--since", lines[0][:10], "--until", lines[4][:10]], [0, 1, 2, 3, 4]),
+                       (["--since", lines[0][:19] + "Z", "--until", lines[4][:19] + "Z"], [0, 1, 2, 3, 4]),
+                       (["--since", "2999-01-01T08:00Z"], []), (["--until", "2999-01-01Z"], None),
                        (["--until", "2999-01"], None), (["--until", "2999-01-01"], [0, 1, 2, 3, 4]),
                        (["--until", "2001-01-01"], []), (["--until", lines[0][:10]], [0, 1, 2, 3, 4])):
         status, out, err = audit(place, "show", *args)
@@ -932,7 +934,8 @@ def test_audit_mistakes():
         equal((status, out), (2, ""), "%s: status, stdout" % words)
         check("procpen audit" in err, err)
     for when in ("2026-13-45", "2026-00-10", "2026-02-30", "2025-02-29", "2026-11-21T24:00",
-                 "2026-11-21T08:60", "2026-11-21T08:00:62", "2026-11"):
+                 "2026-11-21T08:60", "2026-11-21T08:00:62", "2026-11",
+                 "2026-11-21T08:00ZZ"):
         for option in ("--since", "--until"):
             status, out, err = audit(place, "show", option, when)
             equal((status, out), (2, ""), "%s %s: status, stdout" % (option, when))
