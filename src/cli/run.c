@@ -469,6 +469,7 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 	if (args->tty && !relay_is_possible(&missing))
 		return say_mistake(t->command, "--tty relays a terminal, and %s is none: leave it "
 					       "out, or connect one (`script`, `ssh -t`)", missing);
+	loop_block_others(false);
 	if (cli_run_set_up(args, t, &e)) {
 		cli_run_fail(t, &e);
 	} else {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 
 /* The epoll descriptor of the loop, or -1. One server has one loop. */
 static int loop_epoll_fd = -1;
@@ -128,6 +129,27 @@ void loop_signal_start(struct ev_loop *loop, ev_signal *w)
 
 	if (sigaction(w->signum, NULL, &before) || before.sa_handler != SIG_IGN)
 		ev_signal_start(loop, w);
+}
+
+/* One call blocks them all; ignored ones would also have to be reset one by one for each shim.
+ * Where a sanitizer handles some, they stay as they are. */
+void loop_block_others(bool faults)
+{
+	static const int others[] = {
+		SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXCPU, SIGPWR, SIGSTKFLT,
+		/* faults: */ SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS,
+	};
+	const size_t fault_count = 7;
+	struct sigaction now;
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < COUNT_OF(others) - (faults ? 0 : fault_count); i++)
+		if (!sigaction(others[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaddset(&blocked, others[i]);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		sigaddset(&blocked, number);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
 }
 
 void loop_timer_init(ev_timer *timer, void (*fn)(struct ev_loop *loop, ev_timer *w, int revents),

@@ -684,28 +684,6 @@ static void server_watch_signal(struct server *s, ev_signal *w, int signum)
 		ev_signal_start(s->loop, w);
 }
 
-/* Block the other signals that end a process by default (signal(7)): they would leave requests
- * unanswered and the audit log without its end. One call blocks them all; ignored ones would also
- * have to be reset one by one for each shim. The kernel delivers a fault of our own all the same,
- * and abort() its signal; where a sanitizer handles them, they stay as they are. */
-static void server_block_others(void)
-{
-	static const int others[] = {
-		SIGUSR1, SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF, SIGIO,	 SIGXCPU, SIGPWR,
-		SIGILL,	 SIGSTKFLT, SIGTRAP, SIGABRT,	SIGBUS,	 SIGFPE, SIGSEGV, SIGSYS,
-	};
-	struct sigaction now;
-	sigset_t blocked;
-
-	sigemptyset(&blocked);
-	for (size_t i = 0; i < COUNT_OF(others); i++)
-		if (!sigaction(others[i], NULL, &now) && now.sa_handler == SIG_DFL)
-			sigaddset(&blocked, others[i]);
-	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
-		sigaddset(&blocked, number);
-	sigprocmask(SIG_BLOCK, &blocked, NULL);
-}
-
 static void server_watch(struct server *s)
 {
 	ev_io_init(&s->in_io, server_on_readable, s->stdio.in.fd, EV_READ);
@@ -778,7 +756,7 @@ int server_main(struct context_options *options)
 	bool recorded;
 	int status = 1;
 
-	server_block_others();
+	loop_block_others(true);
 	options->may_lack_workspace = true;
 	if (context_set_up_process(&s.context, options, &e) || stdio_take(&s.stdio, &e) ||
 	    context_open(&s.context, options, &e) || context_check(&s.context, &e)) {

@@ -708,6 +708,19 @@ def test_ignored_signals():
 
 
 @suite.test()
+def test_other_signals():
+    """What batch systems send besides, SIGUSR1 for one, ends nothing, and the end is on record."""
+    others = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU, signal.SIGPWR, signal.SIGRTMIN)
+    for form in FORMS:
+        with Place() as place:
+            run = begin(place, *form, "--shell", "--", "echo ready; sleep 0.3; exit 7")
+            for number in others:
+                run.send_signal(number)
+            equal(over(run)[0], 7, "status")
+            equal([record["event"] for record in place.records()], ["attempt", "end"], "the log")
+
+
+@suite.test()
 def test_killed_procpen():
     """SIGKILL for procpen itself: nothing outlives it for long."""
     for form in FORMS:
