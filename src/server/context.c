@@ -181,17 +181,28 @@ static void context_warn(void *ctx, const char *text)
 	log_warn("%s", text);
 }
 
+static int context_find_state_dir(struct context *ctx, const struct context_options *options,
+				  struct err *e)
+{
+	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
+	return ctx->state_dir ? sandbox_check_record(&ctx->config, ctx->state_dir, e) : -1;
+}
+
 static int context_check_workspace(struct context *ctx, const struct context_options *options,
 				   struct err *e)
 {
 	if (ctx->scope && !workspace_check(ctx->scope, e) &&
-	    !config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e))
+	    !config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e) &&
+	    !context_find_state_dir(ctx, options, e))
 		return 0;
 	if (!options->only_judges)
 		return -1;
 	scope_free(ctx->scope);
+	err_release(&ctx->no_workspace);
 	ctx->no_workspace = *e;
 	*e = (struct err)ERR_INIT;
+	if (!ctx->state_dir) /* nothing is written there */
+		ctx->state_dir = mem_strdup("/nonexistent");
 	ctx->scope = scope_new(NULL, NULL, e);
 	return ctx->scope ? 0 : -1;
 }
@@ -212,8 +223,7 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 	if (context_check_workspace(ctx, options, e))
 		return -1;
 	context_read_project(ctx);
-	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
-	return ctx->state_dir ? 0 : -1;
+	return 0;
 }
 
 /* What depends on the workspace beside the scope. */
@@ -230,7 +240,6 @@ static void context_build_sandbox(struct context *ctx)
 int context_open(struct context *ctx, struct context_options *options, struct err *e)
 {
 	if (context_read_config(ctx, options, e) || context_open_scope(ctx, options, e) ||
-	    sandbox_check_record(&ctx->config, ctx->state_dir, e) ||
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
 	rulebook_each_idle(&ctx->book, &ctx->config, context_warn, NULL);

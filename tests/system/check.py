@@ -226,6 +226,15 @@ def test_it_only_judges():
 
 
 @suite.test()
+def test_no_state_directory():
+    """A verdict needs none, as where a job runs without HOME."""
+    for env in ({"HOME": "", "XDG_STATE_HOME": ""}, {"HOME": "/nonexistent", "XDG_STATE_HOME": ""}):
+        for args, wanted in ((("ls",), 0), (("poweroff",), 1)):
+            status, _, err = run(*args, env=env)
+            equal((status, err), (wanted, ""), "status and stderr of %s without a home" % args)
+
+
+@suite.test()
 def test_output_that_fails():
     with open("/dev/full", "wb") as full:
         status, _, err = run("ls", stdout=full)
