@@ -45,6 +45,7 @@ void ruleset_release(struct ruleset *s)
 struct ruleset_look {
 	const struct rule *rule;
 	enum rule_fit best;
+	bool unparsable; /* no shell accepts the command */
 	char why[2 * RULE_ONE_MAX]; /* no better; "": no command was seen */
 };
 
@@ -99,19 +100,20 @@ static bool ruleset_matches(struct ruleset_look *look, const char *command, cons
 	look->best = RULE_OTHER_PROGRAM;
 	*look->why = '\0';
 	blocklist_judge(&in, &v);
+	look->unparsable = v.unparsable;
 	if (v.unparsable)
 		*why = "no shell accepts it";
 	else if (v.blocked && r->decision == TIER_AUTONOMOUS)
 		*why = "the blocklist blocks it, so no allow has an effect";
 	else
 		*why = *look->why ? look->why : "it runs no program";
-	return look->best >= (r->decision == TIER_AUTONOMOUS ? RULE_FITS : RULE_MAY_FIT);
+	return !v.unparsable &&
+	       look->best >= (r->decision == TIER_AUTONOMOUS ? RULE_FITS : RULE_MAY_FIT);
 }
 
-static int ruleset_fail(const struct rule *r, const char *command, const char *why, struct err *e)
+static int ruleset_fail(const struct rule *r, const char *what, const char *command,
+			const char *why, struct err *e)
 {
-	const char *what = why ? "does not match its example" : "matches its counterexample";
-
 	/* A model reads what is wrong in a project's file: no words of the file there. */
 	if (rule_is_of_project(r))
 		err_set(e, ERR_INVALID_PARAMS, "rule \"%s\" %s", r->id, what);
@@ -129,10 +131,14 @@ int ruleset_test_rule(const struct rule *r, struct err *e)
 
 	for (const char **one = r->examples; one && *one; one++)
 		if (!ruleset_matches(&look, *one, &why))
-			return ruleset_fail(r, *one, why, e);
-	for (const char **one = r->counterexamples; one && *one; one++)
+			return ruleset_fail(r, "does not match its example", *one, why, e);
+	for (const char **one = r->counterexamples; one && *one; one++) {
 		if (ruleset_matches(&look, *one, &why))
-			return ruleset_fail(r, *one, NULL, e);
+			return ruleset_fail(r, "matches its counterexample", *one, NULL, e);
+		if (look.unparsable)
+			return ruleset_fail(r, "cannot be tried on its counterexample", *one, why,
+					    e);
+	}
 	return 0;
 }
 

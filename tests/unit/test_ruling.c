@@ -1410,6 +1410,10 @@ static void test_ruling_refuses_bad_rules(void **state)
 		  "Y=1: it runs no program" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"; x\"]}",
 		  "; x: no shell accepts it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"x 'y\"]}",
+		  "does not match its example: x 'y: no shell accepts it" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"counterexamples\":[\"y 'z\"]}",
+		  "cannot be tried on its counterexample: y 'z: no shell accepts it" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"words\":[\"y\",\"-f|--force\"],"
 		  "\"decision\":\"deny\",\"examples\":[\"cd / && x y -g\"]}",
 		  "-g: \"-f|--force\" of words is not in it" },
