@@ -76,7 +76,8 @@ static int rulebook_add_pack(struct rulebook *book, const char *entry, struct er
 			return err_set(e, ERR_INVALID_PARAMS, "option packs: %s is there twice",
 				       file->name);
 	if (!entry[len] || rulebook_read_decision(entry + len + 1, &p->decision)) {
-		err_set(e, ERR_INVALID_PARAMS, "option packs: \"%.64s\" has no decision", entry);
+		err_set(e, ERR_INVALID_PARAMS,
+			"option packs: \"%.64s\" does not end in notify, confirm or deny", entry);
 		return err_hint(e, "Write %s:notify, %s:confirm or %s:deny.", file->name,
 				file->name, file->name);
 	}

@@ -319,7 +319,7 @@ NAMED = [  # line, column, what
     (5, 3, 'the nearest is "files"'), (6, 33, '"x" is not an absolute path'), (6, 33, 'contains ".."'),
     (8, 5, 'the nearest is "program"; rule "a": unknown member "wrds"; the nearest is "words"'),
     (9, 5, 'rule "b": decision is none of'), (11, 5, 'rule "d" does not match its example: y'),
-    (13, 3, 'the nearest is "git"'), (13, 3, '"db:allow" has no decision'),
+    (13, 3, 'the nearest is "git"'), (13, 3, '"db:allow" does not end in notify, confirm or deny'),
     (14, 3, "process.shell: "), (14, 32, "audit.sink=file is not fd:N")]
 
 

@@ -1493,8 +1493,8 @@ static void test_ruling_refuses_bad_packs(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "packs=gits:confirm", "the nearest is \"git\"" },
-		{ "packs=git", "has no decision" },
-		{ "packs=git:allow", "has no decision" },
+		{ "packs=git", "does not end in notify" },
+		{ "packs=git:allow", "does not end in notify" },
 		{ "packs=git:deny,git:notify", "there twice" },
 	};
 
