@@ -195,7 +195,8 @@ static void cli_check_set_text(json_t *params, const char *name, const char *tex
 
 /* ---- text from stdin ---- */
 
-/* One line, or with !@line all there is. False at the end. What is beyond TEXT_MAX is dropped. */
+/* One line, which may end in CR LF, or with !@line all there is. False at the end. What is beyond
+ * TEXT_MAX is dropped. */
 static bool cli_check_read_text(struct buf *text, bool line)
 {
 	int c;
@@ -203,6 +204,8 @@ static bool cli_check_read_text(struct buf *text, bool line)
 	buf_clear(text);
 	while ((c = getc(stdin)) != EOF && !(line && c == '\n'))
 		buf_addc(text, (char)c);
+	if (c == '\n' && !text->full && text->len && text->data[text->len - 1] == '\r')
+		buf_truncate(text, text->len - 1);
 	if (!text->data)
 		buf_adds(text, "");
 	return c != EOF || text->len > 0;
