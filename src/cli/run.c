@@ -41,7 +41,7 @@ struct terminal {
 	struct reqtab *reqs;
 	struct cap cap;
 	struct dialect dialect;
-	ev_signal signals[4];
+	ev_signal signals[4], stop;
 	struct relay *relay; /* with --tty; else NULL */
 	bool json;
 	bool interrupted;
@@ -309,6 +309,24 @@ static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 		relay_hurry(t->relay);
 }
 
+/* ^Z does not reach the command, which has a session of its own: it stops as a whole, and goes on
+ * when procpen does. */
+static void cli_run_on_stop(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct terminal *t = w->data;
+	struct proc *p = proctab_next(t->procs, NULL);
+	struct err ignored = ERR_INIT;
+	bool stopped = p && p->live && !proc_end(p, SIGSTOP, 0, &ignored);
+
+	(void)revents;
+	ev_signal_stop(loop, w);
+	raise(SIGTSTP); /* the kernel drops it in an orphaned process group */
+	ev_signal_start(loop, w);
+	if (stopped)
+		proc_end(p, SIGCONT, 0, &ignored);
+	err_release(&ignored);
+}
+
 /* A terminal that is gone ends the run as SIGHUP does, which comes only to the session's leader. */
 static void cli_run_on_hang_up(void *ctx)
 {
@@ -328,6 +346,10 @@ static void cli_run_watch_signals(struct terminal *t)
 		t->signals[i].data = t;
 		loop_signal_start(t->context.loop, &t->signals[i]);
 	}
+	ev_signal_init(&t->stop, cli_run_on_stop, SIGTSTP);
+	t->stop.data = t;
+	if (!t->relay) /* which has one of its own */
+		loop_signal_start(t->context.loop, &t->stop);
 }
 
 static void cli_run_take_terminal(void *ctx, int fd)

@@ -721,6 +721,33 @@ def test_other_signals():
 
 
 @suite.test()
+def test_stop():
+    """Ctrl-Z, which reaches procpen alone: the command stops with it, and goes on with it."""
+    def state():
+        with open("/proc/%d/stat" % run.pid, encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+
+    for form in FORMS:
+        with Place() as place:
+            count = os.path.join(place.workspace, "count")
+            run = place.start(*form, "--shell", "--", "trap 'exit 7' INT; echo ready; "
+                              "while :; do (echo x >>count); sleep 0.01; done",
+                              stdout=subprocess.PIPE, preexec_fn=os.setpgrp)
+            equal(run.stdout.readline(), b"ready\n", "first line")
+            eventually(lambda: os.path.exists(count), WAIT, "nothing counted")
+            run.send_signal(signal.SIGTSTP)
+            eventually(lambda: state() == "T", WAIT, "procpen does not stop")
+            time.sleep(0.1)
+            before = os.path.getsize(count)
+            time.sleep(0.3)
+            equal(os.path.getsize(count), before, "counted while it is stopped")
+            run.send_signal(signal.SIGCONT)
+            eventually(lambda: os.path.getsize(count) > before, WAIT, "the command stays stopped")
+            run.send_signal(signal.SIGINT)
+            equal(over(run)[0], 7, "status")
+
+
+@suite.test()
 def test_killed_procpen():
     """SIGKILL for procpen itself: nothing outlives it for long."""
     for form in FORMS:
