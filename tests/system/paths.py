@@ -268,7 +268,8 @@ def test_wishes_that_fail():
                 (".git/hooks", ["--set", "sandbox.profile=none"], ("profile none",)),
                 ("link/x", [], ("a part of it is a link",)),
                 (place.path("way") + "/link", [], ("a part of it is a link",)),
-                ("evil", ["--allow-dir", place.top + "/evil/deep"], ("names it, or a path in it",)),
+                ("evil", ["--allow-dir", place.top + "/evil/deep"], ("--allow-dir names",)),
+                (".", [], ("is the workspace",)),
                 ("a/../b", [], ("..",)), ("../b", [], ("..",)),
                 (",".join("d%d/%s" % (i, "x" * 200) for i in range(60)), [], ("no room",))):
             os.makedirs(place.top + "/evil/deep", exist_ok=True)

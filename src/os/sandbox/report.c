@@ -123,8 +123,8 @@ static void report_changeable_path(void *ctx, const char *path, enum confine_mou
 {
 	static const char *const reasons[] = {
 		[CONFINE_MOUNTS_LINK] = "a part of it is a link, which commands can replace",
-		[CONFINE_MOUNTS_WRITABLE] = "sandbox.writable or --allow-dir names it, or a path "
-					    "in it",
+		[CONFINE_MOUNTS_WRITABLE] = "it, or a path in it, is the workspace, or one that "
+					    "sandbox.writable or --allow-dir names",
 		[CONFINE_MOUNTS_NO_ROOM] = "there is no room for it",
 	};
 	char *text = ctx;
