@@ -84,6 +84,8 @@ static int config_set_integer(const struct config_row *row, const char *text,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
 			text, (long long)row->min, (long long)row->max, unit ? " " : "",
 			unit ? unit : "");
+		if (config_unit(row) == QUANTITY_SECONDS) /* whole ones only */
+			return err_hint(e, "Write 90s, 5m or 1h; a number alone is in seconds.");
 		return err_hint(e, "%s", quantity_forms(config_unit(row)));
 	}
 	v->number = n;

@@ -99,6 +99,7 @@ static void test_config_integer_bounds_and_suffixes(void **state)
 static void test_config_units(void **state)
 {
 	struct config *c = *state;
+	struct err e = ERR_INIT;
 
 	assert_accepted(c, "server.eof_seconds=5m");
 	assert_int_equal(config_int(c, CONFIG_SERVER_EOF_SECONDS), 300);
@@ -109,6 +110,9 @@ static void test_config_units(void **state)
 	assert_accepted(c, "limits.memory_bytes=64MiB");
 	assert_int_equal(config_int(c, CONFIG_LIMITS_MEMORY_BYTES), 64 << 20);
 	assert_refused(c, "server.eof_seconds=500ms", "seconds");
+	assert_int_equal(config_set(c, "server.eof_seconds=500ms", &e), -1);
+	assert_null(strstr(e.hint, "500ms"));
+	err_release(&e);
 	assert_refused(c, "server.eof_seconds=48h", "86400 seconds");
 	assert_refused(c, "confirm.timeout_ms=60K", "milliseconds");
 	assert_refused(c, "limits.memory_bytes=5m5", "bytes");
