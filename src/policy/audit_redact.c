@@ -79,6 +79,8 @@ static const char *const token_prefixes[] = {
 struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
+	const char *fed_end; /* of the command of the last here-string */
+	bool fed;            /* ... and whether it reads a secret */
 };
 
 /* ---- is this the name of a secret? ---- */
@@ -454,18 +456,29 @@ static bool audit_redact_mask_fed(struct redact *r)
 	return end > from;
 }
 
+/* Does the command of the here-string that is here read a secret? One command may have many. */
+static bool audit_redact_is_secret_fed(struct redact *r)
+{
+	const char *p = r->mask.at.p, *start = p;
+
+	if (r->fed_end && p < r->fed_end)
+		return r->fed;
+	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
+		start--;
+	r->fed_end = audit_redact_command_end(r->mask.at);
+	r->fed = audit_redact_has_reader(start, r->fed_end);
+	return r->fed;
+}
+
 /* sudo -S true <<< x */
 static bool audit_redact_mask_here_string(struct redact *r)
 {
-	const char *p = r->mask.at.p, *value = p + 3, *start = p;
+	const char *value = r->mask.at.p + 3;
 
-	if (strncmp(p, "<<<", 3) != 0)
+	if (strncmp(r->mask.at.p, "<<<", 3) != 0 || !audit_redact_is_secret_fed(r))
 		return false;
 	value += audit_mask_gap_len(&r->mask, value);
-	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
-		start--;
-	return audit_redact_has_reader(start, audit_redact_command_end(r->mask.at)) &&
-	       audit_mask_value(&r->mask, value, false, false);
+	return audit_mask_value(&r->mask, value, false, false);
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */

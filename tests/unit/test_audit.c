@@ -954,6 +954,8 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "x; <<<'a S3CRET' sudo -S ls", "x; <<<'***' sudo -S ls" },
 		{ "chpasswd <<<\"me:!S3CRET\"", "chpasswd <<<\"***\"" },
 		{ "sh -c \"sudo -S ls <<< S3CRET\"; ls", "sh -c \"sudo -S ls <<< ***\"; ls" },
+		{ "cat <<< a; sudo -S ls <<< b <<< S3CRET", "cat <<< a; sudo -S ls <<< *** <<< ***" },
+		{ "x <<< a 'b; sudo -S <<< c'; cat <<< d", "x <<< *** 'b; sudo -S <<< ***'; cat <<< d" },
 		{ "redis-cli config set requirepass S3CRET", "redis-cli config set requirepass ***" },
 		{ "ngrok config add-authtoken S3CRET", "ngrok config add-authtoken ***" },
 		{ "wp config set DB_PASSWORD S3CRET --quiet", "wp config set DB_PASSWORD *** --quiet" },
@@ -1450,6 +1452,22 @@ static void test_audit_redact_takes_linear_time(void **state)
 	free(text);
 }
 
+/* One command may have here-strings at each of its bytes: only the first looks for a reader. */
+static void test_audit_redact_looks_once_for_a_reader(void **state)
+{
+	enum { SIZE = 1 << 14, TIMES = 100 };
+	char *text = malloc(SIZE + 1);
+	clock_t before = clock();
+
+	(void)state;
+	memset(text, '<', SIZE);
+	text[SIZE] = '\0';
+	for (int i = 0; i < TIMES; i++)
+		free(audit_redact(text, NULL));
+	assert_true(clock() - before < 2 * CLOCKS_PER_SEC);
+	free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -1489,6 +1507,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
+		cmocka_unit_test(test_audit_redact_looks_once_for_a_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
