@@ -258,7 +258,7 @@ static bool logs_combined_write_part(struct writer *t, const struct part *part, 
 	return true;
 }
 
-/* How many bytes a page of text should have that a bound has cut behind those of @t: a line that
+/* How many bytes a page of text should have that a bound cuts behind or in those of @t: a line that
  * ends in its second half is its last, and a character beyond the limit comes only by itself. */
 static uint64_t logs_combined_whole_lines(const struct writer *t, const struct logs_combined *page)
 {
@@ -282,7 +282,7 @@ static size_t logs_combined_write_parts(struct jsonw *w, const struct proc *p,
 	while (i < count && logs_combined_write_part(&t, &parts[i], &place->at[parts[i].is_err]))
 		i++;
 	jsonw_end_array(w);
-	if (i < count && !page->clean)
+	if (!page->clean && (i < count || t.taken > page->max_bytes))
 		bytes = logs_combined_whole_lines(&t, page);
 	return bytes < t.taken ? (size_t)bytes : 0;
 }
