@@ -141,10 +141,13 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 						  : process_logs_check_page(call, e);
 }
 
-static uint64_t process_logs_page_start(const struct logs_task *t, const struct output *o,
-					uint64_t offset)
+static uint64_t process_logs_page_start(const struct logs_task *t, const struct proc *p,
+					bool is_err)
 {
-	if (t->has_tail)
+	const struct output *o = proc_output(p, is_err);
+	uint64_t offset = is_err ? t->err_offset : t->out_offset;
+
+	if (t->has_tail && (is_err ? t->want_err : t->want_out))
 		offset = output_tail_offset(o, t->tail_lines);
 	return offset < o->total ? offset : o->total;
 }
@@ -162,10 +165,10 @@ static void process_logs_write_stream(struct jsonw *w, const char *key, const st
 }
 
 static struct output_page process_logs_new_page(const struct logs_task *t, const struct proc *p,
-				   const struct output *o, uint64_t offset)
+						bool is_err)
 {
 	return (struct output_page){
-		.offset = process_logs_page_start(t, o, offset),
+		.offset = process_logs_page_start(t, p, is_err),
 		.max_bytes = t->limit,
 		.base64 = t->base64,
 		.clean = t->clean,
@@ -239,8 +242,8 @@ static void process_logs_write_combined(struct jsonw *w, const struct req *r, st
 static void process_logs_write_result(struct jsonw *w, const struct req *r, struct proc *p)
 {
 	const struct logs_task *t = r->task;
-	struct output_page out = process_logs_new_page(t, p, &p->out, t->out_offset);
-	struct output_page err = process_logs_new_page(t, p, &p->err, t->err_offset);
+	struct output_page out = process_logs_new_page(t, p, false);
+	struct output_page err = process_logs_new_page(t, p, true);
 
 	if (t->combined) {
 		process_logs_write_combined(w, r, p);
