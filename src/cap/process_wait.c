@@ -10,7 +10,7 @@
 
 #define RUNS_MAX 256
 #define LIVE_USAGE_MAX 20  /* runs whose usage is read now; reading a tree takes 0.1 ms */
-#define INPUT_LOOKS_MAX 20 /* runs that are looked at for input; the same */
+#define INPUT_LOOKS_MAX 5  /* runs that are looked at for input; one of 200 processes takes 4 ms */
 #define ENTRY_RESERVE 1024 /* encoded bytes of a run without its command and directory */
 #define SHORT_RESERVE 220  /* of one that has no room for more, or an id */
 
