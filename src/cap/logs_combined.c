@@ -162,7 +162,6 @@ struct writer {
 	struct jsonw *w;
 	const struct proc *p;
 	struct logs_combined left;
-	bool base64, clean;
 	int shown; /* the stream of the entry before; -1: there is none */
 	uint64_t taken, before, lines; /* bytes of the entries, of all but the last one, and up to
 					* the last line end */
@@ -182,12 +181,25 @@ static size_t logs_combined_minus(size_t left, size_t used)
 }
 
 /* Does an entry of @part end where its stream does, maybe in the middle of an escape sequence? */
-static bool logs_combined_is_open(const struct writer *t, const struct part *part)
+static bool logs_combined_is_open(const struct proc *p, const struct part *part)
 {
-	const struct output *o = proc_output(t->p, part->is_err);
+	const struct output *o = proc_output(p, part->is_err);
 
-	return t->clean && !proc_output_ended(t->p) &&
-	       part->entry_end == output_whole_end(o, o->total);
+	return !proc_output_ended(p) && part->entry_end == output_whole_end(o, o->total);
+}
+
+/* The entry of @part that begins at @at, without bounds. */
+static struct output_page logs_combined_new_page(const struct proc *p,
+						 const struct logs_combined *page,
+						 const struct part *part, uint64_t at)
+{
+	return (struct output_page){
+		.offset = at,
+		.end = page->clean && logs_combined_is_open(p, part) ? 0 : part->entry_end,
+		.base64 = page->base64,
+		.clean = page->clean,
+		.final = p->phase == PROC_SETTLED,
+	};
 }
 
 /* Does an entry of @part that goes on to @next end there because of a bound? */
@@ -204,18 +216,12 @@ static bool logs_combined_is_cut(const struct writer *t, const struct part *part
 static bool logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
 {
 	const struct output *o = proc_output(t->p, part->is_err);
-	struct output_page page = {
-		.offset = *at,
-		.end = logs_combined_is_open(t, part) ? 0 : part->entry_end,
-		.max_bytes = t->left.max_bytes,
-		.max_encoded = logs_combined_minus(t->left.max_encoded, ENTRY_ENCODED),
-		.max_text = logs_combined_minus(t->left.max_text, ENTRY_TEXT),
-		.base64 = t->base64,
-		.clean = t->clean,
-		.final = t->p->phase == PROC_SETTLED,
-	};
+	struct output_page page = logs_combined_new_page(t->p, &t->left, part, *at);
 
-	if (t->clean && !output_has_page(o, &page))
+	page.max_bytes = t->left.max_bytes;
+	page.max_encoded = logs_combined_minus(t->left.max_encoded, ENTRY_ENCODED);
+	page.max_text = logs_combined_minus(t->left.max_text, ENTRY_TEXT);
+	if (page.clean && !output_has_page(o, &page))
 		return false;
 	jsonw_object(t->w, NULL);
 	jsonw_str(t->w, "stream", names_streams[part->is_err]);
@@ -241,17 +247,21 @@ static bool logs_combined_write_entry(struct writer *t, const struct part *part,
 	return !logs_combined_is_cut(t, part, page.next);
 }
 
+/* Move *@at to what is kept of @part. False: there is no more. */
+static bool logs_combined_find_kept(const struct proc *p, const struct part *part, uint64_t *at)
+{
+	uint64_t from, to;
+
+	if (*at < part->end && output_evicted(proc_output(p, part->is_err), &from, &to) &&
+	    *at >= from && *at < to)
+		*at = to < part->end ? to : part->end;
+	return *at < part->end;
+}
+
 /* Write what is kept of @part from *@at on. False: there was no room for all. */
 static bool logs_combined_write_part(struct writer *t, const struct part *part, uint64_t *at)
 {
-	uint64_t from, to;
-	bool hole = output_evicted(proc_output(t->p, part->is_err), &from, &to);
-
-	while (*at < part->end) {
-		if (hole && *at >= from && *at < to) {
-			*at = to < part->end ? to : part->end;
-			continue;
-		}
+	while (logs_combined_find_kept(t->p, part, at)) {
 		if (!logs_combined_has_room(t) || !logs_combined_write_entry(t, part, at))
 			return false;
 	}
@@ -273,8 +283,7 @@ static size_t logs_combined_write_parts(struct jsonw *w, const struct proc *p,
 					const struct logs_combined *page, const struct part *parts,
 					size_t count, struct logs_place *place)
 {
-	struct writer t = { .w = w, .p = p, .left = *page, .base64 = page->base64,
-			    .clean = page->clean, .shown = -1 };
+	struct writer t = { .w = w, .p = p, .left = *page, .shown = -1 };
 	uint64_t bytes = 0;
 	size_t i = 0;
 
@@ -285,6 +294,26 @@ static size_t logs_combined_write_parts(struct jsonw *w, const struct proc *p,
 	if (!page->clean && (i < count || t.taken > page->max_bytes))
 		bytes = logs_combined_whole_lines(&t, page);
 	return bytes < t.taken ? (size_t)bytes : 0;
+}
+
+bool logs_combined_goes_on(const struct proc *p, const struct logs_combined *page,
+			   const struct logs_place *place)
+{
+	size_t count;
+	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, &count);
+
+	if (page->clean)
+		logs_combined_join(parts, count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = place->at[parts[i].is_err];
+		struct output_page next;
+
+		if (!logs_combined_find_kept(p, &parts[i], &at))
+			continue;
+		next = logs_combined_new_page(p, page, &parts[i], at);
+		return output_has_page(proc_output(p, parts[i].is_err), &next);
+	}
+	return false;
 }
 
 void logs_combined_write(struct jsonw *w, const struct proc *p, const struct logs_combined *page,

@@ -32,6 +32,10 @@ void logs_combined_since(const struct proc *p, bool base64, uint64_t since,
 void logs_combined_tail(const struct proc *p, bool base64, uint64_t lines,
 			struct logs_place *place);
 
+/* Is there an entry at @place? A clean one that is not complete holds up all that came later. */
+bool logs_combined_goes_on(const struct proc *p, const struct logs_combined *page,
+			   const struct logs_place *place);
+
 /* Write the member "entries" from @place on, and move @place behind them. */
 void logs_combined_write(struct jsonw *w, const struct proc *p, const struct logs_combined *page,
 			 struct logs_place *place);

@@ -214,14 +214,20 @@ static void process_logs_place(const struct logs_task *t, const struct proc *p,
 		logs_combined_since(p, t->base64, t->since, place);
 }
 
+static struct logs_combined process_logs_new_combined(const struct logs_task *t,
+						      const struct req *r)
+{
+	return (struct logs_combined){
+		.base64 = t->base64, .clean = t->clean, .max_bytes = t->limit,
+		.max_encoded = req_text_bytes(r), .max_text = req_page_bytes(r),
+	};
+}
+
 /* Both streams in the order of arrival. */
 static void process_logs_write_combined(struct jsonw *w, const struct req *r, struct proc *p)
 {
 	const struct logs_task *t = r->task;
-	const struct logs_combined page = {
-		.base64 = t->base64, .clean = t->clean, .max_bytes = t->limit,
-		.max_encoded = req_text_bytes(r), .max_text = req_page_bytes(r),
-	};
+	const struct logs_combined page = process_logs_new_combined(t, r);
 	struct logs_place place;
 	uint64_t next;
 
@@ -235,8 +241,7 @@ static void process_logs_write_combined(struct jsonw *w, const struct req *r, st
 		arrivals_served(&p->arrivals, t->since, next);
 	jsonw_int(w, "next_since", (int64_t)next);
 	logs_members_end(w, p, place.at[0], place.at[1]);
-	jsonw_bool(w, "truncated", process_logs_has_page(t, p, &p->out, place.at[0]) ||
-					   process_logs_has_page(t, p, &p->err, place.at[1]));
+	jsonw_bool(w, "truncated", logs_combined_goes_on(p, &page, &place));
 }
 
 static void process_logs_write_result(struct jsonw *w, const struct req *r, struct proc *p)
@@ -264,10 +269,16 @@ static void process_logs_answer(struct req *r, struct proc *p)
 }
 
 /* Is there output that the client does not have, or will there be no more? */
-static bool process_logs_has_news(const struct logs_task *t, const struct proc *p)
+static bool process_logs_has_news(const struct req *r, const struct proc *p)
 {
+	const struct logs_task *t = r->task;
+	const struct logs_combined page = process_logs_new_combined(t, r);
+
 	if (p->phase == PROC_SETTLED)
 		return true;
+	if (t->combined)
+		return logs_combined_goes_on(p, &page,
+					     &(struct logs_place){ { t->out_seen, t->err_seen } });
 	return (t->want_out && process_logs_has_page(t, p, &p->out, t->out_seen)) ||
 	       (t->want_err && process_logs_has_page(t, p, &p->err, t->err_seen));
 }
@@ -279,7 +290,7 @@ static bool process_logs_on_event(struct cap *c, struct req *r, struct proc *p, 
 		run_result_fail(r, p);
 		return false;
 	}
-	if (!(events & PROC_EVENT_SETTLED) && !process_logs_has_news(r->task, p))
+	if (!(events & PROC_EVENT_SETTLED) && !process_logs_has_news(r, p))
 		return true;
 	process_logs_answer(r, p);
 	return false;
@@ -320,7 +331,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 		t->out_seen = place.at[0];
 		t->err_seen = place.at[1];
 	}
-	if (wait_ms(r) <= 0 || process_logs_has_news(t, p)) {
+	if (wait_ms(r) <= 0 || process_logs_has_news(r, p)) {
 		process_logs_write_result(req_result(r), r, p);
 		return CAP_DONE;
 	}

@@ -218,6 +218,26 @@ def combined_can_be_followed_while_it_is_thinned():
     same_as_apart(server, p, entries)
 
 
+@suite.test()
+def clean_combined_waits_for_the_rest_of_an_escape_sequence():
+    """Until that comes there is no page, whatever the other stream has written meanwhile."""
+    server = Server()
+    p = server.run("printf '\\033[3'; sleep 0.1; echo later >&2; read x; printf '1mred\\n'",
+                   stdin_mode="pipe", background=True)["process_id"]
+    server.call("process.monitor", {"process_id": p, "wait_ms": 30000, "until": "pattern",
+                                    "pattern": "later", "stream": "stderr"})
+    page = server.logs(p, stream="combined", clean=True)
+    equal((page["entries"], page["truncated"]), ([], False), "before the rest")
+    asked = server.request("process.logs", {"process_id": p, "stream": "combined", "clean": True,
+                                            "wait_ms": 30000})
+    server.ping()
+    check(not server.has_answered(asked), "there is no page, and yet an answer")
+    server.call("process.input", {"process_id": p, "data": "\n"})
+    server.result(asked)
+    entries, _ = combined(server, p, clean=True)
+    equal([entry["stream"] for entry in entries], ["stdout", "stderr", "stdout"], "all of it")
+
+
 ONE_BY_ONE = UNTIL_READ + r"""
 def write(stream, data):
     os.write(stream, data)
