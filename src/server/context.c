@@ -191,18 +191,21 @@ static int context_find_state_dir(struct context *ctx, const struct context_opti
 static int context_check_workspace(struct context *ctx, const struct context_options *options,
 				   struct err *e)
 {
-	if (ctx->scope && !workspace_check(ctx->scope, e) &&
-	    !config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e) &&
-	    !context_find_state_dir(ctx, options, e))
+	bool usable = ctx->scope && !workspace_check(ctx->scope, e) &&
+		      !config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e);
+
+	if (usable && !context_find_state_dir(ctx, options, e))
 		return 0;
 	if (!options->only_judges)
 		return -1;
-	scope_free(ctx->scope);
 	err_release(&ctx->no_workspace);
 	ctx->no_workspace = *e;
 	*e = (struct err)ERR_INIT;
 	if (!ctx->state_dir) /* nothing is written there */
 		ctx->state_dir = mem_strdup("/nonexistent");
+	if (usable) /* a verdict depends on it, such as on its project's rules */
+		return 0;
+	scope_free(ctx->scope);
 	ctx->scope = scope_new(NULL, NULL, e);
 	return ctx->scope ? 0 : -1;
 }

@@ -43,7 +43,7 @@ struct context {
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;
 	char *const *directories;  /* borrowed from the options */
-	struct err no_workspace;   /* why there is none; ERR_NONE: there is one */
+	struct err no_workspace;   /* why no command could start; ERR_NONE: it could */
 	char *git_common_dir; /* worktree_common_dir(), or NULL */
 	struct git_config *git_config;
 	struct run_shell shell;

@@ -237,6 +237,19 @@ def test_no_state_directory():
 
 
 @suite.test()
+def test_workspace_without_state_directory():
+    """The rules of its project count all the same."""
+    server = Server(start=False)
+    with open(os.path.join(server.workspace, ".procpen.json"), "w", encoding="utf-8") as file:
+        json.dump({"rules": [{"id": "tool", "program": "tool", "decision": "deny",
+                              "reason": "not here"}]}, file)
+    env = {"HOME": "", "XDG_STATE_HOME": "", "PROCPEN_WORKSPACE": server.workspace}
+    status, out, err = run("--set", "config.project=narrow", "tool", env=env)
+    equal((status, err), (1, ""), "status and stderr of what the project denies")
+    check("project:tool" in out, "the rule is not named: %r" % out)
+
+
+@suite.test()
 def test_output_that_fails():
     with open("/dev/full", "wb") as full:
         status, _, err = run("ls", stdout=full)
