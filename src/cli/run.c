@@ -41,7 +41,7 @@ struct terminal {
 	struct reqtab *reqs;
 	struct cap cap;
 	struct dialect dialect;
-	ev_signal signals[4], stop;
+	ev_signal signals[5], stop;
 	struct relay *relay; /* with --tty; else NULL */
 	bool json;
 	bool interrupted;
@@ -338,7 +338,8 @@ static void cli_run_on_hang_up(void *ctx)
 /* Call it before the start: a signal may arrive as soon as the command runs. */
 static void cli_run_watch_signals(struct terminal *t)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	/* SIGALRM: the caller has a time limit of its own */
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM };
 
 	_Static_assert(COUNT_OF(numbers) == COUNT_OF(t->signals), "one watcher for each");
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
@@ -350,6 +351,7 @@ static void cli_run_watch_signals(struct terminal *t)
 	t->stop.data = t;
 	if (!t->relay) /* which has one of its own */
 		loop_signal_start(t->context.loop, &t->stop);
+	loop_block_others(false);
 }
 
 static void cli_run_take_terminal(void *ctx, int fd)
@@ -491,7 +493,6 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 	if (args->tty && !relay_is_possible(&missing))
 		return say_mistake(t->command, "--tty relays a terminal, and %s is none: leave it "
 					       "out, or connect one (`script`, `ssh -t`)", missing);
-	loop_block_others(false);
 	if (cli_run_set_up(args, t, &e)) {
 		cli_run_fail(t, &e);
 	} else {

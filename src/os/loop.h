@@ -31,10 +31,10 @@ void loop_close(struct ev_loop *loop, ev_io *io);
  * and shells the background jobs of a script. */
 void loop_signal_start(struct ev_loop *loop, ev_signal *w);
 
-/* Before the loop: block the signals that end a process by default (signal(7)) and that no loop
- * watches. They would leave requests unanswered and the audit log without an end. @faults: those
- * of a crash too, when another process sends them; the kernel delivers a fault of our own all the
- * same, and abort() its signal. */
+/* Before the loop runs: block the signals that end a process by default (signal(7)), but for those
+ * that are watched by now. They would leave requests unanswered and the audit log without an end.
+ * @faults: those of a crash too, when another process sends them; the kernel delivers a fault of
+ * our own all the same, and abort() its signal. */
 void loop_block_others(bool faults);
 
 /* Make @timer ready to be started: it calls @fn, with @data as its data. */

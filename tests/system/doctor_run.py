@@ -678,9 +678,9 @@ def test_interrupt_from_the_terminal():
 
 @suite.test()
 def test_terminate():
-    """SIGTERM, SIGHUP and SIGQUIT end the whole tree, whatever it ignores, and leave nothing."""
+    """SIGTERM, SIGHUP, SIGQUIT and SIGALRM end the whole tree, whatever it ignores, and leave nothing."""
     for form in FORMS:
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM):
             with Place() as place:
                 run = begin(place, *form, "--shell", "--", DEAF)
                 run.send_signal(number)
@@ -710,7 +710,7 @@ def test_ignored_signals():
 @suite.test()
 def test_other_signals():
     """What batch systems send besides, SIGUSR1 for one, ends nothing, and the end is on record."""
-    others = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU, signal.SIGPWR, signal.SIGRTMIN)
+    others = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGPWR, signal.SIGRTMIN)
     for form in FORMS:
         with Place() as place:
             run = begin(place, *form, "--shell", "--", "echo ready; sleep 0.3; exit 7")
