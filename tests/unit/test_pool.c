@@ -712,7 +712,8 @@ static void touch_shims(struct confine *c)
 	}
 }
 
-/* While it waits, or its process does: it takes no plan. */
+/* While it waits, or its process does: it takes no plan, or has ended by itself, where it has looked
+ * before it sleeps. */
 static void touch_idle_shims(struct confine *c)
 {
 	for (size_t i = 1; i < COUNT_OF(touches); i++) {
@@ -726,11 +727,14 @@ static void touch_idle_shims(struct confine *c)
 		procfs_children(shim, &waits, 1);
 		touches[i](waits);
 		start(s, j);
-		assert_int_equal(j->result.shim_pid, shim);
-		assert_int_not_equal(children_report(j->result.control_fd, &report), 0);
+		if (j->result.shim_pid == shim) {
+			assert_int_not_equal(children_report(j->result.control_fd, &report), 0);
+			close(j->result.control_fd);
+			job_free(j);
+		} else {
+			assert_int_equal(finish(j), 0);
+		}
 		assert_true(children_wait(&all, children_gone, &shim));
-		close(j->result.control_fd);
-		job_free(j);
 		end(s);
 	}
 }
