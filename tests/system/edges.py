@@ -416,6 +416,11 @@ def faults_of(server):
         return int(f.read().rsplit(")", 1)[1].split()[7])
 
 
+def sleeps(server):
+    with open("/proc/%d/stat" % server.pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "S"
+
+
 def faults_of_the_first_verdict(silence):
     """And of the answer before it, behind which the client was silent."""
     server = Server()
@@ -424,7 +429,7 @@ def faults_of_the_first_verdict(silence):
     if silence:
         server.answer(ids.pop())
         before -= faults_of(server)
-        eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
+        eventually(lambda: shims_at_rest(server) and sleeps(server), WAIT, "no shim waits")
         before += faults_of(server)
     ids.append(server.request("is_blocked", {"command": "ls", "args": []}))
     for request in ids:
@@ -437,8 +442,9 @@ def faults_of_the_first_verdict(silence):
 @suite.test()
 def test_verdict_is_prepared_in_the_first_silence():
     """The first one then finds its tables built and its code mapped."""
-    prepared, not_prepared = (min(faults_of_the_first_verdict(silence) for _ in range(5))
-                              for silence in (True, False))
+    # on a busy machine there may be a silence where none is meant
+    prepared, not_prepared = (best(faults_of_the_first_verdict(silence) for _ in range(5))
+                              for silence, best in ((True, min), (False, max)))
     check(prepared + 4 <= not_prepared,
           "new pages: %d with a silence, %d without" % (prepared, not_prepared))
 
