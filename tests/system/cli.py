@@ -174,7 +174,7 @@ def test_bad_settings():
              ("limits.running_processes=0", "1"), ("limits.running_processes=many", "integer"),
              ("tier.process.run=sometimes", "confirm"), ("audit.required=perhaps", "true"),
              ("nonsense", "="), ("limits.line_bytes=17M", "16777216"),
-             ("limits.memory_bytes=64MB", "64MiB"), ("server.eof_seconds=soon", "500ms"),
+             ("limits.memory_bytes=64MB", "64MiB"), ("server.eof_seconds=soon", "90s"),
              ("confirm.timeout_ms=2h", "600000 milliseconds"), ("packs=gti:deny", "git"),
              ("packs=git:allow", "git:notify"), ("a\x1b[2J=1", "a\\u001b[2J"))
     for setting, wanted in cases:
