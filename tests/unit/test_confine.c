@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -629,30 +630,35 @@ static void add_join(struct fixture *f, int fd)
 	f->run.fds[f->run.fd_count++] = fd;
 }
 
-/* Fork a process that waits for a byte in @told and then kills the grandchild of @tested. */
-static pid_t fork_killer(pid_t tested, int told)
+/* Kill the grandchild of this process's parent. */
+static void kill_trial(int stuck)
 {
-	pid_t killer = fork(), children[4], process = 0;
-	char byte;
+	pid_t children[4], process = 0;
 
-	assert_true(killer >= 0);
-	if (killer)
-		return killer;
-	if (read(told, &byte, 1) == 1)
-		for (int count = procfs_children(tested, children, 4); count-- > 0;)
-			if (procfs_children(children[count], &process, 1) == 1)
-				kill(process, SIGKILL);
-	_exit(0);
+	(void)stuck;
+	for (int count = procfs_children(getppid(), children, 4); count-- > 0;)
+		if (procfs_children(children[count], &process, 1) == 1)
+			kill(process, SIGKILL);
 }
 
-/* It may go well the next time, and no layer is at fault. */
-static void test_confine_trial_is_killed(void **state)
+/* Let the trial go on when it has waited for longer than a machine that is only busy lets it. */
+static void free_trial_late(int stuck)
+{
+	char page[4096];
+
+	poll(NULL, 0, 2500);
+	if (read(stuck, page, sizeof(page)) < 0)
+		_exit(1);
+}
+
+/* Run a trial whose process gets stuck; @then happens in a child of this process, with the other
+ * end of the pipe where it is stuck. Returns the trial's result. */
+static int try_stuck(struct fixture *f, void (*then)(int stuck), struct confine_trial *t)
 {
 	static const char page[4096];
-	struct fixture *f = *state;
-	struct confine_trial t = { 0 };
-	int tell[2], stuck[2];
-	pid_t killer;
+	int tell[2], stuck[2], result, status;
+	char byte;
+	pid_t child;
 
 	make(f);
 	enter_well(f, &nothing);
@@ -663,14 +669,37 @@ static void test_confine_trial_is_killed(void **state)
 	assert_int_equal(fcntl(stuck[1], F_SETFL, 0), 0);
 	add_join(f, tell[1]);  /* the process writes a byte to each ... */
 	add_join(f, stuck[1]); /* ... and waits here */
-	killer = fork_killer(getpid(), tell[0]);
-	assert_int_equal(confine_trial_run(&f->plan, &f->run, &t), -1);
-	assert_int_equal(t.error, EAGAIN);
-	assert_int_equal(waitpid(killer, NULL, 0), killer);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		if (read(tell[0], &byte, 1) == 1)
+			then(stuck[0]);
+		_exit(0);
+	}
+	result = confine_trial_run(&f->plan, &f->run, t);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 	for (int i = 0; i < 2; i++) {
 		close(tell[i]);
 		close(stuck[i]);
 	}
+	return result;
+}
+
+/* It may go well the next time, and no layer is at fault. */
+static void test_confine_trial_is_killed(void **state)
+{
+	struct confine_trial t = { 0 };
+
+	assert_int_equal(try_stuck(*state, kill_trial, &t), -1);
+	assert_int_equal(t.error, EAGAIN);
+}
+
+static void test_confine_trial_is_slow(void **state)
+{
+	struct confine_trial t = { 0 };
+
+	assert_int_equal(try_stuck(*state, free_trial_late, &t), 0);
 }
 
 static void test_confine_required_by_any_profile(void **state)
@@ -1155,6 +1184,7 @@ int main(void)
 		TEST(test_confine_hidden_needs_its_layer),
 		TEST(test_confine_lacks_what_the_profile_leaves_out),
 		TEST(test_confine_trial_is_killed),
+		TEST(test_confine_trial_is_slow),
 		TEST(test_confine_required_by_any_profile),
 		TEST(test_confine_required_and_not_asked_for),
 		TEST(test_confine_required_each),

@@ -22,10 +22,27 @@ static void test_probe_fail_of_a_killed_trial(void **state)
 	err_release(&e);
 }
 
+/* A machine that is too busy for a trial now is not so for ever. */
+static void test_probe_fail_of_a_late_trial(void **state)
+{
+	struct confine_trial late = { SHIM_STAGE_PLAN, ETIMEDOUT };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(probe_fail(&late, &e), -1);
+	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
+	assert_true(err_retryable(&e));
+	assert_true(probe_is_transient(e.sys));
+	assert_non_null(strstr(e.message, "has not ended"));
+	assert_non_null(strstr(err_hint_text(&e), "busy"));
+	err_release(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_probe_fail_of_a_killed_trial),
+		cmocka_unit_test(test_probe_fail_of_a_late_trial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

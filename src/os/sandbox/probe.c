@@ -251,6 +251,20 @@ static int probe_try_all(struct confine *c, bool net_ns, struct confine_trial *t
 	return confine_trial_run(&plan, &run, t) ? 1 : 0;
 }
 
+/* The process of the trial was killed, or came to no end in time. Both pass. Returns -1. */
+static int probe_fail_unfinished(bool late, struct err *e)
+{
+	if (late)
+		err_set(e, ERR_SANDBOX_UNAVAILABLE, "no command can be started: a trial of the "
+			"sandbox has not ended within %d s", TRIAL_SECONDS);
+	else
+		err_set(e, ERR_SANDBOX_UNAVAILABLE, "no command can be started: the process that "
+			"tries the sandbox was killed from outside");
+	e->sys = EAGAIN;
+	return err_hint(e, late ? "The machine is busy: try again"
+				: "Try again; the kernel kills processes when memory runs out");
+}
+
 /* No trial works, for a reason that is no layer's. Returns -1. */
 static int probe_fail(const struct confine_trial *t, struct err *e)
 {
@@ -258,21 +272,15 @@ static int probe_fail(const struct confine_trial *t, struct err *e)
 	bool forks = t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_LOCK_MOUNTS;
 	struct rlimit limit = { 0 };
 
-	if (t->stage == SHIM_STAGE_PLAN && t->error == EAGAIN) {
-		err_set(e, ERR_SANDBOX_UNAVAILABLE, "no command can be started: the process that "
-			"tries the sandbox was killed from outside");
-		e->sys = EAGAIN; /* it passes */
-		return err_hint(e, "Try again; the kernel kills processes when memory runs out");
-	}
+	if (t->stage == SHIM_STAGE_PLAN && (t->error == EAGAIN || t->error == ETIMEDOUT))
+		return probe_fail_unfinished(t->error == ETIMEDOUT, e);
 	if (!forks || t->error != EAGAIN) {
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
 			"no command can be started: a trial failed in its stage %s",
 			spawn_stage_name(t->stage));
 		if (err_is_shortage(t->error))
 			return -1; /* the error itself says what ran out */
-		return err_hint(e, t->error == ETIMEDOUT
-					   ? "The machine is busy: try again"
-					   : "Look for an outer sandbox that refuses this");
+		return err_hint(e, "Look for an outer sandbox that refuses this");
 	}
 	getrlimit(RLIMIT_NPROC, &limit);
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,

@@ -13,9 +13,11 @@
 #include "base/mem.h"
 #include "os/spawn/spawn.h"
 
-#define TRIAL_MS 2000
+/* A trial takes milliseconds. The loop stands still meanwhile, but the run that needs the trial is
+ * better late than refused because the machine was busy for a few seconds. */
+#define TRIAL_MS (TRIAL_SECONDS * 1000)
 
-/* Wait for SHIM_FAILED or SHIM_EXITED. 0, or -1: neither came. */
+/* Wait for SHIM_FAILED or SHIM_EXITED. 0, or an errno: ETIMEDOUT, EAGAIN: the shim was killed. */
 static int trial_await_end(int fd, struct shim_report *report)
 {
 	int64_t until = clock_mono_ms() + TRIAL_MS;
@@ -27,9 +29,10 @@ static int trial_await_end(int fd, struct shim_report *report)
 
 		if (ready < 0 && errno == EINTR)
 			continue;
-		if (ready <= 0 || recv(fd, report, sizeof(*report), MSG_DONTWAIT) !=
-					  (ssize_t)sizeof(*report))
-			return -1;
+		if (ready <= 0)
+			return ETIMEDOUT;
+		if (recv(fd, report, sizeof(*report), MSG_DONTWAIT) != (ssize_t)sizeof(*report))
+			return EAGAIN;
 		if (report->event == SHIM_FAILED || report->event == SHIM_EXITED)
 			return 0;
 	}
@@ -40,8 +43,8 @@ static int trial_read_result(int fd, struct confine_trial *t)
 	struct shim_report report;
 
 	t->stage = SHIM_STAGE_PLAN;
-	t->error = ETIMEDOUT;
-	if (trial_await_end(fd, &report))
+	t->error = trial_await_end(fd, &report);
+	if (t->error)
 		return -1;
 	if (report.event == SHIM_FAILED) {
 		t->stage = report.value;

@@ -10,13 +10,15 @@
 
 #include "os/sandbox/types.h"
 
+#define TRIAL_SECONDS 10
+
 struct confine_trial {
 	int stage; /* enum shim_stage where it failed; SHIM_STAGE_FORK: the clone failed */
-	int error; /* errno; EAGAIN in SHIM_STAGE_PLAN: its process was killed from outside */
+	int error; /* errno; in SHIM_STAGE_PLAN: EAGAIN killed from outside, ETIMEDOUT too late */
 };
 
 /*
- * Try @plan with @run (as confine_enter() fills both). Waits up to two seconds. Returns 0, or -1
+ * Try @plan with @run (as confine_enter() fills both). Waits up to TRIAL_SECONDS. Returns 0, or -1
  * with stage and errno of the failure in @t.
  */
 int confine_trial_run(struct shim_plan *plan, const struct confine_run *run,
