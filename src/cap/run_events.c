@@ -55,8 +55,7 @@ static void run_events_name_outcome(const struct cap *c, const struct proc *p, c
 static void run_events_note_git_changes(struct cap *c, struct proc *p)
 {
 	git_config_look(c->git_config);
-	p->rare->git_changes = git_config_changes(c->git_config, p->started_wall_ms,
-						  p->started_mono_us);
+	p->rare->git_changes = git_config_changes(c->git_config, p->started_mono_us);
 }
 
 /* What of its stdin waited to be judged when its text was complete, it has not read either. */

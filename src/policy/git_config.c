@@ -1,6 +1,7 @@
 #include "policy/git_config.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,7 @@
 #define FILE_MAX (256u * 1024)
 #define KEY_SHOWN 64  /* bytes of a name */
 #define KEYS_SHOWN 5
-#define FRESH_MS 100  /* too short to edit a file between two runs */
-#define CLOCK_MS 10   /* a file's time is that of the last tick of the kernel's clock */
+#define LEADS "leads git elsewhere"
 
 /* What git executes, or what makes it read such settings elsewhere; key "": all of the section. */
 static const struct {
@@ -34,26 +34,50 @@ static const struct {
 	{ "mergetool", "cmd" },   { "difftool", "cmd" },    { "extensions", "worktreeconfig" },
 };
 
+/* What git reads in an accessible directory, or in .git there. */
+static const struct {
+	const char *name;
+	bool in_git;
+	enum { GIT_SETTINGS, GIT_LINK, GIT_MARK } kind; /* a mark leads by being there */
+} looked_at[] = {
+	{ "config", true, GIT_SETTINGS },
+	{ "config.worktree", true, GIT_SETTINGS },
+	{ "commondir", true, GIT_LINK },
+	{ ".git", false, GIT_LINK },
+	{ "HEAD", false, GIT_MARK }, /* of a repository that counts once .git is none any more */
+};
+
 /* "section.name.key=value" of each key that matters, sorted. */
 struct settings {
 	char **lines;
 	size_t count;
 };
 
+/* What a file was at the last look. */
+struct content {
+	const char *flaw; /* why there is no text */
+	char *text;       /* or NULL: not there */
+	size_t len;
+};
+
 struct watched {
 	char *path;
-	struct stat seen;    /* all zero: it was not there */
+	struct content seen;
 	struct settings now;
-	int64_t changed_ms;  /* of the file, when keys were found changed; 0: never */
-	int64_t found_us;    /* when that was (clock_mono_us()) */
-	char *keys;          /* that were */
+	int64_t found_us; /* when keys were found changed (clock_mono_us()); 0: never */
+	char *keys;       /* that were */
+};
+
+struct place {
+	char *top;
+	bool is_git; /* itself called .git */
+	struct watched files[COUNT_OF(looked_at)];
 };
 
 struct git_config {
 	bool begun;
-	int64_t looked_ms; /* clock_mono_ms() of the last look */
 	size_t count;
-	struct watched files[];
+	struct place places[];
 };
 
 /* ---- reading, as git does ---- */
@@ -261,35 +285,61 @@ static void git_config_parse(const char *text, size_t len, struct settings *into
 
 /* ---- the files ---- */
 
-/* The regular file, opened through no link. O_NONBLOCK: a FIFO must not stop the server. */
-static int git_config_open(const struct watched *w)
-{
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	size_t last = (size_t)(strrchr(w->path, '/') - w->path);
-	AUTO_FREE char *folder = mem_strndup(w->path, last);
-	AUTO_CLOSE int within = open(*folder ? folder : "/",
-				     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static const char no_file[] = "no regular file", too_large[] = "more than 256 KiB";
 
-	return openat(within, w->path + last + 1, flags);
+/* The text of the regular file @fd, up to FILE_MAX bytes. */
+static struct content git_config_read_text(int fd, size_t size)
+{
+	struct content c = { .text = mem_zalloc(size + 1) };
+	ssize_t len = read(fd, c.text, size);
+
+	if (len >= 0) {
+		c.len = (size_t)len;
+		return c;
+	}
+	free(c.text);
+	return (struct content){ .flaw = no_file };
 }
 
-static void git_config_read(const struct watched *w, struct settings *into)
+/* What is at @name in @dir, through no link. Not by its times, which a mapping of the file need not
+ * touch. O_NONBLOCK: neither a FIFO nor a lease must stop the server. */
+static struct content git_config_read(int dir, const char *name)
 {
-	AUTO_CLOSE int fd = git_config_open(w);
-	AUTO_FREE char *text = NULL;
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	AUTO_CLOSE int fd = openat(dir, name, flags);
 	struct stat st;
-	ssize_t len;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		git_config_keep(into, "no regular file", NULL);
+	if (fd < 0 && (dir < 0 || errno == ENOENT || errno == ENOTDIR))
+		return (struct content){ 0 };
+	if (fd < 0 || fstat(fd, &st))
+		return (struct content){ .flaw = no_file };
+	if (S_ISDIR(st.st_mode))
+		return (struct content){ 0 };
+	if (!S_ISREG(st.st_mode))
+		return (struct content){ .flaw = no_file };
+	if (st.st_size > (off_t)FILE_MAX)
+		return (struct content){ .flaw = too_large };
+	return git_config_read_text(fd, (size_t)st.st_size);
+}
+
+static bool git_config_is_same(const struct content *a, const struct content *b)
+{
+	return a->flaw == b->flaw && !a->text == !b->text && a->len == b->len &&
+	       (!a->len || !memcmp(a->text, b->text, a->len));
+}
+
+static void git_config_parse_content(const struct content *c, size_t which, struct settings *into)
+{
+	const struct buf text = { .data = c->text, .len = c->len };
+
+	if (c->flaw)
+		git_config_keep(into, c->flaw, NULL);
+	else if (!c->text)
 		return;
-	}
-	text = mem_zalloc(FILE_MAX + 1);
-	len = read(fd, text, FILE_MAX + 1);
-	if (len < 0 || len > (ssize_t)FILE_MAX)
-		git_config_keep(into, "more than 256 KiB", NULL);
+	else if (looked_at[which].kind == GIT_SETTINGS)
+		git_config_parse(c->text, c->len, into);
 	else
-		git_config_parse(text, (size_t)len, into);
+		git_config_keep(into, LEADS, looked_at[which].kind == GIT_LINK ? &text : NULL);
 }
 
 static void git_config_release_settings(struct settings *s)
@@ -350,38 +400,19 @@ static char *git_config_difference(const struct settings *a, const struct settin
 	return NULL;
 }
 
-/* When the file of @w was changed. */
-static int64_t git_config_time(const struct watched *w)
-{
-	const struct timespec *t = &w->seen.st_ctim;
-
-	return w->seen.st_ino ? (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000 : clock_wall_ms();
-}
-
-/* Has the file changed since @w->seen, which becomes what is there now? */
-static bool git_config_is_changed(struct watched *w)
-{
-	struct stat now;
-
-	if (lstat(w->path, &now))
-		now = (struct stat){ 0 };
-	if (now.st_dev == w->seen.st_dev && now.st_ino == w->seen.st_ino &&
-	    now.st_ctim.tv_sec == w->seen.st_ctim.tv_sec &&
-	    now.st_ctim.tv_nsec == w->seen.st_ctim.tv_nsec)
-		return false;
-	w->seen = now;
-	return true;
-}
-
-static void git_config_look_at(struct watched *w, bool first)
+static void git_config_compare_file(struct watched *w, const struct content *is, size_t which,
+				    bool first)
 {
 	struct settings next = { 0 };
 	char *keys;
 
-	if (!git_config_is_changed(w))
+	if (git_config_is_same(&w->seen, is)) {
+		free(is->text);
 		return;
-	if (w->seen.st_ino)
-		git_config_read(w, &next);
+	}
+	free(w->seen.text);
+	w->seen = *is;
+	git_config_parse_content(is, which, &next);
 	keys = git_config_difference(&w->now, &next);
 	git_config_release_settings(&w->now);
 	w->now = next;
@@ -389,8 +420,24 @@ static void git_config_look_at(struct watched *w, bool first)
 		return;
 	free(w->keys);
 	w->keys = keys;
-	w->changed_ms = first ? 0 : git_config_time(w);
-	w->found_us = clock_mono_us();
+	w->found_us = first ? 0 : clock_mono_us();
+}
+
+static void git_config_look_at(struct place *p, bool first)
+{
+	AUTO_CLOSE int top = open(p->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int below = openat(top, ".git", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	const int git = p->is_git ? top : below;
+
+	for (size_t i = 0; i < COUNT_OF(looked_at); i++) {
+		struct content is = { 0 };
+
+		if (looked_at[i].in_git)
+			is = git_config_read(git, looked_at[i].name);
+		else if (!p->is_git)
+			is = git_config_read(top, looked_at[i].name);
+		git_config_compare_file(&p->files[i], &is, i, first);
+	}
 }
 
 /* ---- for others ---- */
@@ -403,51 +450,56 @@ struct git_config *git_config_new(const struct scope *scope)
 
 	while (directory[count])
 		count++;
-	g = mem_zalloc(sizeof(*g) + count * sizeof(g->files[0]));
+	g = mem_zalloc(sizeof(*g) + count * sizeof(g->places[0]));
 	for (; g->count < count; g->count++) {
+		struct place *p = &g->places[g->count];
 		const char *top = directory[g->count];
 
-		g->files[g->count].path =
-			mem_printf("%s%s/config", strcmp(top, "/") ? top : "",
-				   strcmp(strrchr(top, '/'), "/.git") ? "/.git" : "");
+		p->top = mem_strdup(top);
+		p->is_git = !strcmp(strrchr(top, '/'), "/.git");
+		for (size_t i = 0; i < COUNT_OF(looked_at); i++)
+			p->files[i].path =
+				mem_printf("%s%s/%s", strcmp(top, "/") ? top : "",
+					   looked_at[i].in_git && !p->is_git ? "/.git" : "",
+					   looked_at[i].name);
 	}
 	return g;
 }
 
-void git_config_free(struct git_config *g)
+static void git_config_release_place(struct place *p)
 {
-	while (g && g->count) {
-		struct watched *w = &g->files[--g->count];
-
+	for (struct watched *w = p->files; w < p->files + COUNT_OF(looked_at); w++) {
 		git_config_release_settings(&w->now);
+		free(w->seen.text);
 		free(w->path);
 		free(w->keys);
 	}
-	free(g);
+	free(p->top);
 }
 
-void git_config_begin(struct git_config *g)
+void git_config_free(struct git_config *g)
 {
-	if (!g->begun || clock_mono_ms() - g->looked_ms > FRESH_MS)
-		git_config_look(g);
+	while (g && g->count)
+		git_config_release_place(&g->places[--g->count]);
+	free(g);
 }
 
 void git_config_look(struct git_config *g)
 {
 	for (size_t i = 0; i < g->count; i++)
-		git_config_look_at(&g->files[i], !g->begun);
+		git_config_look_at(&g->places[i], !g->begun);
 	g->begun = true;
-	g->looked_ms = clock_mono_ms();
 }
 
-char *git_config_changes(const struct git_config *g, int64_t wall_ms, int64_t start_us)
+char *git_config_changes(const struct git_config *g, int64_t start_us)
 {
 	struct buf text;
 
 	buf_init(&text, SIZE_MAX / 2);
-	for (const struct watched *w = g->files; w < g->files + g->count; w++)
-		if (w->changed_ms && w->changed_ms + CLOCK_MS >= wall_ms && w->found_us > start_us)
-			buf_addf(&text, "%s%s: %s", text.len ? "; " : "", w->path, w->keys);
+	for (const struct place *p = g->places; p < g->places + g->count; p++)
+		for (const struct watched *w = p->files; w < p->files + COUNT_OF(looked_at); w++)
+			if (w->found_us > start_us)
+				buf_addf(&text, "%s%s: %s", text.len ? "; " : "", w->path, w->keys);
 	if (text.len)
 		return buf_steal(&text);
 	buf_release(&text);

@@ -255,6 +255,41 @@ def test_git_settings():
         check(status == 0 and "core.sshcommand" in err, "procpen run: %s" % err)
 
 
+# Ways by which git comes to execute evil/hooks/pre-commit, without a setting that was not there before, in
+# one run each; and the file that is named. $W is the workspace.
+DETOURS = [
+    ("cp -r .git/objects .git/refs .git/config evil/ && echo ../evil >.git/commondir",
+     ".git/commondir: leads git elsewhere"),
+    ("git config -f .git/config.worktree core.hooksPath evil/hooks", ".git/config.worktree: core.hookspath"),
+    ("mv .git/HEAD h && cp h HEAD && cp -r .git/objects .git/refs evil/hooks . && "
+     "printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = %s\\n' $W >config",
+     "HEAD: leads git elsewhere"),
+]
+
+
+@suite.test()
+def test_git_led_elsewhere():
+    """A run that makes the user's git run other hooks is named, by whatever file it does that."""
+    with Repository() as place:
+        for attack, named in DETOURS:
+            place.make()
+            subprocess.run(["git", "-C", place.top, "config", "extensions.worktreeConfig", "true"], check=True)
+            os.mkdir(place.top + "/evil/hooks")
+            with open(place.top + "/evil/hooks/pre-commit", "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\necho evil >&2\n")
+            os.chmod(place.top + "/evil/hooks/pre-commit", 0o755)
+            server = place.server()
+            equal(server.run("true")["warnings"], [], "before")
+            result = server.run(attack, environment={"W": place.top})
+            equal(result["exit_code"], 0, "%s: %s" % (attack, result["stderr_summary"]))
+            done = subprocess.run([*GIT, "-c", "user.name=n", "-c", "user.email=e@example.org", "-C", place.top,
+                                   "commit", "-qm", "one", "--allow-empty"], capture_output=True, text=True)
+            check("evil" in done.stderr, "git does not follow it: %s: %s" % (attack, done.stderr))
+            check(any(text.endswith("%s/%s" % (place.top, named)) for text in result["warnings"]),
+                  "%s: %s" % (attack, result["warnings"]))
+            server.stop()
+
+
 @suite.test()
 def test_wishes_that_fail():
     """What the operator names and cannot have stops the start, with the reason; the default does not."""

@@ -1,7 +1,9 @@
 #include "unit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,20 +50,33 @@ static void write_config(struct fixture *f, const char *text)
 	scratch_file(&f->tmp, "ws/.git/config", text, 0600);
 }
 
+/* What has changed since @start_us, from @from on; "" for nothing. */
+static const char *told(struct fixture *f, int64_t start_us, const char *from)
+{
+	static char text[2048];
+	char *found;
+
+	git_config_look(f->g);
+	found = git_config_changes(f->g, start_us);
+	strcpy(text, found ? strstr(found, from) + strlen(from) : "");
+	free(found);
+	return text;
+}
+
+/* The start of a run. */
+static int64_t begin(struct fixture *f)
+{
+	git_config_look(f->g);
+	return clock_mono_us();
+}
+
 /* What a run that writes @text changes, without the path; "" for nothing. */
 static const char *changed(struct fixture *f, const char *text)
 {
-	static char keys[2048];
-	int64_t start = clock_wall_ms(), start_us = clock_mono_us();
-	char *found;
+	int64_t start_us = begin(f);
 
-	git_config_begin(f->g);
 	write_config(f, text);
-	git_config_look(f->g);
-	found = git_config_changes(f->g, start, start_us);
-	strcpy(keys, found ? strstr(found, "/.git/config: ") + strlen("/.git/config: ") : "");
-	free(found);
-	return keys;
+	return told(f, start_us, "/.git/config: ");
 }
 
 /* Spellings that git reads as a setting, or as none (git-config(1)). */
@@ -136,43 +151,103 @@ static void test_git_config_compares(void **state)
 static void test_git_config_between_runs(void **state)
 {
 	struct fixture *f = *state;
-	char *long_run;
-	int64_t start = clock_wall_ms(), start_us = clock_mono_us();
+	int64_t start_us = begin(f);
 
-	git_config_begin(f->g);
 	write_config(f, "[core]\nhooksPath = /x\n");
-	usleep(120000);
 	assert_string_equal(changed(f, "[core]\nhooksPath = /x\n[user]\nname=n\n"), "");
-	git_config_look(f->g);
-	assert_null(git_config_changes(f->g, clock_wall_ms(), clock_mono_us()));
-	long_run = git_config_changes(f->g, start, start_us);
-	assert_non_null(long_run);
-	free(long_run);
+	assert_string_equal(told(f, clock_mono_us(), ""), "");
+	assert_string_equal(told(f, start_us, "/.git/config: "), "core.hookspath");
 }
 
 static void test_git_config_what_is_no_file(void **state)
 {
 	struct fixture *f = *state;
 	const char *path = scratch_path(&f->tmp, "ws/.git/config");
-	int64_t start = clock_wall_ms(), start_us = clock_mono_us();
-	char *found, *large = malloc(300000);
+	char *large = malloc(300000);
 
-	git_config_begin(f->g);
 	memset(large, '#', 299999);
 	large[299999] = '\0';
 	assert_string_equal(changed(f, large), "more than 256 KiB");
 	free(large);
 	for (int i = 0; i < 2; i++) { /* neither is opened */
+		int64_t start_us;
+
+		write_config(f, "");
+		start_us = begin(f);
 		(void)!unlink(path);
 		if (i)
 			assert_int_equal(mkfifo(path, 0600), 0);
 		else
 			assert_int_equal(symlink("/dev/zero", path), 0);
-		git_config_look(f->g);
+		assert_string_equal(told(f, start_us, "/.git/config: "), "no regular file");
 	}
-	found = git_config_changes(f->g, start, start_us);
-	assert_non_null(strstr(found, "no regular file"));
-	free(found);
+}
+
+static void move(struct fixture *f, const char *from, const char *to)
+{
+	char old[SCRATCH_PATH];
+
+	scratch_copy(&f->tmp, from, old);
+	assert_int_equal(rename(old, scratch_path(&f->tmp, to)), 0);
+}
+
+/* Other files that make git take its hooks and settings from elsewhere; and some that do not. */
+static void test_git_config_led_elsewhere(void **state)
+{
+	static const struct {
+		const char *name, *text, *told;
+	} rows[] = {
+		{ "ws/.git/commondir", "../evil\n", ".git/commondir: leads git elsewhere" },
+		{ "ws/.git/config.worktree", "[core]\nhooksPath = x\n",
+		  ".git/config.worktree: core.hookspath" },
+		{ "ws/HEAD", "ref: refs/heads/main\n", "HEAD: leads git elsewhere" },
+		{ "ws/HEAD", "ref: refs/heads/other\n", "" },
+		{ "ws/config", "[core]\nhooksPath = x\n", "" },
+		{ "ws/.git/HEAD", "ref: refs/heads/main\n", "" },
+	};
+	struct fixture *f = *state;
+	int64_t start_us = begin(f);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		start_us = begin(f);
+		scratch_file(&f->tmp, rows[i].name, rows[i].text, 0600);
+		assert_string_equal(told(f, start_us, "/ws/"), rows[i].told);
+	}
+	start_us = begin(f);
+	move(f, "ws/.git", "ws/old");
+	scratch_file(&f->tmp, "ws/.git", "gitdir: evil\n", 0600);
+	assert_non_null(strstr(told(f, start_us, "/ws/"), ".git: leads git elsewhere"));
+}
+
+/* A change by which no time of the file changes: all of .git is replaced by an older one; or the
+ * file is written through a mapping that has written before. */
+static void test_git_config_unchanged_times(void **state)
+{
+	static const char before[] = "[core]\nneutral = x\n", after[] = "[core]\npager\t= x\n\n\n";
+	struct fixture *f = *state;
+	int64_t start_us;
+	char *map;
+	int fd;
+
+	scratch_mkdir(&f->tmp, "ws/new");
+	scratch_file(&f->tmp, "ws/new/config", "[core]\nfsmonitor = x\n", 0600);
+	write_config(f, before);
+	usleep(50000);
+	start_us = begin(f);
+	move(f, "ws/.git", "ws/old");
+	move(f, "ws/new", "ws/.git");
+	assert_string_equal(told(f, start_us, "/.git/config: "), "core.fsmonitor");
+
+	write_config(f, before);
+	fd = open(scratch_path(&f->tmp, "ws/.git/config"), O_RDWR);
+	map = mmap(NULL, sizeof(before), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(fd >= 0 && map != MAP_FAILED);
+	map[0] = before[0];
+	start_us = begin(f);
+	memcpy(map, after, sizeof(before) - 1);
+	assert_string_equal(told(f, start_us, "/.git/config: "), "core.pager");
+	munmap(map, sizeof(before));
+	close(fd);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -184,6 +259,8 @@ int main(void)
 		TEST(test_git_config_compares),
 		TEST(test_git_config_between_runs),
 		TEST(test_git_config_what_is_no_file),
+		TEST(test_git_config_led_elsewhere),
+		TEST(test_git_config_unchanged_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
