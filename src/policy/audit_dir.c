@@ -110,9 +110,11 @@ void audit_dir_hold(int fd)
 	(void)!fcntl(fd, F_OFD_SETLK, &lock);
 }
 
+/* Asks as a reader would, whom only a writer's lock keeps out: where nothing hides the log from a
+ * command, that can take a reader's, and a killed server must not seem to live. */
 bool audit_dir_is_held(int fd)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }

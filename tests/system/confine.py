@@ -302,6 +302,47 @@ def test_lock_of_the_audit_log(place, options):
     server.stop()
 
 
+# Takes a lock of each sort that a reader can have, of all logs; ends when "verified" is there.
+READ_LOCKS = """
+import fcntl, os, struct, sys, time
+locked = 0
+for name in sys.argv[1:]:
+    try:
+        fd = os.open(name, os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 1, 0)) # F_OFD_SETLK
+        locked += 1
+    except OSError:
+        pass
+print(locked)
+open("locked", "w").close()
+while not os.path.exists("verified"):
+    time.sleep(0.02)
+"""
+
+
+@each_form
+def test_locks_on_the_logs(place, options):
+    """A command can lock a log that it can read, and does not make a killed server seem alive."""
+    killed = place.server(*options)
+    killed.run("true")
+    killed.signal(signal.SIGKILL)
+    killed.wait_exit()
+    log = killed.audit_log()
+    server = place.server(*options)
+    run = server.request("process.run", {"command": PYTHON, "args": ["-c", READ_LOCKS, log]})
+    eventually(lambda: os.path.exists(place.path("workspace", "locked")), WAIT, "no locks")
+    status = subprocess.run([server_path(), "audit", "verify", "--state-dir", server.state], env=server.env,
+                            capture_output=True, text=True, check=False, timeout=WAIT)
+    open(place.path("workspace", "verified"), "w").close()
+    result = server.result(run)
+    hidden = "mount_namespace" in result["sandbox"]
+    equal(result["stdout_summary"], "0\n" if hidden else "1\n", "locked logs")
+    equal(status.returncode, 1, "of verify")
+    check("ended without a stop record" in status.stdout, status.stdout)
+    server.stop()
+
+
 @each_form
 def test_repeat_names_the_profile(place, options):
     """Where the operator has set strict, a call that asks for it is the same call."""
