@@ -343,6 +343,43 @@ def test_locks_on_the_logs(place, options):
     server.stop()
 
 
+# Takes a lease of a file that it can only read, so that whoever opens that for writing waits.
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fd = os.open(sys.argv[1], os.O_RDONLY)
+try:
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    print("leased", flush=True)
+except OSError as e:
+    print("errno", e.errno, flush=True)
+sys.stdin.read()
+"""
+
+
+@each_form
+def test_leases(place, options):
+    """No command has others wait who open a file outside of what it may write, such as a log."""
+    victim = place.path("outside", "there")
+
+    def is_held_up(server):
+        run = server.run(PYTHON, ["-c", LEASE, victim], stdin_mode="pipe", background=True)
+        said = server.call("process.monitor", {"process_id": run["process_id"], "until": "pattern",
+                                               "pattern": ".", "stream": "stdout", "wait_ms": 20000})["match"]["text"]
+        try:
+            os.close(os.open(victim, os.O_WRONLY | os.O_NONBLOCK))
+            return said, False
+        except BlockingIOError:
+            return said, True
+        finally:
+            server.call("process.input", {"process_id": run["process_id"], "data": "", "close": True})
+            server.call("process.wait", {"process_ids": [run["process_id"]], "wait_ms": 20000})
+            server.stop()
+
+    equal(is_held_up(place.server("--set", "sandbox.profile=none")), ("leased", True), "without a sandbox")
+    equal(is_held_up(place.server(*options)), ("errno 1", False), "in the sandbox")
+
+
 @each_form
 def test_repeat_names_the_profile(place, options):
     """Where the operator has set strict, a call that asks for it is the same call."""

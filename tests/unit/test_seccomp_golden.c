@@ -188,6 +188,8 @@ static const struct edge fcntl_edges[] = {
 	{ { 3, 1, SERVER_PID }, "F_GETFD" }, { { 3, 9, SERVER_PID }, "F_GETOWN" },
 	{ { 3, 15, 0 }, "F_SETOWN_EX" }, { { 3, HIGH | 15, 0 }, "high bits, F_SETOWN_EX" },
 	{ { 3, 16, 0 }, "F_GETOWN_EX" },
+	{ { 3, 1024, 0 }, "F_SETLEASE" }, { { 3, HIGH | 1024, 0 }, "high bits, F_SETLEASE" },
+	{ { 3, 1025, 0 }, "F_GETLEASE" }, { { 3, 1040, 0 }, "F_SETDELEG" },
 };
 
 #define MODE_EDGES(before)                                        \
@@ -266,7 +268,7 @@ static const struct {
 static const char *sole_verdict(struct filter *f, uint32_t nr)
 {
 	static const uint64_t values[] = { 0,	       1,      2,      3,      8,      15,     17,  6,  30,
-					   SERVER_PID, UINT64_MAX, 0x5412, 0x8901, 0x40000 };
+					   SERVER_PID, UINT64_MAX, 0x400, 0x5412, 0x8901, 0x40000 };
 	const size_t count = sizeof(values) / sizeof(values[0]);
 	uint32_t first = filter_call(f, nr, 0, 0, 0);
 

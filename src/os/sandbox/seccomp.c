@@ -59,6 +59,10 @@ static const uint32_t owner_ioctls[] = {
 	0x8901, /* FIOSETOWN */
 	0x8902, /* SIOCSPGRP */
 };
+static const uint32_t lease_commands[] = {
+	1024, /* F_SETLEASE */
+	1040, /* F_SETDELEG (Linux 6.19): the same for a directory */
+};
 static const uint32_t usual_families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 static const uint32_t other_families[] = { AF_UNIX, AF_NETLINK };
 static const uint32_t ip_families[] = { AF_INET, AF_INET6 };
@@ -195,12 +199,16 @@ static size_t seccomp_who_block(struct builder *b, uint32_t whole_user)
 }
 
 /* Refuse every F_SETOWN_EX: its pid is behind a pointer. */
-static size_t seccomp_fcntl_block(struct builder *b)
+static size_t seccomp_fcntl_block(struct builder *b, bool owner)
 {
-	size_t owner = seccomp_pid_in_argument(b, 2);
+	size_t pid = owner ? seccomp_pid_in_argument(b, 2) : b->allow;
+	size_t no = seccomp_bpf_any_of(b, lease_commands, COUNT_OF(lease_commands), b->eperm,
+				       b->allow);
 
-	owner = seccomp_bpf_jump(b, BPF_JEQ, F_SETOWN, owner, b->allow);
-	seccomp_bpf_jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, owner);
+	if (owner) {
+		no = seccomp_bpf_jump(b, BPF_JEQ, F_SETOWN, pid, no);
+		seccomp_bpf_jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, no);
+	}
 	return seccomp_bpf_load_argument(b, 1);
 }
 
@@ -289,8 +297,9 @@ static size_t seccomp_new_check_block(struct builder *b, enum filter_check check
 		return seccomp_who_block(b, PRIO_USER);
 	case FILTER_IOPRIO:
 		return seccomp_who_block(b, IOPRIO_WHO_USER_VALUE);
+	case FILTER_FCNTL_LEASE:
 	case FILTER_FCNTL_OWNER:
-		return seccomp_fcntl_block(b);
+		return seccomp_fcntl_block(b, check == FILTER_FCNTL_OWNER);
 	case FILTER_MODE_SECOND:
 		return seccomp_mode_block(b, 1);
 	case FILTER_MODE_THIRD:

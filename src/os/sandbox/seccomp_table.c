@@ -101,6 +101,8 @@ const struct filter_row filter_rows[] = {
 	DENY("epoll_wait_old", NEVER),
 
 	ROW("ioctl", TTY, ALWAYS, TERMINAL, EPERM),
+	/* A right to read is enough for a lease, and Landlock does not know it. */
+	ROW("fcntl", LEASES, ALWAYS, FCNTL_LEASE, EPERM),
 
 	/* Not mkdir, whose mode the kernel cuts itself (mkdir(2)): cp -a passes it these bits. */
 	ROW("chmod", SET_ID, ALWAYS, MODE_SECOND, EPERM),
@@ -193,6 +195,7 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 	[FILTER_SIGNALS] = "signals to the server and the shim",
 	[FILTER_ATTRIBUTES] = "limits and priority of the server and the shim, which watches "
 			      "limits itself",
+	[FILTER_LEASES] = "whoever then opens the file, outside too, waits for the command",
 	[FILTER_OWNERS] = "the kernel would send them a descriptor's signals",
 	[FILTER_SET_ID] = "a set-uid program that stays behind lends its owner to other users",
 	[FILTER_OPENING] = "a set-uid program that stays behind lends its owner to other users; "
@@ -214,6 +217,7 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_PID_SECOND] = "of the server or the shim",
 	[FILTER_PRIORITY] = "of the server, its process group, the shim, or a user",
 	[FILTER_IOPRIO] = "of the server, its process group, the shim, or a user",
+	[FILTER_FCNTL_LEASE] = "F_SETLEASE, F_SETDELEG",
 	[FILTER_FCNTL_OWNER] = "F_SETOWN with these, F_SETOWN_EX",
 	[FILTER_MODE_SECOND] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_MODE_THIRD] = "with S_ISUID; as root and in strict also S_ISGID",

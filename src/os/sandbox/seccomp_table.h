@@ -42,7 +42,8 @@ enum filter_check {
 	FILTER_PID_SECOND,    /* the same, second argument */
 	FILTER_PRIORITY,      /* the same, or a whole user (setpriority) */
 	FILTER_IOPRIO,        /* the same, or a whole user (ioprio_set) */
-	FILTER_FCNTL_OWNER,   /* F_SETOWN with one of the above; any F_SETOWN_EX */
+	FILTER_FCNTL_LEASE,   /* F_SETLEASE and F_SETDELEG */
+	FILTER_FCNTL_OWNER,   /* these, and F_SETOWN with one of the above; any F_SETOWN_EX */
 	FILTER_MODE_SECOND,   /* second argument: a file mode that sets an id */
 	FILTER_MODE_THIRD,    /* the same, third argument */
 	FILTER_OPEN_MODE,     /* open: it creates a file with such a mode, or has access mode 3 */
@@ -70,6 +71,7 @@ enum filter_group {
 	FILTER_RARE,
 	FILTER_SIGNALS,
 	FILTER_ATTRIBUTES,
+	FILTER_LEASES,
 	FILTER_OWNERS,
 	FILTER_PIDFDS,
 	FILTER_SET_ID,
