@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -63,8 +64,7 @@ static const uint32_t lease_commands[] = {
 	1024, /* F_SETLEASE */
 	1040, /* F_SETDELEG (Linux 6.19): the same for a directory */
 };
-static const uint32_t usual_families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
-static const uint32_t other_families[] = { AF_UNIX, AF_NETLINK };
+static const uint32_t usual_families[] = { AF_UNIX, AF_INET, AF_INET6 };
 static const uint32_t ip_families[] = { AF_INET, AF_INET6 };
 static const uint32_t stream_types[] = {
 	SOCK_STREAM, SOCK_STREAM | SOCK_CLOEXEC, SOCK_STREAM | SOCK_NONBLOCK,
@@ -238,6 +238,26 @@ static size_t seccomp_family_block(struct builder *b, const uint32_t *families, 
 	return seccomp_bpf_load_argument(b, 0);
 }
 
+/* If the family in A is AF_NETLINK, judge the protocol, else continue at @other. NETLINK_CONNECTOR
+ * tells of every exec, fork and exit on the machine, whatever the PID namespace. */
+static size_t seccomp_netlink_block(struct builder *b, size_t other)
+{
+	size_t protocol;
+
+	seccomp_bpf_jump(b, BPF_JEQ, NETLINK_CONNECTOR, b->eafnosupport, b->allow);
+	protocol = seccomp_bpf_load_argument(b, 2);
+	return seccomp_bpf_jump(b, BPF_JEQ, AF_NETLINK, protocol, other);
+}
+
+static size_t seccomp_usual_block(struct builder *b)
+{
+	size_t other = seccomp_bpf_any_of(b, usual_families, COUNT_OF(usual_families), b->allow,
+					  b->eafnosupport);
+
+	seccomp_netlink_block(b, other);
+	return seccomp_bpf_load_argument(b, 0);
+}
+
 /* Of AF_INET and AF_INET6 only TCP. */
 static size_t seccomp_tcp_block(struct builder *b)
 {
@@ -248,7 +268,8 @@ static size_t seccomp_tcp_block(struct builder *b)
 	seccomp_bpf_any_of(b, stream_types, COUNT_OF(stream_types), next, b->eafnosupport);
 	next = seccomp_bpf_load_argument(b, 1);
 	next = seccomp_bpf_any_of(b, ip_families, COUNT_OF(ip_families), next, b->eafnosupport);
-	seccomp_bpf_any_of(b, other_families, COUNT_OF(other_families), b->allow, next);
+	next = seccomp_netlink_block(b, next);
+	seccomp_bpf_jump(b, BPF_JEQ, AF_UNIX, b->allow, next);
 	return seccomp_bpf_load_argument(b, 0);
 }
 
@@ -279,7 +300,7 @@ static size_t seccomp_new_check_block(struct builder *b, enum filter_check check
 	case FILTER_IOCTL_OWNER:
 		return seccomp_ioctl_block(b, check == FILTER_IOCTL_OWNER);
 	case FILTER_FAMILY_RARE:
-		return seccomp_family_block(b, usual_families, COUNT_OF(usual_families));
+		return seccomp_usual_block(b);
 	case FILTER_FAMILY_REMOTE:
 		return seccomp_family_block(b, local_families, COUNT_OF(local_families));
 	case FILTER_PERSONALITY:

@@ -187,7 +187,8 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 	[FILTER_TTY] = "typing into, or taking over, a terminal",
 	[FILTER_POINTER] = "flags and mode lie behind a pointer; programs fall back to clone and "
 			   "openat",
-	[FILTER_FAMILIES] = "rarely used protocols are where many kernel bugs are",
+	[FILTER_FAMILIES] = "rarely used protocols are where many kernel bugs are; "
+			    "NETLINK_CONNECTOR tells what all processes of the machine do",
 	[FILTER_NETWORK] = "no network; with this answer tools give up at once",
 	[FILTER_PORTS] = "ports are judged by Landlock, and only when connect(2) is called for TCP",
 	[FILTER_TRACING] = "reading and changing other processes",
@@ -209,7 +210,8 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_CLONE_FLAGS] = "with a namespace flag",
 	[FILTER_TERMINAL] = "TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS",
 	[FILTER_IOCTL_OWNER] = "FIOSETOWN, SIOCSPGRP",
-	[FILTER_FAMILY_RARE] = "of a family other than UNIX, INET, INET6, NETLINK",
+	[FILTER_FAMILY_RARE] = "of a family other than UNIX, INET, INET6, NETLINK; "
+			       "NETLINK_CONNECTOR",
 	[FILTER_FAMILY_REMOTE] = "of a family other than UNIX",
 	[FILTER_PERSONALITY] = "other than PER_LINUX, PER_LINUX32 (with UNAME26), or a query",
 	[FILTER_PID_OTHER] = "of another process than itself",
@@ -223,7 +225,7 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_MODE_THIRD] = "with S_ISUID; as root and in strict also S_ISGID",
 	[FILTER_OPEN_MODE] = "with O_CREAT or O_TMPFILE and such a mode; with access mode 3",
 	[FILTER_TCP_ONLY] = ("of INET and INET6 other than SOCK_STREAM with protocol 0 or TCP; "
-			     "of a family other than these, UNIX, NETLINK"),
+			     "of a family other than these, UNIX, NETLINK; NETLINK_CONNECTOR"),
 	[FILTER_FASTOPEN_THIRD] = "with MSG_FASTOPEN",
 	[FILTER_FASTOPEN_FOURTH] = "with MSG_FASTOPEN",
 	[FILTER_TCP_OPTION] = "TCP_FASTOPEN_CONNECT",

@@ -34,7 +34,7 @@ enum filter_check {
 	FILTER_CLONE_FLAGS,   /* a namespace flag in the first argument */
 	FILTER_TERMINAL,      /* ioctl: one of the terminal requests */
 	FILTER_IOCTL_OWNER,   /* ioctl: these, and setting the owner of a descriptor */
-	FILTER_FAMILY_RARE,   /* first argument: not UNIX, INET, INET6, NETLINK */
+	FILTER_FAMILY_RARE,   /* not UNIX, INET, INET6, NETLINK; or NETLINK_CONNECTOR */
 	FILTER_FAMILY_REMOTE, /* first argument: not UNIX */
 	FILTER_PERSONALITY,   /* first argument: not one of the harmless values */
 	FILTER_PID_OTHER,     /* first argument: not 0 */
