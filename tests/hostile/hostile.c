@@ -702,23 +702,39 @@ static int mode_traced(int argc, char **argv)
 	return 4;
 }
 
-/* busy stops|sockets COUNT: so many orphans that make work for the shim without end: each makes it its
- * tracer and stops, or makes a socket of which the shim is told. */
+/* Stops and continues the process group of the leader, of which the shim is told, without end. */
+static void stop_and_continue(pid_t group)
+{
+	setpgid(0, 0);
+	write_all(1, "busy\n", 5);
+	for (;;) {
+		kill(-group, SIGSTOP);
+		kill(-group, SIGCONT);
+	}
+}
+
+/* busy stops|sockets|jobs COUNT: so many orphans that make work for the shim without end: each makes it
+ * its tracer and stops, or makes a socket of which the shim is told, or is stopped by the last. */
 static int mode_busy(int argc, char **argv)
 {
-	const bool stops = strcmp(argv[0], "stops") == 0;
+	const bool stops = strcmp(argv[0], "stops") == 0, jobs = strcmp(argv[0], "jobs") == 0;
+	const int count = argc > 1 ? atoi(argv[1]) : 1;
 
 	signal(SIGURG, SIG_IGN);
-	for (int i = 0, count = argc > 1 ? atoi(argv[1]) : 1; i < count && i < 20; i++) {
+	for (int i = 0; i < count && i < 20; i++) {
 		if (fork_or_die() > 0)
 			continue;
+		if (jobs && i == count - 1)
+			stop_and_continue(getpgrp());
 		orphan_self();
 		wait_until_orphaned();
 		write_all(1, "busy\n", 5);
 		for (;;) {
-			if (stops && !ptrace(PTRACE_TRACEME, 0, 0, 0))
+			if (jobs)
+				pause();
+			else if (stops && !ptrace(PTRACE_TRACEME, 0, 0, 0))
 				raise(SIGURG);
-			if (!stops)
+			else if (!stops)
 				close(socket(AF_UNIX, SOCK_STREAM, 0));
 		}
 	}

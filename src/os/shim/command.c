@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include <asm/siginfo.h>
 #include <asm/signal.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
@@ -12,6 +13,7 @@
 #include <linux/resource.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/signalfd.h>
 #include <linux/time.h>
 #include <asm/ioctls.h>
 
@@ -392,11 +394,15 @@ static unsigned long command_shares_files(const struct command *c)
 	return c->watches || (c->await && command_leaves_fds(c)) ? CLONE_FILES : 0;
 }
 
-void command_drain_signal_fd(int signal_fd)
+int command_drain_signal_fd(int signal_fd)
 {
-	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
+	struct signalfd_siginfo notices[4];
+	const long size = sys3(__NR_read, signal_fd, notices, sizeof(notices));
+	int other = 0;
 
-	sys3(__NR_read, signal_fd, notices, sizeof(notices));
+	for (int i = 0; (long)((i + 1) * sizeof(notices[0])) <= size; i++)
+		other |= notices[i].ssi_code < CLD_EXITED || notices[i].ssi_code > CLD_TRAPPED;
+	return other;
 }
 
 /*

@@ -79,8 +79,9 @@ int command_leaves_fds(const struct command *c);
  * plan says SHIM_ANNOUNCE, until its exec. The process must wait for its plan, unwatched. */
 int command_sleeps(const struct command *c);
 
-/* Empty a signalfd(2): wait4(2) says more than its records. */
-void command_drain_signal_fd(int signal_fd);
+/* Empty a signalfd(2): wait4(2) says more than its records. Returns whether one was of something
+ * else than a death or a stop for a tracer: of job control, or sent by a process. */
+int command_drain_signal_fd(int signal_fd);
 
 /* Clone the command's process. Returns its pid when it executes, has failed or was not needed (see
  * @c), or a negative errno; if command_sleeps(), not before that sleep is over. */

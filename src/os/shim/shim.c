@@ -627,8 +627,9 @@ static void shim_serve(void)
 			sockets_serve(polls[2].revents);
 			shim_count_caused();
 		}
-		if (polls[1].revents)
-			command_drain_signal_fd(signal_fd);
+		/* A process that others stop and continue without end costs them little. */
+		if (polls[1].revents && command_drain_signal_fd(signal_fd))
+			shim_count_caused();
 		if (polls[0].revents) {
 			shim_reap();
 			if (!over)
