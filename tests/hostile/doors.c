@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -230,6 +232,16 @@ static const char *there(void)
 
 static long try_outside_chmod(void) { return chmod(there(), 0644); }
 static long try_outside_times(void) { return utimes(there(), NULL); }
+/* The flags that the file has anyway. */
+static long try_outside_flags(void)
+{
+	int fd = open(there(), O_RDONLY), flags;
+
+	if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags))
+		return -1;
+	return ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
 static long try_outside_truncate(void) { return truncate(there(), 3); }
 static long try_outside_rename(void) { return rename(there(), "taken"); }
 static long try_abstract(void)
@@ -278,6 +290,7 @@ static const struct {
 	{ "own_descriptor", try_own_descriptor }, { "state", try_state }, { "audit", try_audit },
 	{ "audit_read", try_audit_read }, { "outside", try_outside },
 	{ "outside_chmod", try_outside_chmod }, { "outside_times", try_outside_times },
+	{ "outside_flags", try_outside_flags },
 	{ "outside_truncate", try_outside_truncate }, { "outside_rename", try_outside_rename },
 	{ "abstract", try_abstract }, { "sysctl", try_sysctl }, { "device", try_device },
 	{ "mount", try_mount },

@@ -321,8 +321,8 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 				? CONFINE_OPEN_AS_ROOT
 				: "files: commands can write whatever the user can write");
 	if (landlock && !mounts)
-		fn(ctx, "files: mode, owner, times and extended attributes of files outside the "
-			"workspace can be changed where the user may");
+		fn(ctx, "files: mode, owner, times, flags (chattr) and extended attributes of "
+			"files outside the workspace can be changed where the user may");
 	if (!mounts)
 		fn(ctx, "files: no path can be hidden, so with sandbox.hide no server starts");
 	if (mounts && c->mounts[0].unhidden) {
