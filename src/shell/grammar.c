@@ -701,26 +701,35 @@ static size_t grammar_test_operator(const struct lex_reader *r)
 	return c == '<' || c == '>' || c == '(' || c == ')' || c == '|' ? 1 : 0;
 }
 
+/* Is the next '#' one of a regular expression, as in [[ $x =~ ^(#|$) ]], and not a comment? */
+static bool grammar_hash_in_regex(const struct lex_reader *r, bool regex)
+{
+	return regex && lex_peek(r, 0) == '#' && strchr("(|)", r->text.s[r->pos - 1]);
+}
+
 static void grammar_test(struct lex_reader *r, struct ast_node *n)
 {
 	struct ast_word **tail = &n->words;
 	size_t open = r->pos;
 	char before = '\0';
+	bool regex = false; /* behind =~, up to the next && or || */
 
 	n->type = AST_TEST;
 	for (;;) {
-		lex_newlines(r);
+		if (!grammar_hash_in_regex(r, regex))
+			lex_newlines(r);
 		if (lex_failed(r))
 			return;
 		if (lex_peek(r, 0) == ']' && lex_peek(r, 1) == ']' && lex_is_meta(lex_peek(r, 2))) {
 			r->pos += 2;
 			return;
 		}
-		size_t len = grammar_test_operator(r);
+		size_t len = grammar_test_operator(r), from = r->pos;
 
 		if (len > 0) {
 			before = (char)lex_peek(r, 0);
 			r->pos += len;
+			regex &= len == 1;
 			continue;
 		}
 		*tail = lex_word(r);
@@ -730,6 +739,7 @@ static void grammar_test(struct lex_reader *r, struct ast_node *n)
 			lex_unexpected(r);
 			return;
 		}
+		regex |= r->pos - from == 2 && memcmp(r->text.s + from, "=~", 2) == 0;
 		(*tail)->before = before;
 		before = '\0';
 		tail = &(*tail)->next;
