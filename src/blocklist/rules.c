@@ -48,8 +48,8 @@ static uint64_t rules_classify(struct rules *r, const struct shell_word *word, s
 /* ---- effects ---- */
 
 /* Of modes an unknown part counts as empty where the command itself goes through the tree: find
- * "$X/" | xargs chmod is everyday. */
-static enum path_reach rules_reach_of(const struct rules *r, const char *effect)
+ * "$X/" | xargs chmod is everyday. Nor where chmod is but a @guess: $RUN -R "$A/$B" may be grep. */
+static enum path_reach rules_reach_of(const struct rules *r, const char *effect, bool guess)
 {
 	static const char trees[] =
 		" mode_home mode_call replace killers unmount mount mirror mirror_host ";
@@ -57,7 +57,7 @@ static enum path_reach rules_reach_of(const struct rules *r, const char *effect)
 	if (list_has(" remove_tree clean ", effect, strlen(effect)))
 		return REACH_TREE_OR_EMPTY;
 	if (strcmp(effect, "mode_tree") == 0)
-		return r->each ? REACH_TREE : REACH_TREE_OR_EMPTY;
+		return guess || r->each ? REACH_TREE : REACH_TREE_OR_EMPTY;
 	if (strcmp(effect, "move") == 0)
 		return REACH_NAMED_OR_EMPTY;
 	return list_has(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
@@ -109,7 +109,7 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 			const struct shell_word *word, size_t skip, bool guess,
 			struct finding *f)
 {
-	enum path_reach reach = rules_reach_of(r, effect);
+	enum path_reach reach = rules_reach_of(r, effect, guess);
 	uint64_t classes = rules_classify(r, word, skip, reach);
 	const struct blocklist_rule *rule =
 		classes ? rules_effect_rule(effect, classes, guess) : NULL;
