@@ -375,14 +375,26 @@ static bool loops_is_plain_value(const struct shell_word *w)
 	return true;
 }
 
+/* Does IFS hold blanks only? They leave no empty field, as the : of IFS=: does. */
+static bool loops_splits_at_blanks(struct expander *e)
+{
+	const struct value *ifs = vars_value(e, "IFS");
+
+	for (uint32_t i = 0; ifs && i < ifs->len; i++)
+		if (!char_is_known(&ifs->v[i]) || !strchr(" \t\n", ifs->v[i].c))
+			return false;
+	return ifs || !vars_get(e, "IFS");
+}
+
 /* The value in a turn for @w. $x and $(y) that are empty make no turn. */
 static struct value *loops_value(struct expander *e, const struct shell_word *w)
 {
 	struct value *v = word_value(e, w);
+	bool alone = v->len == 1 && loops_splits_at_blanks(e);
 
 	for (uint32_t i = 0; i < v->len; i++)
-		if (w->kind[i] == SHELL_UNKNOWN_FIELDS && v->v[i].c == UNKNOWN_ANY)
-			v->v[i].c = UNKNOWN_GIVEN;
+		if (w->kind[i] == SHELL_UNKNOWN_FIELDS)
+			v->v[i].c = alone ? UNKNOWN_SET : UNKNOWN_GIVEN;
 	return v;
 }
 
@@ -401,7 +413,7 @@ static void loops_values(struct expander *e, const struct ast_node *n, const str
 		loops_turn(e, n);
 	}
 	if (skipped || values->len == 0) {
-		vars_set(e, n->name, value_unknown(e, "{..}", n->start));
+		vars_set(e, n->name, value_unknown_set(e, "{..}", n->start));
 		loops_turn(e, n);
 	}
 	e->loops--;
@@ -443,7 +455,8 @@ static bool loops_words(struct expander *e, const struct ast_node *n, struct wor
 {
 	static struct ast_param all = { .name = "@" };
 	struct ast_part part = { .type = PART_PARAM, .quoted = true, .param = &all };
-	struct ast_word word = { .parts = &part, .start = n->start, .end = n->end };
+	struct ast_part quotes = { .type = PART_TEXT, .quoted = true, .next = &part };
+	struct ast_word word = { .parts = &quotes, .start = n->start, .end = n->end };
 	struct choice c;
 
 	choice_start(e, &c);
