@@ -360,8 +360,13 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 
 /* ---- for ---- */
 
-/* Plain values that a loop is walked for, by the number of loops around it. */
+/*
+ * Plain values that a loop is walked for, by the number of loops around it. Numbers mostly count
+ * attempts: beyond these, only until the loop has taken so much work.
+ */
 static const size_t plain_max[] = { 64, 8, 4, 2 };
+#define NUMBERS_MIN 4u
+#define NUMBERS_WORK 12000u
 
 static bool loops_is_plain_value(const struct shell_word *w)
 {
@@ -373,6 +378,11 @@ static bool loops_is_plain_value(const struct shell_word *w)
 			return false;
 	}
 	return true;
+}
+
+static bool loops_is_number(const struct shell_word *w)
+{
+	return w->text.s[strspn(w->text.s, "0123456789")] == '\0';
 }
 
 /* Does IFS hold blanks only? They leave no empty field, as the : of IFS=: does. */
@@ -401,11 +411,15 @@ static struct value *loops_value(struct expander *e, const struct shell_word *w)
 static void loops_values(struct expander *e, const struct ast_node *n, const struct words *values)
 {
 	size_t level = e->loops < 3 ? e->loops : 3, plain = 0;
+	uint64_t fuel = e->fuel;
 	bool skipped = false;
 
 	e->loops++;
 	for (size_t i = 0; i < values->len && !expand_failed(e); i++) {
-		if (loops_is_plain_value(&values->v[i]) && plain++ >= plain_max[level]) {
+		if (loops_is_plain_value(&values->v[i]) &&
+		    (plain++ >= plain_max[level] ||
+		     (plain > NUMBERS_MIN && loops_is_number(&values->v[i]) &&
+		      fuel - e->fuel > NUMBERS_WORK))) {
 			skipped = true;
 			continue;
 		}
