@@ -139,7 +139,7 @@ static bool listing_awk_picks(const struct words *w)
 	s += strspn(s, " \t\n");
 	if (strncmp(s, "NR>", 3) == 0 || strncmp(s, "NR!=", 4) == 0 || strncmp(s, "NR >", 4) == 0 ||
 	    strncmp(s, "FNR>", 4) == 0 || strncmp(s, "/^ii", 4) == 0)
-		s += strcspn(s, "{");
+		s += strcspn(s, "{&"); /* NR>1 && $3 > 90 picks some */
 	return *s != '{';
 }
 
