@@ -301,7 +301,7 @@ static bool evaluate_unknown(struct evaluation *e, struct evaluation_frame *f)
 	const struct shell_word *words = f->cmd.words;
 	bool itself = place_command(&f->at) && words == place_command(&f->at)->words;
 	/* After a wrapper an unknown word may be an option's value, unless it is the only one. */
-	unsigned flow = dataflow_of_word(&f->at, &words[0]) &
+	unsigned flow = dataflow_of_program(&f->at, words, f->cmd.count) &
 			(itself || f->cmd.count == 1 ? FLOW_TEXTS : FLOW_REMOTE);
 
 	if (f->at.each)

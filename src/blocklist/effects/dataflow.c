@@ -248,11 +248,9 @@ static unsigned dataflow_of_name(const char *name)
 		       ? FLOW_DECODED : 0;
 }
 
-static unsigned dataflow_of_word_in(const struct dataflow *f, uint32_t index,
-				    const struct shell_word *word)
+/* The flow of what the unknown parts of @word are named after. */
+static unsigned dataflow_of_names(const struct dataflow *f, const struct shell_word *word)
 {
-	if (!word_has_unknown(word))
-		return 0;
 	for (uint32_t i = 0; i < word->unknown_count; i++)
 		if (dataflow_of_name(word->unknowns[i].name))
 			return dataflow_of_name(word->unknowns[i].name);
@@ -260,7 +258,15 @@ static unsigned dataflow_of_word_in(const struct dataflow *f, uint32_t index,
 		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
 			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
 				return f->text_flows[k];
-	return dataflow_children_of(f, index);
+	return 0;
+}
+
+static unsigned dataflow_of_word_in(const struct dataflow *f, uint32_t index,
+				    const struct shell_word *word)
+{
+	unsigned flow = dataflow_of_names(f, word);
+
+	return flow || !word_has_unknown(word) ? flow : dataflow_children_of(f, index);
 }
 
 /* echo "$x", printf '%s' "$x": the flow in what is printed first. */
@@ -562,11 +568,25 @@ unsigned dataflow_output(const struct dataflow *f, uint32_t index)
 	       (dataflow_decodes(c, kind) ? FLOW_DECODED : 0);
 }
 
-unsigned dataflow_of_word(const struct place *at, const struct shell_word *word)
+/* Flows in the unknown parts of @word, a word of the command at @at: variables and $(...). */
+static unsigned dataflow_of_word(const struct place *at, const struct shell_word *word)
 {
 	return at->flows && at->index != SHELL_NONE
 		       ? dataflow_of_word_in(at->flows, at->index, word)
 		       : 0;
+}
+
+unsigned dataflow_of_program(const struct place *at, const struct shell_word *words,
+			     size_t count)
+{
+	size_t i = 1;
+	bool text = false; /* -c, -lc: that of a shell follows */
+
+	for (; i < count && words[i].text.s[0] == '-'; i++)
+		text |= words[i].text.s[1] != '-' && words[i].text.s[words[i].text.len - 1] == 'c';
+	if (!text && i < count && !word_unknown_at(&words[i], 0))
+		return at->flows ? dataflow_of_names(at->flows, &words[0]) : 0;
+	return dataflow_of_word(at, &words[0]);
 }
 
 unsigned dataflow_origin(const struct place *at, const struct shell_word *text)

@@ -40,8 +40,12 @@ unsigned dataflow_input(const struct dataflow *f, uint32_t index);
 /* Flows on the output of command @index. */
 unsigned dataflow_output(const struct dataflow *f, uint32_t index);
 
-/* Flows in the unknown parts of @word, a word of the command at @at: variables and $(...). */
-unsigned dataflow_of_word(const struct place *at, const struct shell_word *word);
+/*
+ * Flows in a program whose name, the first of @words at @at, is not known: $X -s <(curl ...) may be
+ * a shell that reads it, but $X tar xf <(curl ...) hands it to tar.
+ */
+unsigned dataflow_of_program(const struct place *at, const struct shell_word *words,
+			     size_t count);
 /*
  * The same for shell text that a command runs: 0 unless it begins with an unknown part, since
  * otherwise the caller wrote its first command.
