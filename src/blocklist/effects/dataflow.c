@@ -158,6 +158,24 @@ static bool dataflow_is_begin_only(const char *program)
 	return *program && !program[1 + strspn(program + 1, " \t\n;")];
 }
 
+/* PYTHON=$(python3 -c 'import sys; print(sys.executable)'), NODE=$(node -p process.execPath) */
+static bool dataflow_prints_itself(const struct shell_command *c)
+{
+	static const char *const ends[] = { "print(sys.executable)", "process.execPath",
+					    "console.log(process.execPath)" };
+	const struct shell_text *code = &c->words[c->word_count - 1].text;
+	const char *out = strstr(code->s, "print");
+
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		size_t len = strlen(ends[i]), at = code->len - len;
+
+		if (code->len >= len && strcmp(code->s + at, ends[i]) == 0)
+			return i > 0 ? at == 0
+				     : out == code->s + at && !strstr(code->s, "write");
+	}
+	return false;
+}
+
 /* An interpreter makes text out of its program alone: -c or -e, or BEGIN of awk, no input. */
 static bool dataflow_computes(const struct shell_command *c, unsigned kind)
 {
@@ -165,7 +183,7 @@ static bool dataflow_computes(const struct shell_command *c, unsigned kind)
 	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0 &&
 	    (c->piped_from == SHELL_NONE || dataflow_is_begin_only(c->words[1].text.s)))
 		return strstr(c->words[0].text.s, "awk") != NULL;
-	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
+	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 && !dataflow_prints_itself(c) &&
 	       (c->piped_from == SHELL_NONE || dataflow_holds_decoder(c) ||
 		!dataflow_reads_input(c)) &&
 	       dataflow_has_word(c, " -c -e -E -r -p --print -pe ") && !dataflow_has_letter(c, "n");
