@@ -90,9 +90,12 @@ static bool listing_is_packages(const struct words *w)
 		{ " rpm ", " -qa -aq --all -a ", "" },
 		{ " pacman ", " -Q -Qq -Qqe -Qe ", "" },
 		{ " apk ", " info ", " info " },
+		{ " apt ", " --installed -i ", " list " },
 		{ " apt-mark ", " showmanual showauto showinstall ",
 		  " showmanual showauto showinstall " },
 	};
+
+	static const char formats[] = " -f --showformat --qf --queryformat ";
 
 	for (size_t i = 0; i < COUNT_OF(listers); i++) {
 		size_t k = 1;
@@ -100,7 +103,8 @@ static bool listing_is_packages(const struct words *w)
 		if (!listing_program_in(w, listers[i][0]) || !listing_has(w, listers[i][1]))
 			continue;
 		while (k < w->count && (w->list[k].text.s[0] == '-' ||
-					word_in(&w->list[k], listers[i][2])))
+					word_in(&w->list[k], listers[i][2]) ||
+					word_in(&w->list[k - 1], formats)))
 			k++;
 		return k == w->count;
 	}
@@ -115,7 +119,7 @@ unsigned listing_of(const struct shell_word *words, size_t count)
 		return FLOW_PROCESSES;
 	if (listing_is_packages(&w))
 		return FLOW_PACKAGES;
-	return listing_program_in(&w, " lsblk blkid findmnt df ") ? FLOW_DISKS : 0;
+	return listing_program_in(&w, " lsblk blkid findmnt df pvs ") ? FLOW_DISKS : 0;
 }
 
 /* ---- filters ---- */
@@ -225,7 +229,7 @@ static const struct taker {
 	{ " pacman ", " -R -Rs -Rn -Rns -Rnsc -Rc -Rsc -Rcs -Rd -Rdd -Rddns --remove ",
 	  FLOW_PACKAGES, "packages_all" },
 	{ " wipefs ", " -a --all -af -fa ", FLOW_DISKS, "disks_all" },
-	{ " shred blkdiscard mke2fs mkfs ", NULL, FLOW_DISKS, "disks_all" },
+	{ " shred blkdiscard mke2fs mkfs pvremove ", NULL, FLOW_DISKS, "disks_all" },
 };
 
 /* dd of=$DISK */
