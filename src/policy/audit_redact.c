@@ -51,11 +51,13 @@ static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
 };
 
-/* What says that a command behind a pipe reads a secret from it. */
+/* What says that a command reads a secret from its stdin, beside sudo -S and passwd. */
 static const char *const readers[] = {
-	"sudo -S", "| passwd", "sudo passwd", "passwd --stdin", "chpasswd", "--password-stdin",
-	"--with-token", "--passphrase-fd 0",
+	"chpasswd", "--password-stdin", "--with-token", "--passphrase-fd 0",
 };
+
+/* Short options of sudo whose value may be the next word. */
+static const char sudo_values[] = "CDRTUghprtu";
 
 /* URLs that are secret behind this. */
 static const char *const secret_urls[] = {
@@ -422,11 +424,83 @@ static const char *audit_redact_command_end(struct audit_place at)
 	return at.p;
 }
 
-/* Is there one of readers between @from and @end? */
+/* What is behind the next word @name, or path of such a program, from @from to @end, or NULL. */
+static const char *audit_redact_behind_program(const char *from, const char *end, const char *name)
+{
+	const size_t len = strlen(name);
+	const char *p = from;
+
+	while ((p = memmem(p, (size_t)(end - p), name, len))) {
+		bool begins = p == from || strchr(" \t\n|&;(`'\"", p[-1]) ||
+			      (p - from >= 4 && !memcmp(p - 4, "bin/", 4));
+
+		p += len;
+		if (begins && (p == end || strchr(" \t\n<)`'\"\\", *p)))
+			return p;
+	}
+	return NULL;
+}
+
+/* Bytes of the word at @p, where quotes may stand around the whole of it. */
+static size_t audit_redact_word_len(const char *p, const char *end)
+{
+	const char *close = audit_quote_is_mark(*p)
+				    ? memchr(p + 1, *p, (size_t)(end - p - 1)) : NULL;
+	size_t len = close ? (size_t)(close + 1 - p) : 0;
+
+	while (p + len < end && !strchr(" \t\n", p[len]))
+		len++;
+	return len;
+}
+
+/* Is -S among the short options at @p? *@value: the next word is the value of the last one. */
+static bool audit_redact_has_stdin_option(const char *p, size_t len, bool *value)
+{
+	*value = false;
+	for (size_t i = 1; i < len; i++) {
+		if (p[i] == 'S')
+			return true;
+		if (strchr(sudo_values, p[i])) {
+			*value = i + 1 == len;
+			return false;
+		}
+	}
+	return false;
+}
+
+/* Does sudo, whose words go from *@p to @end, read a password from stdin? *@p: behind its options.
+ * A long option may have its value in the next word. */
+static bool audit_redact_sudo_reads(const char **p, const char *end)
+{
+	bool value = false, reads = false;
+
+	while (!reads) {
+		const char *word = *p + strspn(*p, " \t");
+		size_t len = word < end ? audit_redact_word_len(word, end) : 0;
+
+		if (!len || (*word != '-' && !value))
+			break;
+		*p = word + len;
+		if (*word != '-')
+			value = false;
+		else if (word[1] != '-')
+			reads = audit_redact_has_stdin_option(word, len, &value);
+		else
+			value = !(reads = audit_redact_is_word(word, len, "--stdin"));
+	}
+	return reads;
+}
+
+/* Does a command between @from and @end read a secret from its stdin? */
 static bool audit_redact_has_reader(const char *from, const char *end)
 {
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
 		if (memmem(from, (size_t)(end - from), readers[i], strlen(readers[i])))
+			return true;
+	if (audit_redact_behind_program(from, end, "passwd"))
+		return true;
+	while ((from = audit_redact_behind_program(from, end, "sudo")))
+		if (audit_redact_sudo_reads(&from, end))
 			return true;
 	return false;
 }
@@ -436,13 +510,15 @@ static bool audit_redact_mask_fed(struct redact *r)
 {
 	const char *from = r->mask.at.p, *end, *next_end;
 	size_t len = audit_mask_name_len(from);
+	struct audit_place next;
 
 	if (!audit_redact_is_word(from, len, "echo") && !audit_redact_is_word(from, len, "printf"))
 		return false;
 	end = audit_redact_command_end(r->mask.at);
 	if (*end != '|')
 		return false;
-	next_end = audit_redact_command_end(audit_mask_place(&r->mask, end + 1));
+	next = audit_mask_place(&r->mask, end + 1 + (end[1] == '&')); /* | or |& */
+	next_end = audit_redact_command_end(next);
 	if (!audit_redact_has_reader(end, next_end))
 		return false;
 	for (bool option = true; option; option = *from == '-') {
