@@ -353,6 +353,21 @@ static void sandbox_probe_required(struct search *s)
 	}
 }
 
+static void sandbox_count_writable(struct search *s)
+{
+	const char *path = confine_unwritable(s->c);
+	bool named = *config_names(s->config, CONFIG_SANDBOX_WRITABLE);
+	char reason[512];
+
+	if (!path)
+		return;
+	snprintf(reason, sizeof(reason),
+		 "there is no room for %.256s: commands may write so many places already, the "
+		 "workspace among them", path);
+	sandbox_report_unmet(s, named ? "sandbox.writable" : "--allow-dir", reason,
+			     "name fewer, or a directory that holds several");
+}
+
 static void sandbox_probe_hide(struct search *s)
 {
 	const char *visible = s->failure.type ? NULL : confine_visible(s->c);
@@ -408,6 +423,7 @@ void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_
 	struct search s = { .config = config, .c = c, .fn = fn, .ctx = ctx };
 
 	sandbox_probe_user(&s);
+	sandbox_count_writable(&s);
 	if (!sandbox_asks_for_layers(config))
 		return;
 	confine_prepare(c, &s.failure);

@@ -98,6 +98,7 @@ def demands(place):
     yield "sandbox.hide=/proc/version", [], [], ("/proc",)
     yield "sandbox.hide=" + ",".join("/none/%d" % i for i in range(100)), [], [], ("no room",)
     yield "sandbox.readonly=" + ",".join("%s/%d" % ("long" * 50, i) for i in range(100)), [], [], ("no room",)
+    yield "sandbox.writable=" + ",".join("/bin/../" * i + "/etc" for i in range(56)), [], [], ("no room",)
     for feature in ("namespaces", "mount", "new_mounts"):
         yield hide, [], [feature], ("mount_namespace", "namespace")
         yield "sandbox.require=mount_namespace", [], [feature], ("mount_namespace",)
@@ -461,6 +462,20 @@ def test_what_is_not_there_is_named():
         server.stop()
         for word in ("sandbox.writable: /var/tmp/no-such-place", "sandbox.users: ", "no-such-account"):
             check(word in server.stderr_text(), "%s in %r" % (word, server.stderr_text()))
+
+
+@suite.test()
+def test_as_many_writable_paths_as_there_is_room_for():
+    """All of them, the temporary directory and the session's shared memory are there."""
+    with Place() as place:
+        paths = [place.path("outside", str(i)) for i in range(55)]
+        for path in paths:
+            os.mkdir(path)
+        server = place.server("--set", "sandbox.writable=" + ",".join(paths))
+        result = server.run('touch "$@" "$TMPDIR/x" && f=$(mktemp -p /dev/shm) && rm "$f"',
+                            [path + "/x" for path in paths], shell=True)
+        equal((result["exit_code"], result["stderr_summary"]), (0, ""), "touch")
+        server.stop()
 
 
 if __name__ == "__main__":

@@ -94,6 +94,9 @@ const char *confine_open(const struct confine *c);
  * knows. */
 const char *confine_warning(struct confine *c, const struct confine_request *request);
 
+/* The first of the operator's writable paths for which there is no room; NULL: all have some. */
+const char *confine_unwritable(const struct confine *c);
+
 /* Why sandbox.hide does not hide the first path that stays visible; NULL: all are hidden. Call it
  * after confine_prepare(). */
 const char *confine_visible(const struct confine *c);

@@ -14,6 +14,8 @@
 #include "os/shim/proto.h"
 
 #define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
+_Static_assert(CONFINE_MOUNTS_WRITABLE_MAX + 4 <= ENTRIES_MAX,
+	       "two temporary directories, /dev/shm and /dev/mqueue have room");
 #define DEVICES_MAX 512 /* bytes of the entries for devices */
 
 const char *const confine_mounts_usual[] = {

@@ -19,6 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The operator's writable paths: beside them, procpen's own have room. */
+#define CONFINE_MOUNTS_WRITABLE_MAX 56
+
 struct confine_mounts {
 	uint8_t *entries;
 	size_t size; /* less than SHIM_PATHS_MAX by the entries of confine_mounts_write() */

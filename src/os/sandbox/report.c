@@ -112,6 +112,16 @@ void confine_usual(const struct confine *c, struct confine_applied *applied)
 	layers_choose(c, &nothing, applied);
 }
 
+const char *confine_unwritable(const struct confine *c)
+{
+	int room = CONFINE_MOUNTS_WRITABLE_MAX;
+
+	for (int i = 0; c->writable_option[i]; i++)
+		if (access(c->writable_option[i], F_OK) == 0 && room-- == 0)
+			return c->writable_option[i];
+	return NULL;
+}
+
 const char *confine_visible(const struct confine *c)
 {
 	const struct confine_mounts *m = &c->mounts[0];
