@@ -54,6 +54,7 @@ static const char *const setters[] = {
 /* What says that a command reads a secret from its stdin, beside sudo -S and passwd. */
 static const char *const readers[] = {
 	"chpasswd", "--password-stdin", "--with-token", "--passphrase-fd 0",
+	"secret set", "secret put", "secret create", "--data-file=-", "cryptsetup",
 };
 
 /* Short options of sudo whose value may be the next word. */
