@@ -466,7 +466,8 @@ def test_what_is_not_there_is_named():
 
 @suite.test()
 def test_as_many_writable_paths_as_there_is_room_for():
-    """All of them, the temporary directory and the session's shared memory are there."""
+    """All of them, the temporary directory and the session's shared memory are there; these two also where
+    the bytes of long paths do not suffice for all."""
     with Place() as place:
         paths = [place.path("outside", str(i)) for i in range(55)]
         for path in paths:
@@ -474,6 +475,13 @@ def test_as_many_writable_paths_as_there_is_room_for():
         server = place.server("--set", "sandbox.writable=" + ",".join(paths))
         result = server.run('touch "$@" "$TMPDIR/x" && f=$(mktemp -p /dev/shm) && rm "$f"',
                             [path + "/x" for path in paths], shell=True)
+        equal((result["exit_code"], result["stderr_summary"]), (0, ""), "touch")
+        server.stop()
+        paths = [place.path("outside", "long" * 60 + str(i)) for i in range(51)] + paths[:4]
+        for path in paths[:51]:
+            os.mkdir(path)
+        server = place.server("--set", "sandbox.writable=" + ",".join(paths))
+        result = server.run('touch "$TMPDIR/x" && f=$(mktemp -p /dev/shm) && rm "$f"')
         equal((result["exit_code"], result["stderr_summary"]), (0, ""), "touch")
         server.stop()
 

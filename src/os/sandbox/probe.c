@@ -438,20 +438,27 @@ static int probe_build_lists(struct confine *c, struct err *e)
 {
 	AUTO_FREE char *shm = NULL;
 	struct confine_mounts_wish wish = { .readonly = c->options.readonly };
+	char *const *option;
 
 	probe_resolve_writable(c);
+	option = c->writable_option;
 	probe_note_places(c);
 	if ((c->tmpdir && tmpdir_make(c->tmpdir, e)) ||
 	    (c->users_tmpdir && tmpdir_make(c->users_tmpdir, e)))
 		return -1;
-	c->writable = mem_list_copy((const char *const *)c->writable_option);
 	shm = probe_shared_memory(c);
-	if (!shm)
-		probe_add_shared_memory(c);
+	/* Those that every command needs come first, while there is room: the workspace, and
+	 * procpen's own. */
+	if (*option)
+		mem_list_add(&c->writable, mem_strdup(*option++));
 	if (c->tmpdir)
 		probe_add_real(c, tmpdir_path(c->tmpdir));
 	if (c->users_tmpdir)
 		probe_add_real(c, tmpdir_path(c->users_tmpdir));
+	if (!shm)
+		probe_add_shared_memory(c);
+	while (*option)
+		mem_list_add(&c->writable, mem_strdup(*option++));
 	wish.writable = (const char *const *)c->writable;
 	wish.shared_memory = shm;
 	for (int strict = 0; strict < 2; strict++) {
