@@ -442,7 +442,12 @@ def test_reserved_status():
         plain = os.path.join(place.workspace, "plain")
         with open(plain, "w", encoding="utf-8") as f:
             f.write("text")
+        script = os.path.join(place.workspace, "script")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write("#!/no/such/interpreter\n")
+        os.chmod(script, 0o755)
         cases = [
+            (127, ["--", script], "interpreter"),
             (127, ["--", "no-such-program-here"], "no-such-program-here"),
             (127, ["--", "./no-such-file"], "no-such-file"),
             (127, ["--", "ls -la"], "--shell"),
