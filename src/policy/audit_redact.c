@@ -84,6 +84,8 @@ struct redact {
 	struct audit_command command;
 	const char *fed_end; /* of the command of the last here-string */
 	bool fed;            /* ... and whether it reads a secret */
+	const char *unread_end; /* of a command whose output nothing reads that wants a secret */
+	unsigned unread_depth;  /* of the quotes around it */
 };
 
 /* ---- is this the name of a secret? ---- */
@@ -506,21 +508,40 @@ static bool audit_redact_has_reader(const char *from, const char *end)
 	return false;
 }
 
+/* The end of the command that is here if what it writes is read as a secret, else NULL. Each of its
+ * words may ask. */
+static const char *audit_redact_read_end(struct redact *r)
+{
+	const unsigned depth = audit_quote_depth(&r->mask.at.quote);
+	const char *end;
+
+	if (r->unread_end && r->mask.at.p < r->unread_end && depth == r->unread_depth)
+		return NULL;
+	end = audit_redact_command_end(r->mask.at);
+	if (*end == '|') {
+		const char *behind = end + 1 + (end[1] == '&'); /* | or |& */
+
+		if (audit_redact_has_reader(end, audit_redact_command_end(
+						    audit_mask_place(&r->mask, behind))))
+			return end;
+	}
+	if (end < r->mask.at.p + AUDIT_MASK_NEAR) {
+		r->unread_end = end;
+		r->unread_depth = depth;
+	}
+	return NULL;
+}
+
 /* echo x | sudo -S true */
 static bool audit_redact_mask_fed(struct redact *r)
 {
-	const char *from = r->mask.at.p, *end, *next_end;
+	const char *from = r->mask.at.p, *end;
 	size_t len = audit_mask_name_len(from);
-	struct audit_place next;
 
 	if (!audit_redact_is_word(from, len, "echo") && !audit_redact_is_word(from, len, "printf"))
 		return false;
-	end = audit_redact_command_end(r->mask.at);
-	if (*end != '|')
-		return false;
-	next = audit_mask_place(&r->mask, end + 1 + (end[1] == '&')); /* | or |& */
-	next_end = audit_redact_command_end(next);
-	if (!audit_redact_has_reader(end, next_end))
+	end = audit_redact_read_end(r);
+	if (!end)
 		return false;
 	for (bool option = true; option; option = *from == '-') {
 		from += audit_mask_name_len(from);

@@ -1472,6 +1472,25 @@ static void test_audit_redact_takes_linear_time(void **state)
 	free(text);
 }
 
+/* Of the words of one command that may be an echo, only the first looks for what reads it. */
+static void test_audit_redact_looks_once_behind_a_pipe(void **state)
+{
+	enum { COUNT = 800, TIMES = 50 };
+	static const char word[] = "echo ";
+	const size_t len = strlen(word);
+	char *text = malloc(COUNT * len + sizeof("| x"));
+	clock_t before = clock();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		memcpy(text + i * len, word, len);
+	memcpy(text + COUNT * len, "| x", sizeof("| x"));
+	for (int i = 0; i < TIMES; i++)
+		free(audit_redact(text, NULL));
+	assert_true(clock() - before < CLOCKS_PER_SEC / 4);
+	free(text);
+}
+
 /* One command may have here-strings at each of its bytes: only the first looks for a reader. */
 static void test_audit_redact_looks_once_for_a_reader(void **state)
 {
@@ -1528,6 +1547,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
 		cmocka_unit_test(test_audit_redact_looks_once_for_a_reader),
+		cmocka_unit_test(test_audit_redact_looks_once_behind_a_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
