@@ -85,10 +85,18 @@ static void screen_set(struct screen *s, struct screen_row *r, size_t col, const
 	r->cells[col] = *c;
 }
 
+/* The row has changed up to @end: if that is its end, its line does not go on in the next row. */
+static void screen_end_line(struct screen *s, struct screen_row *r, size_t end)
+{
+	if (end >= s->cols && r + 1 < s->rows + s->count)
+		r[1].joins = false;
+}
+
 static void screen_blank_range(struct screen *s, struct screen_row *r, size_t from, size_t to)
 {
 	for (size_t i = from; i < to && i < r->len; i++)
 		screen_set(s, r, i, &screen_blank);
+	screen_end_line(s, r, to);
 	s->work += to - from;
 }
 
@@ -129,6 +137,8 @@ static void screen_split(struct screen *s, struct screen_row *r, size_t col)
 static void screen_truncate(struct screen *s, struct screen_row *r, size_t len)
 {
 	screen_split(s, r, len);
+	if (r->len > len && len < s->cols)
+		screen_end_line(s, r, r->len);
 	s->work += r->len > len ? r->len - len : 0;
 	while (r->len > len)
 		s->json -= screen_cost(s, &r->cells[--r->len]);
@@ -159,6 +169,8 @@ static void screen_insert_rows(struct screen *s, size_t at, size_t n)
 	memset(s->rows + at, 0, n * sizeof(*s->rows));
 	s->work += s->count - at + n * ROW_WORK;
 	s->count += n;
+	if (at + n < s->count)
+		s->rows[at + n].joins = false;
 }
 
 static void screen_delete_rows(struct screen *s, size_t at, size_t n)
@@ -172,6 +184,8 @@ static void screen_delete_rows(struct screen *s, size_t at, size_t n)
 	}
 	s->count -= n;
 	memmove(r, r + n, (s->count - at) * sizeof(*r));
+	if (at < s->count)
+		r->joins = false;
 	s->work += s->count - at + n;
 }
 
@@ -327,13 +341,9 @@ void screen_restore(struct screen *s)
 /* The row is full: the line goes on in the next one. */
 static void screen_wrap(struct screen *s)
 {
-	struct screen_row *r;
-
 	screen_index(s);
 	s->col = 0;
-	r = screen_row(s);
-	if (!r->drawn)
-		r->joins = true;
+	screen_row(s)->joins = true;
 }
 
 /* Below all that was drawn, at a place that is not a cut yet. */
@@ -368,6 +378,7 @@ bool screen_put(struct screen *s, const struct cell *c)
 	for (size_t i = s->col + 1; i < end; i++)
 		screen_set(s, r, i, &rest);
 	screen_show(s, r);
+	screen_end_line(s, r, end);
 	s->col = end;
 	return true;
 }
@@ -393,6 +404,7 @@ size_t screen_put_run(struct screen *s, size_t at, size_t n)
 		r->len += !old;
 	}
 	s->col += done;
+	screen_end_line(s, r, s->col);
 	return done;
 }
 

@@ -226,6 +226,23 @@ static void test_term_full_rows_go_on(void **state)
 	expect_on_terminal("1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\x1b[H3\x1b[5;1H!", "1\n2\n3\n4\n5\n6\n!");
 }
 
+/* A row that has lost its end, or the row above it, begins a line. */
+static void test_term_full_rows_end(void **state)
+{
+	(void)state;
+	expect_on_terminal("12345678901234567890ab\x1b[Hshort\x1b[K\x1b[2;1Hsecond\x1b[K",
+			   "short\nsecond");
+	expect_on_terminal("12345678901234567890ab\x1b[Habcdefghijklmnopqrst\x1b[2;1HAB",
+			   "abcdefghijklmnopqrst\nAB");
+	expect_on_terminal("12345678901234567890ab\x1b[1;18H\x1b[5X", "12345678901234567\nab");
+	expect_on_terminal("12345678901234567890ab\x1b[2;1H\x1b[Lnew",
+			   "12345678901234567890\nnew\nab");
+	expect_on_terminal("0\r\n12345678901234567890ab\x1b[2;1H\x1b[M", "0\nab");
+	/* An editor of lines draws all of it again. */
+	expect_on_terminal("12345678901234567890ab\x1b[A\rX12345678901234567890a",
+			   "X12345678901234567890a");
+}
+
 static void test_term_alternate_screen(void **state)
 {
 	(void)state;
@@ -401,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_term_erases),
 		cmocka_unit_test(test_term_rows_are_redrawn),
 		cmocka_unit_test(test_term_full_rows_go_on),
+		cmocka_unit_test(test_term_full_rows_end),
 		cmocka_unit_test(test_term_alternate_screen),
 		cmocka_unit_test(test_term_regions),
 		cmocka_unit_test(test_term_line_characters),
