@@ -325,6 +325,13 @@ bool screen_tab(struct screen *s, uint32_t at)
 	return true;
 }
 
+void screen_go_tabs(struct screen *s, long n)
+{
+	size_t stops = s->col / TAB + (n < 0 && s->col % TAB);
+
+	screen_go(s, s->row - s->top, TAB * screen_add(stops, n));
+}
+
 void screen_save(struct screen *s)
 {
 	s->saved_row = s->row - s->top;

@@ -88,6 +88,9 @@ bool screen_combine(struct screen *s, size_t at, size_t len);
 /* Go to the next tab stop; a TAB at @at in the text fills what is empty there. False: as above. */
 bool screen_tab(struct screen *s, uint32_t at);
 
+/* Go over @n tab stops; back if it is negative. */
+void screen_go_tabs(struct screen *s, long n);
+
 /* End the line; the text goes on at @at. False: there is no room. */
 bool screen_line_feed(struct screen *s, size_t at);
 

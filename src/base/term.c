@@ -131,6 +131,8 @@ static bool term_move(struct screen *s, const struct csi *c)
 	case 'H': case 'f':
 		screen_go(s, (size_t)n - 1, c->numbers[1] ? c->numbers[1] - 1 : 0);
 		return true;
+	case 'I': screen_go_tabs(s, n); return true;
+	case 'Z': screen_go_tabs(s, -n); return true;
 	case 's': screen_save(s); return true;
 	case 'u': screen_restore(s); return true;
 	default: return false;

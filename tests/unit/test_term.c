@@ -211,6 +211,11 @@ static void test_term_rows_are_redrawn(void **state)
 	expect("x\r\n\x1b[s\x1b[Ay\x1b[uz", "y\nz");
 	expect("a\x1b[3;5Hb", "a\n    b");
 	expect("\x1b[10Cx\n\x1b[2Cy", "x\n  y");
+	/* Tab stops, backwards too: what curses moves by. */
+	expect("a\tb\tc\x1b[ZX", "a\tb\tX");
+	expect("abcdefghijkl\x1b[2ZX\x1b[IY\x1b[2IZ", "XbcdefghYjkl            Z");
+	expect("a\n\x1b[9Zb", "a\nb");
+	expect_on_terminal("a\x1b[9Ib", "a                  b");
 }
 
 static void test_term_full_rows_go_on(void **state)
