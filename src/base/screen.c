@@ -367,8 +367,12 @@ bool screen_put(struct screen *s, const struct cell *c)
 	struct screen_row *r;
 	size_t end;
 
-	if (s->cols && s->col + c->width > s->cols)
-		screen_wrap(s);
+	if (s->cols && s->col + c->width > s->cols) {
+		if (s->no_wrap && s->cols >= c->width)
+			s->col = s->cols - c->width;
+		else
+			screen_wrap(s);
+	}
 	r = screen_row(s);
 	if (!screen_has_room(s, screen_cost(s, c) + (r->drawn ? 0 : NEWLINE) +
 					(s->col > r->len ? s->col - r->len : 0)))

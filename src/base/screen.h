@@ -63,6 +63,7 @@ struct screen {
 	size_t first, last;  /* rows [first, last) of the screen scroll; last 0: all */
 	size_t saved_row, saved_col;
 	bool alternate;
+	bool no_wrap;        /* the last column is drawn over where a full row would go on */
 	size_t json, json_max, work;
 	struct screen_cut *cuts;
 	size_t cut_count, cut_room;

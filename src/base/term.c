@@ -112,6 +112,8 @@ static void term_set_modes(struct term *t, const struct csi *c, size_t at)
 	for (size_t i = 0; c->mark == '?' && i < NUMBERS; i++)
 		if (c->numbers[i] == 47 || c->numbers[i] == 1047 || c->numbers[i] == 1049)
 			screen_alternate(&t->screen, c->final == 'h', at);
+		else if (c->numbers[i] == 7)
+			t->screen.no_wrap = c->final == 'l';
 }
 
 /* Cursor movement; false: it is something else. */
@@ -185,6 +187,7 @@ static void term_reset(struct term *t)
 	struct screen *s = &t->screen;
 
 	s->first = s->last = 0;
+	s->no_wrap = false;
 	t->lines[0] = t->lines[1] = t->shifted = false;
 	screen_erase(s, 2);
 	screen_go(s, 0, 0);

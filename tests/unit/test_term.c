@@ -248,6 +248,18 @@ static void test_term_full_rows_end(void **state)
 			   "X12345678901234567890a");
 }
 
+/* What redraws a bar that may be too long switches the running over off (cli-progress of npm). */
+static void test_term_full_rows_that_stay(void **state)
+{
+	(void)state;
+	expect_on_terminal("\x1b[?7l\r12345678901234567890ab\r1234567890 done 90abc\x1b[?7h\r\nx",
+			   "1234567890 done 90ac\nx");
+	expect_on_terminal("\x1b[?7l1234567890123456789\xe4\xb8\xad", "123456789012345678\xe4\xb8\xad");
+	expect_on_terminal("\x1b[?25;7l12345678901234567890a\x1b[?7hb", "1234567890123456789ab");
+	expect_on_terminal("\x1b[?7l\x1b" "c12345678901234567890a", "12345678901234567890a");
+	expect("\x1b[?7l12345678901234567890a", "12345678901234567890a");
+}
+
 static void test_term_alternate_screen(void **state)
 {
 	(void)state;
@@ -424,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_term_rows_are_redrawn),
 		cmocka_unit_test(test_term_full_rows_go_on),
 		cmocka_unit_test(test_term_full_rows_end),
+		cmocka_unit_test(test_term_full_rows_that_stay),
 		cmocka_unit_test(test_term_alternate_screen),
 		cmocka_unit_test(test_term_regions),
 		cmocka_unit_test(test_term_line_characters),
