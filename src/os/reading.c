@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +205,8 @@ static enum reading reading_process(const struct procfs_process *p,
 	const char *text;
 	char path[64];
 
+	if (p->stat.state == 'T' && !file->stopped) /* its call is still that of the read */
+		return READING_NO;
 	if (p->stat.threads != 1)
 		return reading_threads(p->pid, file, threads);
 	--*threads;

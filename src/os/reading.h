@@ -12,6 +12,7 @@
 #ifndef PROCPEN_OS_READING_H
 #define PROCPEN_OS_READING_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "os/procfs.h"
@@ -22,6 +23,7 @@
 struct reading_file {
 	dev_t device;
 	ino_t inode;
+	bool stopped; /* a stopped process counts too: what has stopped it lets it go on */
 };
 
 /* A later value is stronger: it is the answer if it holds for any thread. */

@@ -10,15 +10,19 @@
 
 #define TICK_MS 10 /* proc(5) counts processor time in these */
 
-static enum reading input_wait_look(const struct proc *p, const struct reading_file *file)
+static enum reading input_wait_look(const struct proc *p, const struct stat *in)
 {
 	const struct procfs_process *processes;
 	int count = usage_processes(p->live->tree.shim_pid, &processes);
+	struct reading_file file = {
+		.device = in->st_dev, .inode = in->st_ino,
+		.stopped = p->settings->limits.cpu == LIMITS_SAMPLED, /* by the shim, for moments */
+	};
 
 	if (count < 0)
 		return READING_UNKNOWN;
 	return reading_of(processes, count < INPUT_WAIT_PROCESSES ? count : INPUT_WAIT_PROCESSES,
-			  file);
+			  &file);
 }
 
 /* Has the run been quiet so long? */
@@ -43,13 +47,12 @@ static enum input_wait input_wait_is_quiet(struct proc *p, int64_t cpu_ms)
 /* A program that asks for a password opens /dev/tty, which is another file. */
 static enum reading input_wait_look_all(const struct proc *p, const struct stat *in)
 {
-	enum reading one = input_wait_look(p, &(struct reading_file){ in->st_dev, in->st_ino });
-	enum reading other;
+	enum reading one = input_wait_look(p, in), other;
 	struct stat tty;
 
 	if (p->live->terminal_fd < 0 || one == READING_BLOCKS || stat("/dev/tty", &tty))
 		return one;
-	other = input_wait_look(p, &(struct reading_file){ tty.st_dev, tty.st_ino });
+	other = input_wait_look(p, &tty);
 	return one > other ? one : other;
 }
 

@@ -588,6 +588,11 @@ def test_waits_for_input():
     eventually(lambda: waits(run) is False, WAIT, "a sleep")
     shell = bash(server)
     eventually(lambda: waits(shell) is True, WAIT, "a prompt")
+    # Whoever reads in the background is stopped, and takes nothing of what is typed.
+    run = Terminal(server, "bash --norc -i -c "
+                           "'cat & until jobs | grep Stopped; do sleep .1; done; sleep 600'")
+    run.until("Stopped")
+    eventually(lambda: waits(run) is False, WAIT, "a read in the background")
     server.stop()
 
 

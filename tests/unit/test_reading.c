@@ -136,7 +136,7 @@ static void expect(void (*does)(int fd), enum reading wanted)
 
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(fstat(fds[1], &st), 0); /* both ends are one file */
-	file = (struct reading_file){ st.st_dev, st.st_ino };
+	file = (struct reading_file){ st.st_dev, st.st_ino, false };
 	child = fork();
 	if (!child) {
 		close(fds[1]);
@@ -178,6 +178,35 @@ static void test_reading_something_else(void **state)
 	expect(do_poll_for_hang_up, READING_NO);
 }
 
+static void test_reading_of_the_stopped(void **state)
+{
+	struct reading_file file;
+	int fds[2], status;
+	struct stat st;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(fstat(fds[0], &st), 0);
+	file = (struct reading_file){ st.st_dev, st.st_ino, false };
+	child = fork();
+	if (!child) {
+		close(fds[1]);
+		do_read(fds[0]);
+		_exit(0);
+	}
+	assert_int_equal(look(child, &file, READING_BLOCKS), READING_BLOCKS);
+	kill(child, SIGSTOP);
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_int_equal(look(child, &file, READING_NO), READING_NO);
+	file.stopped = true;
+	assert_int_equal(look(child, &file, READING_BLOCKS), READING_BLOCKS);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* In a child: it has one that hides, and reads. */
 static void look_at_the_hidden(void)
 {
@@ -189,7 +218,7 @@ static void look_at_the_hidden(void)
 	pid_t child, none;
 
 	CHECK(!pipe(fds) && !fstat(fds[0], &st));
-	file = (struct reading_file){ st.st_dev, st.st_ino };
+	file = (struct reading_file){ st.st_dev, st.st_ino, false };
 	child = fork();
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -246,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_reading_blocks),
 		cmocka_unit_test(test_reading_polls),
 		cmocka_unit_test(test_reading_something_else),
+		cmocka_unit_test(test_reading_of_the_stopped),
 		cmocka_unit_test(test_reading_of_the_hidden),
 		cmocka_unit_test(test_reading_of_the_undumpable),
 	};
