@@ -141,14 +141,24 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 						  : process_logs_check_page(call, e);
 }
 
-static uint64_t process_logs_page_start(const struct logs_task *t, const struct proc *p,
-					bool is_err)
+static uint64_t process_logs_tail(const struct req *r, const struct output *o)
 {
+	const struct logs_task *t = r->task;
+	size_t page = t->clean ? SIZE_MAX : req_page_bytes(r) / (1u + (t->want_out && t->want_err));
+
+	if (t->base64)
+		return output_tail_offset(o, t->tail_lines);
+	return output_tail_page(o, t->tail_lines, t->limit < page ? t->limit : page, t->clean);
+}
+
+static uint64_t process_logs_page_start(const struct req *r, const struct proc *p, bool is_err)
+{
+	const struct logs_task *t = r->task;
 	const struct output *o = proc_output(p, is_err);
 	uint64_t offset = is_err ? t->err_offset : t->out_offset;
 
 	if (t->has_tail && (is_err ? t->want_err : t->want_out))
-		offset = output_tail_offset(o, t->tail_lines);
+		offset = process_logs_tail(r, o);
 	return offset < o->total ? offset : o->total;
 }
 
@@ -164,11 +174,13 @@ static void process_logs_write_stream(struct jsonw *w, const char *key, const st
 	page->next = page->offset;
 }
 
-static struct output_page process_logs_new_page(const struct logs_task *t, const struct proc *p,
+static struct output_page process_logs_new_page(const struct req *r, const struct proc *p,
 						bool is_err)
 {
+	const struct logs_task *t = r->task;
+
 	return (struct output_page){
-		.offset = process_logs_page_start(t, p, is_err),
+		.offset = process_logs_page_start(r, p, is_err),
 		.max_bytes = t->limit,
 		.base64 = t->base64,
 		.clean = t->clean,
@@ -247,8 +259,8 @@ static void process_logs_write_combined(struct jsonw *w, const struct req *r, st
 static void process_logs_write_result(struct jsonw *w, const struct req *r, struct proc *p)
 {
 	const struct logs_task *t = r->task;
-	struct output_page out = process_logs_new_page(t, p, false);
-	struct output_page err = process_logs_new_page(t, p, true);
+	struct output_page out = process_logs_new_page(r, p, false);
+	struct output_page err = process_logs_new_page(r, p, true);
 
 	if (t->combined) {
 		process_logs_write_combined(w, r, p);

@@ -590,3 +590,31 @@ uint64_t output_tail_offset(const struct output *o, uint64_t lines)
 	}
 	return first;
 }
+
+/* Where the first redraw in @text begins; @len: there is none, or a line ends. */
+static size_t output_text_find_redraw(const char *text, size_t len, bool clean)
+{
+	if (memchr(text, '\n', len))
+		return len;
+	for (size_t at = 0; at + 1 < len; at++)
+		if (text[at] == '\r' || (clean && text[at] == '\x1b'))
+			return at + (text[at] == '\r');
+	return len;
+}
+
+uint64_t output_tail_page(const struct output *o, uint64_t lines, size_t max, bool clean)
+{
+	uint64_t offset = output_tail_offset(o, lines), at;
+	char bytes[TERM_ESCAPE_MAX];
+	size_t len, redraw;
+	ssize_t n;
+
+	max = clean ? output_text_least(max, CLEAN_BYTES) : max;
+	if (o->total - offset <= max || max <= sizeof(bytes))
+		return offset;
+	at = o->total - max;
+	n = output_read(o, &at, bytes, sizeof(bytes));
+	len = n > 0 ? (size_t)n : 0;
+	redraw = output_text_find_redraw(bytes, len, clean);
+	return redraw < len ? at + redraw : offset;
+}

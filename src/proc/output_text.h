@@ -73,4 +73,9 @@ bool output_has_page(const struct output *o, const struct output_page *page);
 /* Absolute offset of the last @lines lines (kept bytes only; never inside the hole). */
 uint64_t output_tail_offset(const struct output *o, uint64_t lines);
 
+/* Where a page of the last @lines lines begins that takes @max raw bytes (more than
+ * TERM_ESCAPE_MAX). If these do not reach to the end because a line is drawn over for so long: at a
+ * later redraw, from which they do. */
+uint64_t output_tail_page(const struct output *o, uint64_t lines, size_t max, bool clean);
+
 #endif

@@ -280,6 +280,51 @@ static void test_output_text_tail_offset_across_chunks(void **state)
 	free(text);
 }
 
+/* Of "start" and @count redraws, each begun by @mark, the page of @lines lines with @max bytes
+ * begins at a redraw from which it reaches to the end; with @max 0, at @offset. */
+static void expect_tail_page(const char *mark, int count, const char *end, uint64_t max,
+			     uint64_t offset, bool clean)
+{
+	enum { MAX = 10000 };
+	struct buf text;
+	struct stream s;
+	uint64_t from;
+
+	buf_init(&text, 1 << 20);
+	buf_adds(&text, "start\n");
+	for (int i = 0; i < count; i++)
+		buf_addf(&text, "%s%05d of all", mark, i);
+	buf_adds(&text, end);
+	stream_init(&s, 1 << 20, 1 << 20);
+	for (size_t at = 0; at < text.len; at += 4096)
+		stream_add(&s, text.data + at, text.len - at < 4096 ? text.len - at : 4096);
+	from = output_tail_page(&s.out, 3, max ? max : MAX, clean);
+	if (max) {
+		assert_true(from >= s.out.total - max && from < s.out.total - max + 40);
+		assert_memory_equal(text.data + from + (text.data[from] == '\x1b' ? 4 : 0) + 5,
+				    " of all", 7);
+	} else {
+		assert_int_equal(from, offset);
+	}
+	stream_release(&s);
+	buf_release(&text);
+}
+
+static void test_output_text_tail_page(void **state)
+{
+	(void)state;
+	expect_tail_page("\r", 2000, "", 10000, 0, false);
+	expect_tail_page("\r", 2000, "\r\ndone\r\n", 10000, 0, false);
+	expect_tail_page("\r", 2000, "", 10000, 0, true);
+	expect_tail_page("\x1b[2G", 2000, "", 10000, 0, true);
+	expect_tail_page("\r", 30000, "", 256 * 1024, 0, true); /* what a clean page is drawn from */
+	/* It fits; it has no redraws; it has lines. */
+	expect_tail_page("\r", 100, "", 0, 0, false);
+	expect_tail_page(" ", 2000, "\r\n", 0, 0, false);
+	expect_tail_page("\x1b[2G", 2000, "", 0, 0, false);
+	expect_tail_page("\r\n", 2000, "", 0, 6 + 1997 * 14 + 2, false);
+}
+
 /* ---- pages ---- */
 
 static void expect_page(const char *text, struct output_page page, const char *want, uint64_t next)
@@ -918,6 +963,7 @@ int main(void)
 		cmocka_unit_test(test_output_text_tail_behind_the_hole),
 		cmocka_unit_test(test_output_text_tail_offset),
 		cmocka_unit_test(test_output_text_tail_offset_across_chunks),
+		cmocka_unit_test(test_output_text_tail_page),
 		cmocka_unit_test(test_output_text_pages_end_at_characters),
 		cmocka_unit_test(test_output_text_unfinished_characters),
 		cmocka_unit_test(test_output_text_pages_by_encoded_size),
