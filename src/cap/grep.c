@@ -159,12 +159,6 @@ enum pattern_found grep_find(struct pattern *p, const struct line *line, size_t 
 	return pattern_find(p, line->text, line->len, part, at);
 }
 
-/* Is @line a further part of the line before it? */
-static bool grep_is_further_part(const struct line *line)
-{
-	return line->no_head && line->follows;
-}
-
 /* Keep the shown part of @line, around @at. No context reaches over a further part to lines before
  * its own. */
 static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
@@ -177,7 +171,7 @@ static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
 	}
 	g->kept[g->kept_count++] = (struct kept){
 		.stream = g->stream, .offset = line->offset, .number = line->number,
-		.follows = line->follows && !grep_is_further_part(line),
+		.follows = line->follows && !line->goes_on,
 		.cut = grep_is_cut(line, len), .at = g->texts.len, .len = len,
 	};
 	buf_add(&g->texts, line->text + from, len);
@@ -200,7 +194,7 @@ static void grep_take_line(struct grep *g, const struct line *line, bool matches
 		g->full = true;
 		g->range.offset[g->stream] = line->offset;
 	}
-	if ((g->full && !g->after) || (grep_is_further_part(line) && (g->full || !matches)))
+	if ((g->full && !g->after) || (line->goes_on && (g->full || !matches)))
 		return;
 	grep_keep_line(g, line, at);
 	if (matches && !g->full) {

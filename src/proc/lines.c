@@ -88,13 +88,15 @@ static void lines_emit(struct lines *l, size_t len, bool newline, struct line *l
 	char *text = l->bytes + l->from;
 
 	*line = (struct line){ .offset = l->offset, .number = l->number, .follows = !l->gap,
-			       .no_head = l->torn, .text = text, .len = len };
-	l->gap = l->torn = false;
+			       .goes_on = l->torn && !l->gap, .text = text, .len = len };
 	l->from += len + newline;
 	l->offset += len + newline;
 	l->number += newline && l->number;
 	while (line->len && text[line->len - 1] == '\r')
 		line->len--;
+	/* What a carriage return leads back to is the start of the line, whatever came before. */
+	line->no_head = l->torn && !memchr(text, '\r', line->len);
+	l->gap = l->torn = false;
 	if (lines_is_drawn(text, line->len))
 		lines_clean(l, line);
 	else if (!utf8_valid(line->text, line->len))
@@ -173,6 +175,6 @@ void lines_unread(struct lines *l, const struct line *line)
 	l->offset = line->offset;
 	l->number = line->number;
 	l->gap = !line->follows;
-	l->torn = line->no_head;
+	l->torn = line->no_head || line->goes_on;
 	lines_end(l);
 }

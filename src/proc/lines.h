@@ -23,8 +23,9 @@ struct line {
 	uint64_t offset;  /* of its first byte in the stream */
 	uint64_t number;  /* from 1; 0: unknown */
 	bool follows;     /* it directly follows the previous line in the stream */
+	bool goes_on;     /* so, and is a further part of that one */
 	bool open;        /* it has no newline yet: the stream ends here for now */
-	bool no_head;     /* it may begin within a line, behind a hole or another part ... */
+	bool no_head;     /* its text may begin within a line, behind a hole or another part ... */
 	bool no_tail;     /* ... or end within one, before such */
 	const char *text; /* valid until the next call */
 	size_t len;

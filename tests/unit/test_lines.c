@@ -289,6 +289,40 @@ static void test_lines_too_long(void **state)
 	stream_release(&s);
 }
 
+/* A line that is drawn over for long is known from its start: each part draws there. */
+static void test_lines_redrawn_for_long(void **state)
+{
+	enum { COUNT = 10000 }; /* 120,000 bytes */
+	struct stream s;
+	struct lines l;
+	struct line line;
+	char bar[32];
+
+	(void)state;
+	stream_init(&s, 1 << 20, 1 << 20);
+	for (int i = 1; i <= COUNT; i++) {
+		snprintf(bar, sizeof(bar), "\r%06d done", i);
+		stream_add(&s, bar, strlen(bar));
+	}
+	lines_begin(&l, &s.out, 0);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_true(line.no_tail && !line.no_head);
+	lines_end(&l);
+	lines_begin(&l, &s.out, 0);
+	while (lines_next(&l, &s.out, &line) && !line.open)
+		;
+	snprintf(bar, sizeof(bar), "%06d done", COUNT);
+	assert_int_equal(line.len, strlen(bar));
+	assert_memory_equal(line.text, bar, line.len);
+	assert_true(line.goes_on && !line.no_head);
+	lines_unread(&l, &line);
+	lines_continue(&l, &s.out);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_true(line.goes_on && !line.no_head);
+	lines_end(&l);
+	stream_release(&s);
+}
+
 /* The longest line that is one has its newline behind it, and is whole. */
 static void test_lines_longest(void **state)
 {
@@ -406,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_lines_torn_by_the_hole),
 		cmocka_unit_test(test_lines_unread_is_torn_again),
 		cmocka_unit_test(test_lines_too_long),
+		cmocka_unit_test(test_lines_redrawn_for_long),
 		cmocka_unit_test(test_lines_longest),
 		cmocka_unit_test(test_lines_go_on),
 		cmocka_unit_test(test_lines_count_what_is_lost),
