@@ -73,6 +73,20 @@ static void test_term_plain_text_stays(void **state)
 	expect("\"\\", "\"\\");
 }
 
+/* A column is that of a terminal: what is drawn at one hits the same character. */
+static void test_term_columns(void **state)
+{
+	(void)state;
+	expect("\xe2\x9c\x85 ok\x1b[4GOK", "\xe2\x9c\x85 OK");         /* a check mark */
+	expect("\xe2\x9c\x93 ok\x1b[3GOK", "\xe2\x9c\x93 OK");         /* a lighter one */
+	expect("\xe2\x9a\xa1" "ab\x1b[4GB", "\xe2\x9a\xa1" "aB");      /* high voltage */
+	expect("\xe4\xb8\xad" "ab\x1b[4GB", "\xe4\xb8\xad" "aB");
+	expect("\xf0\x9f\x9f\xa2" "ab\x1b[4GB", "\xf0\x9f\x9f\xa2" "aB");
+	expect("\xe0\xb8\x97\xe0\xb8\xb5\xe0\xb9\x88 ab\x1b[4GB", /* Thai: one column */
+	       "\xe0\xb8\x97\xe0\xb8\xb5\xe0\xb9\x88 aB");
+	expect("\xe3\x81\x8b\xe3\x82\x99" "ab\x1b[4GB", "\xe3\x81\x8b\xe3\x82\x99" "aB");
+}
+
 static void test_term_controls_and_bad_bytes(void **state)
 {
 	(void)state;
@@ -423,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_term_plain_text_stays),
+		cmocka_unit_test(test_term_columns),
 		cmocka_unit_test(test_term_controls_and_bad_bytes),
 		cmocka_unit_test(test_term_removes_csi),
 		cmocka_unit_test(test_term_removes_strings),
