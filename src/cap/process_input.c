@@ -159,10 +159,26 @@ static void process_input_tell_paste(struct err *e)
 	err_detail(e, "paste_begun", json_true());
 }
 
+/* The text may be meant for another program, or end a command whose beginning is not known. A key
+ * that is refused has a hint of its own. */
+static void process_input_tell_reader(const struct blocklist_verdict *v, bool terminal,
+				      struct err *e)
+{
+	if (e->type != ERR_INVALID_COMMAND || !strcmp(v->reason, stream_part_open_command.reason))
+		return;
+	err_hint(e, "%s What is written to a shell is judged as its text, also where a program "
+		    "that it has started reads it: give that one a run of its own.%s",
+		 err_hint_text(e),
+		 terminal ? " Of a command that began in a line with editing keys (TAB, arrows), "
+			    "\\u0003 (^C) drops what the shell has."
+			  : "");
+}
+
 /* Nothing can be taken back from a pipe, so say what is left of a line or a paste whose rest is
  * refused. */
 static void process_input_denied(const struct cap_call *call, struct err *e)
 {
+	const struct input_task *t = call->r->task;
 	struct err ignored = ERR_INIT;
 	const struct proc *p = process_input_run(call, &ignored);
 	const struct stream *stream = p ? proc_attached(p) : NULL;
@@ -171,6 +187,8 @@ static void process_input_denied(const struct cap_call *call, struct err *e)
 	size_t len = stream ? stream_begun(stream, &begun) : 0;
 
 	err_release(&ignored);
+	if (p)
+		process_input_tell_reader(&t->part.verdict, proc_has_terminal(p), e);
 	if (len)
 		process_input_tell_begun(begun, len, proc_has_terminal(p), paste, e);
 	if (paste)
