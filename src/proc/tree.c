@@ -179,7 +179,7 @@ static void tree_hand_over_shim(struct tree *t, const struct shim_report *last)
 {
 	pid_t shim_pid = t->shim_pid;
 
-	if (!last->reusable || !t->on_shim || !shim_pid) {
+	if (!last->reusable || !t->on_shim || !shim_pid || t->killing) {
 		loop_close(t->loop, &t->control);
 		return;
 	}
@@ -313,6 +313,8 @@ static int tree_send_request(struct tree *t, enum shim_command command, int arg)
 		errno = ESRCH; /* the shim is gone: reaper_sweep() kills its orphans */
 		return -1;
 	}
+	if (t->killing)
+		return 0; /* SIGKILL is on its way to all of them */
 	t->asked = true;
 	return send(t->control.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(request)
@@ -324,8 +326,8 @@ void tree_kill(struct tree *t)
 {
 	if (!t->alive || t->reaping_orphans || t->killing)
 		return;
-	(void)tree_send_request(t, SHIM_KILL, 0); /* on failure the shim is dying, or stopped */
 	t->killing = true;
+	shutdown(t->control.fd, SHUT_WR);
 	loop_timer_start(t->loop, &t->escalate, SEAL_MS);
 }
 
@@ -341,7 +343,7 @@ int tree_signal_all(struct tree *t, int signal)
 
 bool tree_never_began(const struct tree *t)
 {
-	return t->lost && t->unread && !t->asked && !t->reported;
+	return t->lost && t->unread && !t->asked && !t->killing && !t->reported;
 }
 
 void tree_release(struct tree *t)

@@ -42,7 +42,7 @@ struct tree {
 	ev_timer escalate;
 	bool alive;          /* on_empty has not been called */
 	bool is_init;        /* the shim is init of a PID namespace; set before the start */
-	bool killing;        /* SHIM_KILL was sent */
+	bool killing;        /* the shim was told that no request follows, so that it kills */
 	bool sealed;         /* no process can escape the kill by forking any more */
 	int kill_timeouts;   /* how often a working shim got more time */
 	bool given_up;       /* we killed the shim, to end its tree or because it hung */

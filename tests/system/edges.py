@@ -539,11 +539,8 @@ def test_key_of_a_cancelled_run_whose_shim_dies():
         server.stop()
 
 
-@suite.test()
-def test_server_dies_before_a_stopped_process_begins():
-    """Without a PID namespace one that waits for a command can be stopped from outside. It and its shim
-    end with the server all the same."""
-    server = Server("--set", "sandbox.namespaces=false")
+def stop_waiting_processes(server):
+    """Those that wait for a command, which can be stopped from outside. Returns them and their shims."""
     server.run("true")
     shims = eventually(lambda: shims_at_rest(server), WAIT, "no shim waits")
     waiting = sum(map(children_of, shims), [])
@@ -551,6 +548,44 @@ def test_server_dies_before_a_stopped_process_begins():
         raise Skip("no process waits for a command here")
     for pid in waiting:
         os.kill(pid, signal.SIGSTOP)
+    return shims, waiting
+
+
+def check_end_before_it_begins(namespaces, end):
+    """@end ends a run whose process is stopped before its exec, at once, in order and on record."""
+    server = Server("--set", "sandbox.namespaces=" + namespaces)
+    stop_waiting_processes(server)
+    id = server.request("process.run", {"command": "touch ran"})
+    run = eventually(lambda: [p["process_id"] for p in server.call("process.list")["processes"] if p["alive"]],
+                     WAIT, "no start")
+    began = time.monotonic()
+    end(server, run[0])
+    result = server.result(id)
+    check(time.monotonic() - began < 3, "it took long")
+    equal([result[key] for key in ("state", "exit_code", "signal", "leftover", "warnings")],
+          ["killed", None, None, 0, []], "the end")
+    server.stop()
+    with open(server.audit_log(), encoding="utf-8") as f:
+        ends = [line for line in map(json.loads, f) if line["event"] == "end"]
+    check(run[0] in [line["process_id"] for line in ends], "no record of the end")
+    check(not os.path.exists(server.workspace + "/ran"), "it ran")
+
+
+@suite.test()
+def test_end_before_a_stopped_process_begins():
+    """One that waits for a command can be stopped from outside. A kill ends it, and so does the server."""
+    for namespaces in ("true", "false"):
+        check_end_before_it_begins(namespaces, lambda server, run: server.call(
+            "process.kill", {"process_id": run, "signal": "KILL"}))
+        check_end_before_it_begins(namespaces, lambda server, run: server.signal(signal.SIGTERM))
+
+
+@suite.test()
+def test_server_dies_before_a_stopped_process_begins():
+    """Without a PID namespace one that waits for a command can be stopped from outside. It and its shim
+    end with the server all the same."""
+    server = Server("--set", "sandbox.namespaces=false")
+    shims, waiting = stop_waiting_processes(server)
     server.request("process.run", {"command": "touch ran"})
     eventually(lambda: server.call("process.list")["total"] == 2, WAIT, "no start")
     server.signal(signal.SIGKILL)

@@ -980,7 +980,6 @@ static void test_pool_without_landlock(void **state)
 
 static void test_pool_with_something_left(void **state)
 {
-	struct shim_request end_all = { .command = SHIM_KILL };
 	struct pool *s = pool_new(all.loop, all.reaper);
 	struct job *j = job_new(layered, &nothing, "sleep 1000 & exec 2>&1");
 	struct shim_report report;
@@ -993,7 +992,7 @@ static void test_pool_with_something_left(void **state)
 	assert_int_equal(report.event, SHIM_EXITED);
 	assert_false(report.empty);
 	assert_false(report.reusable);
-	assert_int_equal(send(j->result.control_fd, &end_all, sizeof(end_all), 0), sizeof(end_all));
+	assert_int_equal(shutdown(j->result.control_fd, SHUT_WR), 0);
 	assert_false(end_of(s, j).reusable);
 	end(s);
 }
@@ -1049,7 +1048,8 @@ static void test_pool_process_dies_with_a_plan(void **state)
 static void test_pool_late_requests(void **state)
 {
 	const struct shim_request late[] = {
-		{ .command = SHIM_KILL }, { .command = SHIM_SIGNAL, .arg = SIGKILL },
+		{ .command = SHIM_SIGNAL_TREE, .arg = SIGKILL },
+		{ .command = SHIM_SIGNAL, .arg = SIGKILL },
 	};
 	pid_t shim;
 	struct pool *s = ready(layered, &shim);
@@ -1549,17 +1549,21 @@ static void test_pool_signal_at_the_end(void **state)
 /* A kill that finds nothing alive ends the shim all the same. */
 static void test_pool_kill_at_the_end(void **state)
 {
-	const struct shim_request end_all = { .command = SHIM_KILL };
-	struct ending last;
+	struct shim_report report;
 	pid_t shim;
 	struct pool *s = ready(layered, &shim);
+	struct job *j = job_new(layered, &nothing, "exit 7");
 
 	(void)state;
-	if (ask_at_the_end(s, shim, &end_all, &last)) {
-		assert_int_equal(last.status >> 8, 1); /* of read, at the end of its input */
-		assert_false(last.reusable);
-		assert_true(children_wait(&all, children_gone, &shim));
-	}
+	start(s, j);
+	do
+		assert_int_equal(children_report(j->result.control_fd, &report), 0);
+	while (report.event == SHIM_STARTED); /* on a busy machine */
+	assert_int_equal(report.value, 7 << 8);
+	assert_int_equal(shutdown(j->result.control_fd, SHUT_WR), 0);
+	assert_true(children_wait(&all, children_gone, &shim));
+	close(j->result.control_fd);
+	job_free(j);
 	end(s);
 }
 

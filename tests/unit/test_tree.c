@@ -264,6 +264,35 @@ static int fake_shim(struct run *r, void (*listener)(void *ctx, int fd))
 	return fake_shim_of(r, pid, listener);
 }
 
+static void on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim_report *last)
+{
+	(void)ctx;
+	(void)shim_pid;
+	(void)control_fd;
+	(void)last;
+	fail_msg("the shim is passed on");
+}
+
+/* A run that ended by itself while the kill was on its way: its shim serves no other. */
+static void test_tree_killed_at_its_end(void **state)
+{
+	const struct shim_report last = { .event = SHIM_EXITED, .empty = 1, .reusable = 1 };
+	struct run r;
+	int shim = fake_shim(&r, NULL);
+	char byte;
+
+	(void)state;
+	r.tree.on_shim = on_shim;
+	assert_int_equal(send(shim, &last, sizeof(last), 0), sizeof(last));
+	tree_kill(&r.tree);
+	assert_int_equal(recv(shim, &byte, 1, 0), 0);
+	assert_true(children_wait(&all, is_empty, &r));
+	assert_int_equal(r.tree.control.fd, -1);
+	tree_release(&r.tree);
+	close(shim);
+	assert_true(children_wait(&all, children_none, NULL));
+}
+
 /* A process that takes no word, below another that holds it in a stop of ptrace(2) if @traced. */
 static pid_t deaf_process(bool traced, pid_t *tracer)
 {
@@ -671,6 +700,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree_ends_by_itself),
 		cmocka_unit_test(test_tree_failed_start),
+		cmocka_unit_test(test_tree_killed_at_its_end),
 		cmocka_unit_test(test_tree_kill_takes_every_escapee),
 		cmocka_unit_test(test_tree_kill_counts_what_others_collect),
 		cmocka_unit_test(test_tree_kill_of_stubborn_ones),

@@ -410,11 +410,11 @@ int command_drain_signal_fd(int signal_fd)
  * and wait again. So the shim sleeps on until the command has ended, or until its process's alarm
  * comes, which it sets once @c->taken is.
  */
-static void command_sleep(const struct command *c, int pid)
+static void command_sleep(struct command *c, int pid)
 {
 	struct pollfd events[3] = {
 		{ .fd = c->signal_fd, .events = POLLIN }, { .fd = c->timer_fd, .events = POLLIN },
-		{ .fd = SHIM_FD_CONTROL }, /* only its end */
+		{ .fd = SHIM_FD_CONTROL, .events = POLLRDHUP }, /* only the end of requests */
 	};
 	uint64_t times;
 	long ready;
@@ -425,7 +425,8 @@ static void command_sleep(const struct command *c, int pid)
 			command_drain_signal_fd(c->signal_fd);
 		if (ready > 0 && events[1].revents)
 			sys3(__NR_read, c->timer_fd, &times, sizeof(times));
-		if (ready > 0 && events[2].revents) { /* it may be stopped, and not see it */
+		if (ready > 0 && events[2].revents && !c->taken) { /* it may be stopped */
+			c->unwanted = 1;
 			sys2(__NR_kill, pid, SIGKILL);
 			events[2].fd = -1;
 		}

@@ -40,6 +40,7 @@ struct command {
 	int (*await)(struct command *c); /* the process waits with this for all of the above, -1:
 					  * it is not needed; NULL: there is nothing to wait for */
 	volatile int taken; /* what it waited for is out of the socket; it executes next */
+	int unwanted;       /* the server wanted a kill, or was gone, before that */
 	long shim;          /* the pid of the shim that has cloned it */
 	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */

@@ -3,8 +3,9 @@
  *
  * Both sides are built together and procpen embeds the shim, so this is an internal
  * ABI without versions. One SOCK_SEQPACKET socketpair per shim; a message is one
- * struct. The first message (server to shim, sent before the shim exists) is the plan;
- * end of file on either side means that the other is dead.
+ * struct. The first message (server to shim, sent before the shim exists) is the plan.
+ * End of file tells the shim to kill its tree (the server has shut its side down, or is
+ * dead), and the server that the shim is dead.
  *
  * Descriptors at the shim's start: 0, 1, 2 the command's, 3 the control socket,
  * 4 the working directory (O_PATH), from 5 on those that the plan names. argv and
@@ -177,8 +178,7 @@ _Static_assert(SHIM_FILTER_MAX * 8 + SHIM_PATHS_MAX + 2 * SHIM_PATH_MAX <= SHIM_
 /* Server to shim, after the plan. */
 enum shim_command {
 	SHIM_SIGNAL = 1, /* arg: signal for the command's group; answered by SHIM_SIGNALED */
-	SHIM_KILL = 2,   /* SIGKILL for the whole tree; ends in SHIM_EMPTY */
-	SHIM_SIGNAL_TREE = 3, /* arg: signal for every process of the run; answered by
+	SHIM_SIGNAL_TREE = 2, /* arg: signal for every process of the run; answered by
 			       * SHIM_SIGNALED */
 };
 struct shim_request {
@@ -221,7 +221,7 @@ enum shim_event {
 			    * empty: there are none, and this is the last report */
 	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: no process was left */
 	SHIM_EMPTY = 5,    /* no process is left; live: how many processes, apart from the
-			    * command, SHIM_KILL ended */
+			    * command, the kill ended */
 	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */
 	SHIM_READY = 8,    /* a pooled shim waits for its command */
 	SHIM_KILLING = 9,  /* a kill has begun, and no process can escape it by forking */

@@ -18,10 +18,10 @@
  * empty by itself, it says so, and if it shows no taint (taint.c) it waits for the next, and
  * keeps nothing but the namespaces and the filter.
  *
- * It kills the tree on SHIM_KILL and when the control socket closes, so a server that
- * was killed leaves nothing behind. It closes the command's pipes before its first
- * report, blocks every signal, and is not dumpable (the command, which has its uid, can neither
- * trace it nor read its memory). It allocates nothing.
+ * It kills the tree when the server shuts its side of the control socket down, or closes
+ * it, so a server that was killed leaves nothing behind. It closes the command's pipes
+ * before its first report, blocks every signal, and is not dumpable (the command, which
+ * has its uid, can neither trace it nor read its memory). It allocates nothing.
  *
  * Built with -ffreestanding -nostdlib because its cost is its start-up: one more exec
  * of a libc program would double the time of a short command.
@@ -552,8 +552,8 @@ static void shim_serve_control(void)
 
 	if (n == -EAGAIN || n == -EINTR)
 		return;
-	if (n != (long)sizeof(request) || request.command == SHIM_KILL)
-		kill_tree(); /* SHIM_KILL, or the server is gone */
+	if (n != (long)sizeof(request))
+		kill_tree(); /* the end of requests */
 	shim_signal_run(&request);
 }
 
@@ -764,6 +764,16 @@ static void shim_close_command_fds(void)
 	sys1(__NR_close, SHIM_FD_CWD);
 }
 
+/* The process that waited for a command has ended without it, so nothing ran. If it was killed
+ * because the server wanted that, this is the end of the run; else the server starts it anew. */
+_Noreturn static void leave_before_command(void)
+{
+	sys4(__NR_wait4, command_pid, 0, 0, 0);
+	if (command.unwanted)
+		shim_report_event(SHIM_EMPTY, 0, 0);
+	shim_exit(0);
+}
+
 /* Returns when the shim is to be reused. @forget: drop the command's data when not needed. */
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const struct command *c))
 {
@@ -781,7 +791,7 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	if (command.await && !command.taken)
-		shim_exit(0);
+		leave_before_command();
 	/* Before a report: with it the server finds the ends of the pipes, and it must not show the
 	 * peak of the command before. */
 	forget(&command);
