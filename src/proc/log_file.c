@@ -168,17 +168,25 @@ static bool log_file_has_room(const struct log_file *f)
 	return !f->stopped && poll(&look, 1, 0) > 0;
 }
 
+bool log_file_give_up(struct log_file *f)
+{
+	if (f->phase != LOG_FILE_FINISHING)
+		return false;
+	tree_kill(&f->tree);
+	f->error = ETIMEDOUT;
+	log_file_set_over(f);
+	return true;
+}
+
 /* The last bytes take too long: the disk hangs, unless only the server was late. */
-static void log_file_give_up(struct log_file *f)
+static void log_file_on_late(struct log_file *f)
 {
 	if (log_file_has_room(f)) {
 		f->finish_by_ms = clock_mono_ms() + f->finish_ms;
 		log_file_serve(f);
 		return;
 	}
-	tree_kill(&f->tree);
-	f->error = ETIMEDOUT;
-	log_file_set_over(f);
+	(void)log_file_give_up(f);
 }
 
 /* The file is open or will not be, or it is not finished in time. */
@@ -195,7 +203,7 @@ static void log_file_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 	if (ev_is_active(w))
 		return; /* open by now: it fires again */
 	if (f->announced) {
-		log_file_give_up(f);
+		log_file_on_late(f);
 		return;
 	}
 	f->announced = true;

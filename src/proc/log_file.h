@@ -108,4 +108,8 @@ bool log_file_finish(struct log_file *f, bool ran);
 /* The server ends, and cannot wait for a slow disk. */
 void log_file_hurry(struct log_file *f);
 
+/* It does not even have that time. True: the run waited for its file alone, and on_over was
+ * called. */
+bool log_file_give_up(struct log_file *f);
+
 #endif

@@ -532,3 +532,18 @@ void proctab_shutdown(struct proctab *t)
 			log_file_hurry(p->rare->log_file);
 	}
 }
+
+/* True: one was ended, and any record may be gone. */
+static bool proctab_give_up_file(struct proctab *t)
+{
+	for (struct proc *p = t->newest; p; p = p->older)
+		if (p->rare->log_file && log_file_give_up(p->rare->log_file))
+			return true;
+	return false;
+}
+
+void proctab_give_up_files(struct proctab *t)
+{
+	while (proctab_give_up_file(t))
+		;
+}

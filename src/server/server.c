@@ -220,6 +220,7 @@ static void server_on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 		return;
 	}
 	s->late = true;
+	proctab_give_up_files(s->procs);
 	if (s->hurried || clock_mono_ms() - s->closing_ms >= CLOSE_MS)
 		follow_hurry(&s->cap.follows);
 	if (!s->answered)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The log file of a run: what is in it, what cannot be one, and who writes it."""
 import contextlib
+import json
 import os
 import re
 import resource
@@ -501,6 +502,28 @@ def test_slow_disk_at_the_end():
         equal((result["state"], result["exit_code"]), ("completed", 3), "the run")
         check("too slow" in str(warned(result)), str(result))
         equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
+def test_end_in_a_hurry():
+    """A second signal leaves the last bytes no time, but the run its result and its record."""
+    server = Server()
+    id, writer = with_stopped_writer(server, "seq 100000; exit 3")
+    go(server)
+    await_last_bytes(server)
+    other = server.request("process.run", {"command": "sleep 600"})
+    server.ping()
+    server.signal(signal.SIGTERM)
+    server.answer(other)  # the first signal is handled
+    server.signal(signal.SIGTERM)
+    result = server.result(id)
+    equal((result["state"], result["exit_code"], result["log_file_bytes"]), ("completed", 3, None), "the run")
+    check("too slow" in str(warned(result)), str(result))
+    equal(server.wait_exit(), 0, "exit status")
+    with open(server.audit_log(), encoding="utf-8") as f:
+        ends = [line for line in map(json.loads, f) if line["event"] == "end"]
+    equal([end["reason"] for end in ends if end["process_id"] == result["process_id"]], ["exited"], "on record")
+    gone(server, [writer])
 
 
 @suite.test()
