@@ -415,16 +415,22 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
-/* The end of the simple command at @at. */
-static const char *audit_redact_command_end(struct audit_place at)
+/* The first of @ends behind @at that is not quoted there. */
+static const char *audit_redact_find(struct audit_place at, const char *ends)
 {
 	const unsigned depth = audit_quote_depth(&at.quote);
 	const char *start = at.p;
 
 	while (*at.p && at.p < start + AUDIT_MASK_NEAR &&
-	       (audit_quote_step(&at.quote, *at.p) > depth || !strchr("\n;|&", *at.p)))
+	       (audit_quote_step(&at.quote, *at.p) > depth || !strchr(ends, *at.p)))
 		at.p++;
 	return at.p;
+}
+
+/* The end of the simple command at @at. */
+static const char *audit_redact_command_end(struct audit_place at)
+{
+	return audit_redact_find(at, "\n;|&");
 }
 
 /* What is behind the next word @name, or path of such a program, from @from to @end, or NULL. */
@@ -554,17 +560,20 @@ static bool audit_redact_mask_fed(struct redact *r)
 	return end > from;
 }
 
-/* Does the command of the here-string that is here read a secret? One command may have many. */
-static bool audit_redact_is_secret_fed(struct redact *r)
+/* Does the command of the here-string that is here, of @value, read a secret? What the value itself
+ * names reads nothing. One command may have many. */
+static bool audit_redact_is_secret_fed(struct redact *r, const char *value)
 {
-	const char *p = r->mask.at.p, *start = p;
+	const char *p = r->mask.at.p, *start = p, *behind;
 
 	if (r->fed_end && p < r->fed_end)
 		return r->fed;
 	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
 		start--;
 	r->fed_end = audit_redact_command_end(r->mask.at);
-	r->fed = audit_redact_has_reader(start, r->fed_end);
+	behind = audit_redact_find(audit_mask_place(&r->mask, value), " \t\n;|&");
+	r->fed = audit_redact_has_reader(start, p) ||
+		 (behind < r->fed_end && audit_redact_has_reader(behind, r->fed_end));
 	return r->fed;
 }
 
@@ -573,10 +582,11 @@ static bool audit_redact_mask_here_string(struct redact *r)
 {
 	const char *value = r->mask.at.p + 3;
 
-	if (strncmp(r->mask.at.p, "<<<", 3) != 0 || !audit_redact_is_secret_fed(r))
+	if (strncmp(r->mask.at.p, "<<<", 3) != 0)
 		return false;
 	value += audit_mask_gap_len(&r->mask, value);
-	return audit_mask_value(&r->mask, value, false, false);
+	return audit_redact_is_secret_fed(r, value) &&
+	       audit_mask_value(&r->mask, value, false, false);
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */

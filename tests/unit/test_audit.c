@@ -1109,6 +1109,8 @@ static void test_audit_redact_masks_whole_words(void **state)
 		/* a redirection is no value, but what it feeds may be */
 		{ "x --password 12345", "x --password ***" },
 		{ "gh auth login --with-token <<< S3CRET", "gh auth login --with-token <<< ***" },
+		{ "gh auth login <<< S3CRET --with-token", "gh auth login <<< *** --with-token" },
+		{ "cat <<< --with-token 'S3CRET'", "cat <<< --with-token '***'" },
 		{ "docker login --password-stdin <<<\"S3CRET\" h",
 		  "docker login --password-stdin <<<\"***\" h" },
 	};
@@ -1335,6 +1337,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"mysql db; mkdir -pv x", "docker login h && docker run -p 80:80 x",
 		"curl -b cookies.txt h", "vault login", "vault kv get x", "redis-cli -a", "zip -r a.zip b",
 		"cat <<< text", "cat <<< text; sudo -S ls", "sudo -S ls; cat <<< text", "bw get item x",
+		"cat <<< \"use --password-stdin\"", "cat <<<'sudo -S ls' a",
 		"mosquitto_sub -t x -p 1883", "doctl compute -t x",
 		"openssl rsa -in k", "grep -w ldap x", "unzip -p a.zip f", "vault login -method=oidc",
 		"git log --author='pass'", "ls passwords/", "npm run token-report",
