@@ -291,6 +291,33 @@ def test_capabilities_of_the_writer():
 
 
 @suite.test()
+def test_mode_of_a_new_file():
+    """What the umask leaves of 666; also where no filter refuses a mode with more."""
+    umask = os.umask(0)
+    os.umask(umask)
+    for options in ([], ["--set", "sandbox.profile=none"]):
+        server = Server(*options)
+        server.run("echo 1", log_file="new")
+        equal(oct(os.stat(os.path.join(server.workspace, "new")).st_mode), oct(0o100666 & ~umask), "mode")
+        server.stop()
+
+
+@suite.test()
+def test_writer_dies_with_its_shim():
+    """Also where no init ends it and the server cannot look for what the shim has left."""
+    server = Server("--set", "sandbox.namespaces=false")
+    id, writer = with_stopped_writer(server, "true")
+    shim = int(status_of(writer)["PPid"])
+    server.signal(signal.SIGSTOP)
+    os.kill(shim, signal.SIGKILL)
+    gone(server, [writer])
+    server.signal(signal.SIGCONT)
+    go(server)
+    check("killed from outside" in str(warned(server.result(id))), "the run")
+    server.stop()
+
+
+@suite.test()
 def test_what_the_writer_holds():
     """The end of its pipe, the file, and its way to the server; no process of its user gets at them."""
     if os.geteuid() != 0:

@@ -94,6 +94,27 @@ static void test_approval_expires(void **state)
 	approval_free(a);
 }
 
+/* One that is about to expire is remembered like others. */
+static void test_approval_is_good_once_at_its_end(void **state)
+{
+	struct approval *a = approval_new();
+	unsigned char back[DIGEST_SIZE];
+	char token[APPROVAL_SIZE];
+	struct err e = ERR_INIT;
+	bool taken = false;
+
+	(void)state;
+	for (int tries = 0; !taken && tries < 100; tries++) { /* it may expire before */
+		err_release(&e);
+		assert_int_equal(approval_issue(a, request, shown, 500, token), 0);
+		taken = !approval_redeem(a, token, request, back, &e);
+	}
+	assert_true(taken);
+	assert_int_equal(approval_redeem(a, token, request, back, &e), -1);
+	err_release(&e);
+	approval_free(a);
+}
+
 static void test_approval_of_another_server_is_none(void **state)
 {
 	struct approval *a = approval_new(), *b = approval_new();
@@ -135,6 +156,7 @@ int main(void)
 		cmocka_unit_test(test_approval_notices_every_change),
 		cmocka_unit_test(test_approval_is_for_one_request),
 		cmocka_unit_test(test_approval_expires),
+		cmocka_unit_test(test_approval_is_good_once_at_its_end),
 		cmocka_unit_test(test_approval_of_another_server_is_none),
 		cmocka_unit_test(test_approval_has_a_bound),
 	};
