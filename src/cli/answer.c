@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "cli/say.h"
+#include "rpc/rpc.h"
 
 #define INDENT 2
 
@@ -20,6 +22,26 @@ void answer_print_json(const char *json, size_t len)
 void answer_print_json_error(const char *json, size_t len)
 {
 	printf("{\"error\":%.*s}\n", (int)len, json);
+}
+
+void answer_print_err(const struct err *e, const struct result *partial)
+{
+	const char *error;
+	struct buf line;
+	size_t len;
+
+	buf_init(&line, REQ_LINE_MAX);
+	rpc_write_error(&line, NULL, 0, e, partial, NULL);
+	error = json_raw_member(line.data, line.len, "error", &len);
+	answer_print_json_error(error, len);
+	buf_release(&line);
+}
+
+void answer_fail(const struct cli_command *command, bool json, const struct err *e)
+{
+	if (json)
+		answer_print_err(e, NULL);
+	say_error(command, e);
 }
 
 /* ---- for people ---- */

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/quantity.h"
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "cli/cmdline.h"
 #include "cli/say.h"
 #include "policy/audit.h"
@@ -616,7 +617,7 @@ static int cli_audit_check(struct audit_view *v)
 			     : cli_audit_verify_text(v->path, &verdict, &e);
 
 	if (status)
-		say_error(v->command, &e);
+		answer_fail(v->command, v->json, &e);
 	err_release(&e);
 	return status || verdict.problems ? STATUS_BAD : STATUS_OK;
 }

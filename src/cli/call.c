@@ -325,13 +325,17 @@ static int cli_call_ask(struct call *c)
 {
 	FILE *from = fdopen(c->from, "r");
 	int status = STATUS_FAILED, number;
+	struct err e = ERR_INIT;
 
 	BUG_IF(!from);
 	if (!cli_call_send(c, c->request.data, c->request.len))
 		status = cli_call_await(c, from);
 	number = caught;
-	if (status == STATUS_FAILED)
-		fprintf(stderr, "procpen %s: the server gave no answer\n", c->command->name);
+	if (status == STATUS_FAILED) {
+		err_set(&e, ERR_INTERNAL_ERROR, "the server gave no answer");
+		answer_fail(c->command, c->options.json, &e);
+		err_release(&e);
+	}
 	say_push(); /* nobody waits for the end of the session to read the answer */
 	fclose(from);
 	if (cli_call_wait(c))
@@ -352,7 +356,7 @@ static int cli_call_carry_out(struct call *c)
 	if (e.type || stdio_guard(&e) || cli_call_start(c)) {
 		if (e.type == ERR_NONE)
 			err_sys(&e, ERR_INTERNAL_ERROR, errno, "cannot start a server");
-		say_error(c->command, &e);
+		answer_fail(c->command, c->options.json, &e);
 		err_release(&e);
 		return STATUS_FAILED;
 	}

@@ -18,6 +18,7 @@
 #include "blocklist/blocklist.h"
 #include "cap/command.h"
 #include "cap/judge.h"
+#include "cli/answer.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "policy/tier.h"
@@ -289,7 +290,7 @@ static int cli_check_open(struct check *c)
 		c->cap = context_cap(&c->context, NULL, NULL);
 		return CMDLINE_GO_ON;
 	}
-	say_error(c->command, &e);
+	answer_fail(c->command, c->options.json, &e);
 	err_release(&e);
 	return STATUS_NONE;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "cli/answer.h"
 #include "cli/say.h"
 
 void options_init(struct options *o)
@@ -67,7 +68,7 @@ int options_load(struct options *o, const struct cli_command *command)
 
 	if (config_load(&c->config, c->config_file, &files, &e) ||
 	    rulebook_check(&c->config, &e)) {
-		say_error(command, &e);
+		answer_fail(command, o->json, &e);
 		status = SAY_STATUS_USAGE;
 	}
 	err_release(&e);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cap/command.h"
 #include "cap/judge.h"
+#include "cli/answer.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "policy/tier.h"
@@ -127,7 +128,7 @@ static int cli_policy_load(struct policy_args *a, const char *file, struct ruleb
 		       : config_load(c, a->options.context.config_file, &files, &e)) ||
 		 rulebook_open(book, c, &e);
 	if (failed)
-		say_error(a->command, &e);
+		answer_fail(a->command, a->options.json, &e);
 	err_release(&e);
 	config_files_release(&files);
 	return failed;
@@ -353,7 +354,7 @@ static int cli_policy_explain(struct policy_args *a, char **words)
 	params = json_object();
 	json_object_set_new_nocheck(params, "command", json_string_nocheck(words[0]));
 	if (context_open(&context, &a->options.context, &e)) {
-		say_error(a->command, &e);
+		answer_fail(a->command, a->options.json, &e);
 	} else {
 		struct cap cap = context_cap(&context, NULL, NULL);
 

@@ -232,19 +232,6 @@ static void cli_run_on_result(const struct req *r, struct result *result, struct
 		answer_print_json(result->json.data, result->json.len);
 }
 
-static void cli_run_print_error(const struct err *e, const struct result *partial)
-{
-	const char *error;
-	struct buf line;
-	size_t len;
-
-	buf_init(&line, REQ_LINE_MAX);
-	rpc_write_error(&line, NULL, 0, e, partial, NULL);
-	error = json_raw_member(line.data, line.len, "error", &len);
-	answer_print_json_error(error, len);
-	buf_release(&line);
-}
-
 static void cli_run_on_error(const struct req *r, const struct err *e, const struct result *partial,
 			     struct buf *line)
 {
@@ -252,7 +239,7 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 
 	(void)line;
 	if (t->json)
-		cli_run_print_error(e, partial);
+		answer_print_err(e, partial);
 	cli_run_note_refusal(t, e);
 }
 
@@ -400,7 +387,7 @@ static void cli_run_tear_down(struct terminal *t)
 static void cli_run_fail(struct terminal *t, const struct err *e)
 {
 	if (t->json)
-		cli_run_print_error(e, NULL);
+		answer_print_err(e, NULL);
 	cli_run_note_failure(t, e);
 }
 

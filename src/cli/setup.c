@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/answer.h"
 #include "cli/cmdline.h"
 #include "cli/over.h"
 #include "cli/say.h"
@@ -309,7 +310,7 @@ static int setup_carry_out(struct setup *s)
 	else if (s->write ? setup_write_entry(s, &e) : setup_print(s, &e))
 		status = STATUS_FAILED;
 	if (status)
-		say_error(s->command, &e);
+		answer_fail(s->command, s->json, &e);
 	err_release(&e);
 	mem_list_free(s->argv);
 	return say_flush(s->command) ? STATUS_FAILED : status;

@@ -494,7 +494,9 @@ def test_no_log_is_not_whole():
             place.state = "/nosuch"
         for words in (["verify"], ["verify", "--json"], ["show"], ["tail"], ["show", "--rule", "x"]):
             status, out, err = audit(place, *words)
-            equal((status, out), (1, ""), "%s, %s: status, stdout" % (what, words))
+            equal(status, 1, "%s, %s: status" % (what, words))
+            equal(json.loads(out)["error"]["data"]["type"] if "--json" in words else out,
+                  "BadDirectory" if "--json" in words else "", "%s, %s: stdout" % (what, words))
             for part in ("there is no audit log in", place.state + "/audit", "--state-dir", "removed"):
                 check(part in err, "%s: no %s in %s" % (what, part, err))
 

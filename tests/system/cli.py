@@ -6,6 +6,7 @@ import pty
 import re
 import shutil
 import subprocess
+import tempfile
 
 from client import ROOT, WAIT, Server, Skip, check, equal, server_path
 from suite import Suite
@@ -63,6 +64,31 @@ def test_pages():
     equal((status, out), (2, ""), "help of an unknown command: status, stdout")
     check("check" in err, "no nearest name in %r" % err)
     check("did you mean options?" in run("help", "optoins")[2], "no nearest topic")
+
+
+@suite.test()
+def test_json_of_what_fails():
+    """A script that reads stdout finds the error there; people find it on stderr."""
+    with tempfile.TemporaryDirectory(prefix="procpen-test-") as folder:
+        wrong = os.path.join(folder, "wrong.json")
+        with open(wrong, "w", encoding="utf-8") as f:
+            f.write('{"x": 1}')
+        taken = [["check", "ls"], ["config", "show"], ["policy", "test"], ["policy", "explain", "ls"],
+                 ["run", "true"]]
+        for words in [[*w[:-1], "--json", "--config", wrong, w[-1]] for w in taken] + \
+                     [["policy", "test", "--json", wrong]]:
+            status, out, err = run(*words)
+            error = json.loads(out)["error"]
+            equal((status != 0, error["data"]["type"], error["data"]["details"]),
+                  (True, "InvalidParams", {"line": 1, "column": 2}), str(words))
+            check('unknown option "x"' in error["message"] and error["message"] in err, err)
+        for words, kind in ((["setup", "--json", "--write", "--file", folder, "codex"], None),
+                            (["audit", "verify", "--json", "--state-dir", folder], "BadDirectory"),
+                            (["call", "--json", "--config", wrong, "agent.session"], "InternalError")):
+            status, out, err = run(*words)
+            error = json.loads(out)["error"]
+            check(status and error["message"] in err, str((words, out, err)))
+            check(kind in (None, error["data"]["type"]), out)
 
 
 @suite.test()
