@@ -42,6 +42,7 @@ struct terminal {
 	struct cap cap;
 	struct dialect dialect;
 	ev_signal signals[5], stop;
+	ev_timer gone_on;    /* set for a turn after a stop */
 	struct relay *relay; /* with --tty; else NULL */
 	bool json;
 	bool interrupted;
@@ -296,6 +297,15 @@ static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 		relay_hurry(t->relay);
 }
 
+static void cli_run_mask_stop(int how)
+{
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	sigprocmask(how, &stop, NULL);
+}
+
 /* ^Z does not reach the command, which has a session of its own: it stops as a whole, and goes on
  * when procpen does. */
 static void cli_run_on_stop(struct ev_loop *loop, ev_signal *w, int revents)
@@ -303,15 +313,32 @@ static void cli_run_on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 	struct terminal *t = w->data;
 	struct proc *p = proctab_next(t->procs, NULL);
 	struct err ignored = ERR_INIT;
-	bool stopped = p && p->live && !proc_end(p, SIGSTOP, 0, &ignored);
+	struct sigaction by_default = { .sa_handler = SIG_DFL }, watched;
+	bool stopped;
 
 	(void)revents;
-	ev_signal_stop(loop, w);
+	if (loop_timer_is_set(&t->gone_on))
+		return; /* the loop had caught it before the stop */
+	stopped = p && p->live && !proc_end(p, SIGSTOP, 0, &ignored);
+	cli_run_mask_stop(SIG_BLOCK); /* a second one that comes now is the same one then */
+	sigaction(SIGTSTP, &by_default, &watched);
 	raise(SIGTSTP); /* the kernel drops it in an orphaned process group */
-	ev_signal_start(loop, w);
+	cli_run_mask_stop(SIG_UNBLOCK); /* here procpen stops */
+	cli_run_mask_stop(SIG_BLOCK);
+	sigaction(SIGTSTP, &watched, NULL);
+	loop_timer_start(loop, &t->gone_on, 0);
 	if (stopped)
 		proc_end(p, SIGCONT, 0, &ignored);
 	err_release(&ignored);
+}
+
+/* In a later turn: a signal that the loop had caught already is handed out before. */
+static void cli_run_on_gone_on(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+	cli_run_mask_stop(SIG_UNBLOCK);
 }
 
 /* A terminal that is gone ends the run as SIGHUP does, which comes only to the session's leader. */
@@ -334,6 +361,7 @@ static void cli_run_watch_signals(struct terminal *t)
 		t->signals[i].data = t;
 		loop_signal_start(t->context.loop, &t->signals[i]);
 	}
+	loop_timer_init(&t->gone_on, cli_run_on_gone_on, t);
 	ev_signal_init(&t->stop, cli_run_on_stop, SIGTSTP);
 	t->stop.data = t;
 	if (!t->relay) /* which has one of its own */

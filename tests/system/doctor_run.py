@@ -753,6 +753,27 @@ def test_stop():
 
 
 @suite.test()
+def test_two_stops_at_once():
+    """They are one: a shell sees no other way to go on than to say so once."""
+    with Place() as place:
+        count = os.path.join(place.workspace, "count")
+        run = place.start("--shell", "--", "while :; do echo x >>count; sleep 0.01; done", preexec_fn=os.setpgrp)
+        eventually(lambda: os.path.exists(count), WAIT, "nothing counted")
+        for n in range(40):
+            for _ in range(2):
+                run.send_signal(signal.SIGTSTP)
+                until = time.perf_counter() + n % 8 * 1e-5
+                while time.perf_counter() < until:
+                    pass
+            time.sleep(0.03)
+            os.kill(run.pid, signal.SIGCONT)
+            before = os.path.getsize(count)
+            eventually(lambda: os.path.getsize(count) > before + 10, WAIT, "it has stopped once more")
+        run.terminate()
+        run.wait(40)
+
+
+@suite.test()
 def test_killed_procpen():
     """SIGKILL for procpen itself: nothing outlives it for long."""
     for form in FORMS:
