@@ -15,6 +15,7 @@
 #include "policy/audit.h"
 
 #define FILE_MAX (256u * 1024)
+#define NAMES_MAX (4u * 1024 * 1024) /* bytes: the name of a section counts with each key */
 #define KEY_SHOWN 64  /* bytes of a name */
 #define KEYS_SHOWN 5
 #define LEADS "leads git elsewhere"
@@ -86,6 +87,7 @@ struct reader {
 	const char *at, *end;
 	bool over;
 	struct buf name; /* "section.name." and the key */
+	size_t names;    /* bytes of all of these */
 	struct buf value;
 	struct settings *into;
 };
@@ -236,6 +238,8 @@ static bool git_config_read_key(struct reader *r, int c)
 	if (c != '\n')
 		fine = c == '=' && git_config_read_value(r);
 	buf_addc(&r->name, '\0');
+	r->names += r->name.len;
+	fine &= r->names <= NAMES_MAX;
 	if (fine && git_config_is_executed(r->name.data))
 		git_config_keep(r->into, r->name.data, &r->value);
 	buf_truncate(&r->name, section);
@@ -276,7 +280,8 @@ static void git_config_parse(const char *text, size_t len, struct settings *into
 	buf_init(&r.name, SIZE_MAX / 2);
 	buf_init(&r.value, SIZE_MAX / 2);
 	if (!git_config_read_all(&r))
-		git_config_keep(into, "a line that git refuses", NULL);
+		git_config_keep(into, r.names > NAMES_MAX ? "names of more than 4 MiB"
+							  : "a line that git refuses", NULL);
 	if (into->count)
 		qsort(into->lines, into->count, sizeof(*into->lines), git_config_compare);
 	buf_release(&r.name);

@@ -183,6 +183,24 @@ static void test_git_config_what_is_no_file(void **state)
 	}
 }
 
+/* The name of a section counts with each of its keys, and a command must not fill the memory so. */
+static void test_git_config_long_names(void **state)
+{
+	enum { LEN = 5000 };
+	struct fixture *f = *state;
+	char *text = malloc(3 * LEN + 100);
+	int at = sprintf(text, "[alias \"%0*d\"]\n", LEN, 0);
+
+	for (int i = 0; i < LEN; i++)
+		at += sprintf(text + at, "a\n");
+	text[strlen("[alias \"")] = 's';
+	assert_non_null(strstr(changed(f, text), "names of more than 4 MiB"));
+	text[strlen("[alias \"") + 100] = 's'; /* of those before the limit the first is named */
+	assert_non_null(strstr(changed(f, text), "alias.s000"));
+	assert_string_equal(changed(f, text), "");
+	free(text);
+}
+
 static void move(struct fixture *f, const char *from, const char *to)
 {
 	char old[SCRATCH_PATH];
@@ -259,6 +277,7 @@ int main(void)
 		TEST(test_git_config_compares),
 		TEST(test_git_config_between_runs),
 		TEST(test_git_config_what_is_no_file),
+		TEST(test_git_config_long_names),
 		TEST(test_git_config_led_elsewhere),
 		TEST(test_git_config_unchanged_times),
 	};
