@@ -1,5 +1,6 @@
 #include "blocklist/effects/dataflow.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,21 +159,22 @@ static bool dataflow_is_begin_only(const char *program)
 	return *program && !program[1 + strspn(program + 1, " \t\n;")];
 }
 
-/* PYTHON=$(python3 -c 'import sys; print(sys.executable)'), NODE=$(node -p process.execPath) */
+/* PYTHON=$(python3 -c 'import sys; print(sys.executable)'), NODE=$(node -p process.execPath): the
+ * whole program, since what stands before it may assign the name. */
 static bool dataflow_prints_itself(const struct shell_command *c)
 {
-	static const char *const ends[] = { "print(sys.executable)", "process.execPath",
-					    "console.log(process.execPath)" };
-	const struct shell_text *code = &c->words[c->word_count - 1].text;
-	const char *out = strstr(code->s, "print");
+	static const char *const programs[] = { "print(sys.executable)", "process.execPath",
+						"console.log(process.execPath)" };
+	static const char import[] = "import sys";
+	const char *code = c->words[c->word_count - 1].text.s;
 
-	for (size_t i = 0; i < COUNT_OF(ends); i++) {
-		size_t len = strlen(ends[i]), at = code->len - len;
-
-		if (code->len >= len && strcmp(code->s + at, ends[i]) == 0)
-			return i > 0 ? at == 0
-				     : out == code->s + at && !strstr(code->s, "write");
-	}
+	if (c->word_count != 3)
+		return false;
+	if (strncmp(code, import, strlen(import)) == 0)
+		code += strlen(import) + strspn(code + strlen(import), "; \t\n");
+	for (size_t i = 0; i < COUNT_OF(programs); i++)
+		if (strcmp(code, programs[i]) == 0)
+			return true;
 	return false;
 }
 
@@ -594,15 +596,30 @@ static unsigned dataflow_of_word(const struct place *at, const struct shell_word
 		       : 0;
 }
 
+/* May a program of unknown name take @word, or the one behind it, for a program that is to run? */
+static bool dataflow_may_be_code(const struct shell_word *word)
+{
+	const char *s = word->text.s;
+	const struct shell_unknown *u = shell_word_unknown(word, 0);
+
+	if (word_unknown_at(word, 0)) /* <(...) and $(...), but not "$URL" */
+		return !u || !u->name || (!isalnum((unsigned char)*u->name) && *u->name != '_');
+	if (s[0] == '-' && s[1] != '-')
+		return strpbrk(s + 1, "ce") != NULL;
+	return word_in(word, " --command --eval --exec ");
+}
+
 unsigned dataflow_of_program(const struct place *at, const struct shell_word *words,
 			     size_t count)
 {
-	size_t i = 1;
-	bool text = false; /* -c, -lc: that of a shell follows */
+	/* A known word is that program, but behind options it may be the value of one. */
+	bool known = count > 1 && !word_unknown_at(&words[1], 0) &&
+		     !strchr("-+", words[1].text.s[0]) && !strchr(words[1].text.s, '=');
+	bool code = count == 1;
 
-	for (; i < count && words[i].text.s[0] == '-'; i++)
-		text |= words[i].text.s[1] != '-' && words[i].text.s[words[i].text.len - 1] == 'c';
-	if (!text && i < count && !word_unknown_at(&words[i], 0))
+	for (size_t i = 1; i < count && !known; i++)
+		code |= dataflow_may_be_code(&words[i]);
+	if (!code)
 		return at->flows ? dataflow_of_names(at->flows, &words[0]) : 0;
 	return dataflow_of_word(at, &words[0]);
 }
