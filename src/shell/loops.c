@@ -3,6 +3,7 @@
  * of another one for a turn and, if it assigns variables, for one that follows, or as many as its
  * test has if that compares constants.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,7 +401,10 @@ static bool loops_splits_at_blanks(struct expander *e)
 static struct value *loops_value(struct expander *e, const struct shell_word *w)
 {
 	struct value *v = word_value(e, w);
-	bool alone = v->len == 1 && loops_splits_at_blanks(e);
+	const struct shell_unknown *u = shell_word_unknown(w, 0);
+	/* "${a[@]}" keeps empty elements, such as empty lines that mapfile has read. */
+	bool array = w->quoted && u && u->name && isalpha((unsigned char)*u->name);
+	bool alone = v->len == 1 && !array && loops_splits_at_blanks(e);
 
 	for (uint32_t i = 0; i < v->len; i++)
 		if (w->kind[i] == SHELL_UNKNOWN_FIELDS)
