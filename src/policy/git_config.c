@@ -18,6 +18,7 @@
 #define NAMES_MAX (4u * 1024 * 1024) /* bytes: the name of a section counts with each key */
 #define KEY_SHOWN 64  /* bytes of a name */
 #define KEYS_SHOWN 5
+#define CHANGES_KEPT 8 /* of a file */
 #define LEADS "leads git elsewhere"
 
 /* What git executes, or what makes it read such settings elsewhere; key "": all of the section. */
@@ -65,8 +66,11 @@ struct watched {
 	char *path;
 	struct content seen;
 	struct settings now;
-	int64_t found_us; /* when keys were found changed (clock_mono_us()); 0: never */
-	char *keys;       /* that were */
+	struct change {
+		int64_t found_us; /* clock_mono_us() */
+		char *keys;
+	} changes[CHANGES_KEPT]; /* a run that lasts may have made more than the last */
+	size_t change_count;
 };
 
 struct place {
@@ -405,6 +409,16 @@ static char *git_config_difference(const struct settings *a, const struct settin
 	return NULL;
 }
 
+static void git_config_add_change(struct watched *w, char *keys)
+{
+	if (w->change_count == CHANGES_KEPT) {
+		free(w->changes[0].keys);
+		w->change_count--;
+		memmove(w->changes, w->changes + 1, w->change_count * sizeof(w->changes[0]));
+	}
+	w->changes[w->change_count++] = (struct change){ clock_mono_us(), keys };
+}
+
 static void git_config_compare_file(struct watched *w, const struct content *is, size_t which,
 				    bool first)
 {
@@ -421,11 +435,10 @@ static void git_config_compare_file(struct watched *w, const struct content *is,
 	keys = git_config_difference(&w->now, &next);
 	git_config_release_settings(&w->now);
 	w->now = next;
-	if (!keys)
-		return;
-	free(w->keys);
-	w->keys = keys;
-	w->found_us = first ? 0 : clock_mono_us();
+	if (keys && !first)
+		git_config_add_change(w, keys);
+	else
+		free(keys);
 }
 
 static void git_config_look_at(struct place *p, bool first)
@@ -477,7 +490,8 @@ static void git_config_release_place(struct place *p)
 		git_config_release_settings(&w->now);
 		free(w->seen.text);
 		free(w->path);
-		free(w->keys);
+		while (w->change_count)
+			free(w->changes[--w->change_count].keys);
 	}
 	free(p->top);
 }
@@ -496,6 +510,13 @@ void git_config_look(struct git_config *g)
 	g->begun = true;
 }
 
+static void git_config_tell(const struct watched *w, int64_t start_us, struct buf *text)
+{
+	for (const struct change *c = w->changes; c < w->changes + w->change_count; c++)
+		if (c->found_us > start_us)
+			buf_addf(text, "%s%s: %s", text->len ? "; " : "", w->path, c->keys);
+}
+
 char *git_config_changes(const struct git_config *g, int64_t start_us)
 {
 	struct buf text;
@@ -503,8 +524,7 @@ char *git_config_changes(const struct git_config *g, int64_t start_us)
 	buf_init(&text, SIZE_MAX / 2);
 	for (const struct place *p = g->places; p < g->places + g->count; p++)
 		for (const struct watched *w = p->files; w < p->files + COUNT_OF(looked_at); w++)
-			if (w->found_us > start_us)
-				buf_addf(&text, "%s%s: %s", text.len ? "; " : "", w->path, w->keys);
+			git_config_tell(w, start_us, &text);
 	if (text.len)
 		return buf_steal(&text);
 	buf_release(&text);

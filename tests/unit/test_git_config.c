@@ -159,6 +159,18 @@ static void test_git_config_between_runs(void **state)
 	assert_string_equal(told(f, start_us, "/.git/config: "), "core.hookspath");
 }
 
+/* A run makes one change before another run starts, and one more. */
+static void test_git_config_changes_twice(void **state)
+{
+	struct fixture *f = *state;
+	int64_t start_us = begin(f);
+
+	write_config(f, "[core]\nhooksPath = /x\n");
+	assert_string_equal(changed(f, "[core]\nhooksPath = /x\n[alias]\nst = x\n"), "alias.st");
+	assert_non_null(strstr(told(f, start_us, ""), "/.git/config: core.hookspath; "));
+	assert_non_null(strstr(told(f, start_us, ""), "/.git/config: alias.st"));
+}
+
 static void test_git_config_what_is_no_file(void **state)
 {
 	struct fixture *f = *state;
@@ -276,6 +288,7 @@ int main(void)
 		TEST(test_git_config_is_read_as_git_does),
 		TEST(test_git_config_compares),
 		TEST(test_git_config_between_runs),
+		TEST(test_git_config_changes_twice),
 		TEST(test_git_config_what_is_no_file),
 		TEST(test_git_config_long_names),
 		TEST(test_git_config_led_elsewhere),
