@@ -302,6 +302,25 @@ def test_the_wait_for_the_lock_ends():
 
 
 @of_one_day
+def test_the_wait_for_the_lock_on_a_machine_that_stood_still():
+    """Who holds the lock had no time to give it back."""
+    place = Place()
+    equal(place.run()[0], 0, "status")
+    with open(place.path("run.lock"), "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = place.start("run", "--workspace", place.server.workspace, "--state-dir", place.state,
+                              "true")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2.2)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+    err = process.communicate(timeout=WAIT)[1].decode()
+    equal(process.returncode, 0, "status: " + err)
+    equal(len(chained(place)), 4, "lines")
+
+
+@of_one_day
 def test_a_lock_that_others_can_open_is_closed():
     """Without a mount namespace a command can change the mode of its user's files."""
     place = Place()
