@@ -61,7 +61,7 @@ class Session:
         if stdio == "terminal":
             os.close(target)
         if source == subprocess.PIPE:
-            self.feed(self.process.stdin.write, requests, self.process.stdin.close)
+            self.feed(self.write_all, requests, self.process.stdin.close)
         if target == subprocess.PIPE:
             self.output = self.process.stdout.fileno()
 
@@ -69,6 +69,10 @@ class Session:
         self.process = subprocess.Popen(self.command, stdin=stdin, stdout=stdout, bufsize=0,
                                         stderr=self.errors, env=self.server.env)
         self.server.process = self.process  # so that it is destroyed with the others
+
+    def write_all(self, requests):
+        while requests:  # a signal, or SIGSTOP, may cut a write short
+            requests = requests[self.process.stdin.write(requests):]
 
     def feed(self, write, requests, close):
         def work():
