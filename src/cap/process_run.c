@@ -616,7 +616,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	const char *warning;
 	struct proc *p;
 
-	git_config_look(c->git_config);
+	git_config_begin(c->git_config);
 	run_env_enter(&env, &t->envp);
 	warning = confine_warning(c->confine, &t->confine);
 	if (warning)

@@ -19,6 +19,7 @@
 #define KEY_SHOWN 64  /* bytes of a name */
 #define KEYS_SHOWN 5
 #define CHANGES_KEPT 8 /* of a file */
+#define FRESH_MS 100 /* too short for somebody else to edit a file between two runs */
 #define LEADS "leads git elsewhere"
 
 /* What git executes, or what makes it read such settings elsewhere; key "": all of the section. */
@@ -81,6 +82,7 @@ struct place {
 
 struct git_config {
 	bool begun;
+	int64_t looked_ms; /* clock_mono_ms() of the last look */
 	size_t count;
 	struct place places[];
 };
@@ -444,7 +446,7 @@ static void git_config_compare_file(struct watched *w, const struct content *is,
 static void git_config_look_at(struct place *p, bool first)
 {
 	AUTO_CLOSE int top = open(p->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int below = openat(top, ".git", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int below = openat(top, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	const int git = p->is_git ? top : below;
 
 	for (size_t i = 0; i < COUNT_OF(looked_at); i++) {
@@ -452,7 +454,7 @@ static void git_config_look_at(struct place *p, bool first)
 
 		if (looked_at[i].in_git)
 			is = git_config_read(git, looked_at[i].name);
-		else if (!p->is_git)
+		else if (!p->is_git && (below < 0 || looked_at[i].kind == GIT_MARK))
 			is = git_config_read(top, looked_at[i].name);
 		git_config_compare_file(&p->files[i], &is, i, first);
 	}
@@ -508,6 +510,13 @@ void git_config_look(struct git_config *g)
 	for (size_t i = 0; i < g->count; i++)
 		git_config_look_at(&g->places[i], !g->begun);
 	g->begun = true;
+	g->looked_ms = clock_mono_ms();
+}
+
+void git_config_begin(struct git_config *g)
+{
+	if (!g->begun || clock_mono_ms() - g->looked_ms >= FRESH_MS)
+		git_config_look(g);
 }
 
 static void git_config_tell(const struct watched *w, int64_t start_us, struct buf *text)

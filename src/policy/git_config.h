@@ -27,7 +27,11 @@ struct git_config;
 struct git_config *git_config_new(const struct scope *scope);
 void git_config_free(struct git_config *g);
 
-/* Before a run, to take note of what is there, and after it, to find changes. */
+/* Before a run, to take note of what is there, unless the last look was just now: a look takes some
+ * 7 us. */
+void git_config_begin(struct git_config *g);
+
+/* After a run, to find changes. */
 void git_config_look(struct git_config *g);
 
 /*

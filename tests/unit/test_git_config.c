@@ -79,6 +79,21 @@ static const char *changed(struct fixture *f, const char *text)
 	return told(f, start_us, "/.git/config: ");
 }
 
+/* What the user has changed before a run is not the run's. */
+static void test_git_config_before_a_run(void **state)
+{
+	struct fixture *f = *state;
+	int64_t start_us;
+
+	write_config(f, "[alias]a=b");
+	git_config_begin(f->g);
+	write_config(f, "[alias]c=d");
+	usleep(150000); /* a look just before would do for this run, too */
+	git_config_begin(f->g);
+	start_us = clock_mono_us();
+	assert_string_equal(told(f, start_us, ""), "");
+}
+
 /* Spellings that git reads as a setting, or as none (git-config(1)). */
 static void test_git_config_is_read_as_git_does(void **state)
 {
@@ -285,6 +300,7 @@ static void test_git_config_unchanged_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_git_config_before_a_run),
 		TEST(test_git_config_is_read_as_git_does),
 		TEST(test_git_config_compares),
 		TEST(test_git_config_between_runs),
