@@ -387,11 +387,12 @@ static void proc_note_lost_shim(struct proc *p)
 		p->leftover_unknown = true;
 }
 
-/* Did our SIGKILL kill any process? The command counts if it was alive at that moment. */
+/* Did our SIGKILL kill any process? The command counts if it was alive at that moment, and so does
+ * the process that was to become it. */
 static bool proc_kill_ended_any(const struct proc *p)
 {
-	bool command = p->live->kill_reason != PROC_REASON_RUNNING && p->exited &&
-		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
+	bool by_sigkill = WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
+	bool command = p->live->kill_reason != PROC_REASON_RUNNING && (!p->exited || by_sigkill);
 
 	return command || p->rare->killed_rest || p->rare->survivors || p->leftover_unknown;
 }

@@ -574,9 +574,12 @@ def check_end_before_it_begins(namespaces, end):
 @suite.test()
 def test_end_before_a_stopped_process_begins():
     """One that waits for a command can be stopped from outside. A kill ends it, and so does the server."""
+    def kill(server, run):
+        answer = server.call("process.kill", {"process_id": run, "signal": "KILL"})
+        equal((answer["killed"], answer["signal_sent"], answer["forced"]), (True, "SIGKILL", True), "the answer")
+
     for namespaces in ("true", "false"):
-        check_end_before_it_begins(namespaces, lambda server, run: server.call(
-            "process.kill", {"process_id": run, "signal": "KILL"}))
+        check_end_before_it_begins(namespaces, kill)
         check_end_before_it_begins(namespaces, lambda server, run: server.signal(signal.SIGTERM))
 
 
