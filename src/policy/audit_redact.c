@@ -51,9 +51,11 @@ static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
 };
 
-/* What says that a command reads a secret from its stdin, beside sudo -S and passwd. */
+/* What says that a command reads a secret from its stdin, beside the programs sudo and passwd: the
+ * first two whatever is before them, as in mkpasswd and \sudo. */
 static const char *const readers[] = {
-	"chpasswd", "--password-stdin", "--with-token", "--passphrase-fd 0",
+	"passwd --stdin", "sudo -S", "chpasswd", "--password-stdin", "--with-token",
+	"--passphrase-fd 0",
 	"secret set", "secret put", "secret create", "--data-file=-", "cryptsetup",
 };
 
@@ -444,7 +446,7 @@ static const char *audit_redact_behind_program(const char *from, const char *end
 			      (p - from >= 4 && !memcmp(p - 4, "bin/", 4));
 
 		p += len;
-		if (begins && (p == end || strchr(" \t\n<)`'\"\\", *p)))
+		if (begins && (p == end || strchr(" \t\n<>)`'\"\\", *p)))
 			return p;
 	}
 	return NULL;
