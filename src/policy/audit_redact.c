@@ -86,8 +86,8 @@ struct redact {
 	struct audit_command command;
 	const char *fed_end; /* of the command of the last here-string */
 	bool fed;            /* ... and whether it reads a secret */
-	const char *unread_end; /* of a command whose output nothing reads that wants a secret */
-	unsigned unread_depth;  /* of the quotes around it */
+	/* Of a command whose output nothing reads that wants a secret, by the quotes around it. */
+	const char *unread_end[AUDIT_QUOTE_LEVELS + 1];
 };
 
 /* ---- is this the name of a secret? ---- */
@@ -520,10 +520,10 @@ static bool audit_redact_has_reader(const char *from, const char *end)
  * words may ask. */
 static const char *audit_redact_read_end(struct redact *r)
 {
-	const unsigned depth = audit_quote_depth(&r->mask.at.quote);
+	const char **unread_end = &r->unread_end[audit_quote_depth(&r->mask.at.quote)];
 	const char *end;
 
-	if (r->unread_end && r->mask.at.p < r->unread_end && depth == r->unread_depth)
+	if (*unread_end && r->mask.at.p < *unread_end)
 		return NULL;
 	end = audit_redact_command_end(r->mask.at);
 	if (*end == '|') {
@@ -533,10 +533,8 @@ static const char *audit_redact_read_end(struct redact *r)
 						    audit_mask_place(&r->mask, behind))))
 			return end;
 	}
-	if (end < r->mask.at.p + AUDIT_MASK_NEAR) {
-		r->unread_end = end;
-		r->unread_depth = depth;
-	}
+	if (end < r->mask.at.p + AUDIT_MASK_NEAR)
+		*unread_end = end;
 	return NULL;
 }
 
