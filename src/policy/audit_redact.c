@@ -84,9 +84,11 @@ static const char *const token_prefixes[] = {
 struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
-	const char *fed_end; /* of the command of the last here-string */
-	bool fed;            /* ... and whether it reads a secret */
-	/* Of a command whose output nothing reads that wants a secret, by the quotes around it. */
+	struct {
+		const char *end; /* of the command of the last here-string */
+		bool secret;     /* ... and whether it reads a secret */
+	} fed[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around it, as the next */
+	/* Of a command whose output nothing reads that wants a secret. */
 	const char *unread_end[AUDIT_QUOTE_LEVELS + 1];
 };
 
@@ -564,17 +566,19 @@ static bool audit_redact_mask_fed(struct redact *r)
  * names reads nothing. One command may have many. */
 static bool audit_redact_is_secret_fed(struct redact *r, const char *value)
 {
-	const char *p = r->mask.at.p, *start = p, *behind;
+	const char *p = r->mask.at.p, *start = p, *behind, *end;
+	const unsigned depth = audit_quote_depth(&r->mask.at.quote);
 
-	if (r->fed_end && p < r->fed_end)
-		return r->fed;
+	if (r->fed[depth].end && p < r->fed[depth].end)
+		return r->fed[depth].secret;
 	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
 		start--;
-	r->fed_end = audit_redact_command_end(r->mask.at);
+	end = audit_redact_command_end(r->mask.at);
 	behind = audit_redact_find(audit_mask_place(&r->mask, value), " \t\n;|&");
-	r->fed = audit_redact_has_reader(start, p) ||
-		 (behind < r->fed_end && audit_redact_has_reader(behind, r->fed_end));
-	return r->fed;
+	r->fed[depth].end = end;
+	r->fed[depth].secret = audit_redact_has_reader(start, p) ||
+			       (behind < end && audit_redact_has_reader(behind, end));
+	return r->fed[depth].secret;
 }
 
 /* sudo -S true <<< x */

@@ -977,6 +977,7 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "cd x && passwd me <<< S3CRET", "cd x && passwd me <<< ***" },
 		{ "sh -c 'passwd <<<S3CRET'; ls", "sh -c 'passwd <<<***'; ls" },
 		{ "sh -c \"sudo -S ls <<< S3CRET\"; ls", "sh -c \"sudo -S ls <<< ***\"; ls" },
+		{ "bash <<< 'sudo -S ls <<< S3CRET'; ls", "bash <<< 'sudo -S ls <<< ***'; ls" },
 		{ "cat <<< a; sudo -S ls <<< b <<< S3CRET", "cat <<< a; sudo -S ls <<< *** <<< ***" },
 		{ "x <<< a 'b; sudo -S <<< c'; cat <<< d", "x <<< *** 'b; sudo -S <<< ***'; cat <<< d" },
 		{ "redis-cli config set requirepass S3CRET", "redis-cli config set requirepass ***" },
