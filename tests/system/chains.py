@@ -23,7 +23,8 @@ PLAIN = ("--set", "sandbox.namespaces=false")
 NO_GROUPS = ("unshare", "-m", "sh", "-c", "umount -R /sys/fs/cgroup; exec \"$@\"", "sh")
 AS_USER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 COUNT = 100
-SECONDS = 60  # after which they end by themselves: longer than any test waits
+PATIENCE = 3 * WAIT  # 300 chains, each with a session of its own, leave a server little of the processors
+SECONDS = PATIENCE + 60  # after which they end by themselves: longer than any test waits
 
 
 class Storm:
@@ -67,8 +68,8 @@ class Storm:
 def watch(server, run):
     """Calls that look at the tree are answered, although it is another one at each look."""
     for _ in range(2):
-        server.call("process.list", {"limit": 1})
-        state = server.call("process.monitor", {"process_id": run["process_id"]})
+        server.call("process.list", {"limit": 1}, PATIENCE)
+        state = server.call("process.monitor", {"process_id": run["process_id"]}, PATIENCE)
         equal(state["state"], "running", "state")
 
 
@@ -76,7 +77,7 @@ def end_by_kill(storm):
     run = storm.start()
     watch(storm.server, run)
     answer = storm.server.call("process.kill", {"process_id": run["process_id"],
-                                                "signal": "SIGKILL"})
+                                                "signal": "SIGKILL"}, PATIENCE)
     equal((answer["killed"], answer["survivors"]), (True, 0), "killed, survivors")
     storm.gone("process.kill")
     storm.server.stop()
