@@ -242,9 +242,10 @@ static const char *scope_fault_of(int dir, const char *name, bool shut)
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT	 ? "does not exist"
-		       : errno == EACCES ? "lies in a directory that the server may not enter"
-					 : NULL;
+		return errno == ENOENT	       ? "does not exist"
+		       : errno == EACCES       ? "lies in a directory that the server may not enter"
+		       : errno == ENAMETOOLONG ? "is longer than the name of a file may be"
+					       : NULL;
 	if (S_ISDIR(st.st_mode))
 		return shut ? "may not be entered by the server" : NULL;
 	return S_ISLNK(st.st_mode) ? NULL : "is not a directory";

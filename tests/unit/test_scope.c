@@ -195,7 +195,7 @@ static void assert_bad(struct fixture *f, const char *path, const char *fault)
 static void test_scope_says_what_is_wrong_inside(void **state)
 {
 	struct fixture *f = *state;
-	char path[SCRATCH_PATH];
+	char path[SCRATCH_PATH], name[4096];
 
 	assert_bad(f, "missing", ": missing does not exist");
 	assert_bad(f, "sub/missing/deeper", ": sub/missing does not exist");
@@ -211,6 +211,13 @@ static void test_scope_says_what_is_wrong_inside(void **state)
 	assert_bad(f, path, "does not exist");
 	scratch_copy(&f->tmp, "link_to_ws/missing", path);
 	assert_bad(f, path, "does not exist");
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	assert_bad(f, name, "x is longer than the name of a file may be");
+	name[256] = '\0';
+	assert_bad(f, name, "x is longer than the name of a file may be");
+	name[255] = '\0';
+	assert_bad(f, name, "x does not exist");
 }
 
 /* What the server may not enter: named inside, and as unknown as all the rest outside. */
