@@ -1,9 +1,11 @@
 #include "cap/run_limits.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -129,16 +131,22 @@ static int run_limits_bad(struct err *e, const char *name, const char *problem)
 	return err_hint(e, KINDS_HINT);
 }
 
+/* setrlimit(2) and the libraries of most languages write RLIMIT_NOFILE. */
 static int run_limits_unknown_kind(const char *name, struct err *e)
 {
 	const char *names[COUNT_OF(kinds) + 1] = { NULL };
-	const char *nearest;
+	const char *start = name + (strncasecmp(name, "rlimit_", 7) ? 0 : 7);
+	char bare[32];
+	size_t len = 0;
 
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		names[i] = kinds[i].name;
-	nearest = schema_nearest(name, names);
+	for (; start[len] && len < sizeof(bare) - 1; len++)
+		bare[len] = (char)tolower((unsigned char)start[len]);
+	bare[len] = '\0';
 	run_limits_bad(e, name, "is not a limit");
-	err_detail(e, "nearest", nearest ? json_string(nearest) : NULL);
+	schema_say_nearest(e, bare, names);
+	err_detail(e, "nearest", json_string(schema_nearest(bare, names)));
 	return -1;
 }
 

@@ -166,6 +166,11 @@ static void test_run_limits_bad_rlimits(void **state)
 	(void)state;
 	refused("{\"limits\": {\"nofiles\": 40}}", "limits.nofiles is not a limit");
 	assert_string_equal(json_string_value(json_object_get(e.details, "nearest")), "nofile");
+	refused("{\"limits\": {\"RLIMIT_NOFILE\": 40}}",
+		"limits.RLIMIT_NOFILE is not a limit; the nearest is \"nofile\"");
+	refused("{\"limits\": {\"Fsize\": 40}}", "the nearest is \"fsize\"");
+	refused("{\"limits\": {\"open_descriptors_of_each_process_at_most\": 40}}", "is not a limit");
+	assert_null(json_object_get(e.details, "nearest"));
 	refused("{\"limits\": {\"nofile\": -1}}", "at least 0");
 	refused("{\"limits\": {\"nofile\": {}}}", "must have \"soft\" or \"hard\"");
 	refused("{\"limits\": {\"nofile\": {\"soft\": 1, \"hrad\": 2}}}", "nothing else");
