@@ -631,13 +631,26 @@ static int cap_read_call(struct cap_call *call, struct err *e)
 	return req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), e);
 }
 
+/* Look up what the call names: there is no question to a human, and no notice, about a run that is
+ * not there. */
+static int cap_look_up(struct cap_call *call, struct err *e)
+{
+	const char *id = call->event.process_id;
+
+	if (id && call->tier == TIER_DENY)
+		return 0; /* it is denied, whatever it names */
+	if (id && !proctab_find(call->c->procs, id, e))
+		return -1;
+	return call->row->ops->resolve ? call->row->ops->resolve(call, e) : 0;
+}
+
 static void cap_resolve(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
 
 	(void)rule; /* none has decided yet */
-	if (call->row->ops->resolve && call->row->ops->resolve(call, &e))
+	if (cap_look_up(call, &e))
 		cap_fail(call, &e);
 	else
 		cap_resume(call);

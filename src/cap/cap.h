@@ -16,7 +16,9 @@
  *   replay     is it a repeat, which starts nothing of its own? then   InvalidParams
  *              the call before answers it, without the steps below
  *   queue      a start waits here while starts are slow (cap/starts.h)
- *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
+ *   resolve    directory, environment, program; the run that is     PathOutOfScope,
+ *              named, and what it must be for the call; no effect   ProcessNotFound ...
+ *              yet
  *   postpone   a long text waits here while it is judged in turns
  *   judge      for a capability that judges with what came before;   CommandBlocked
  *              behind the question where a human is asked, and

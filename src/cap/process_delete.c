@@ -52,6 +52,17 @@ static int process_delete_prepare(struct cap_call *call, struct err *e)
 			   "timed_out) for all finished runs of that state.");
 }
 
+static int process_delete_resolve(struct cap_call *call, struct err *e)
+{
+	struct proctab *procs = call->c->procs;
+	const char *id = json_get_str(call->r->params, "process_id", NULL);
+	const struct proc *p = id ? proctab_find(procs, id, e) : NULL;
+
+	if (!id)
+		return 0;
+	return p ? proctab_check_over(procs, p, e) : -1;
+}
+
 static void process_delete_write_result(struct req *r)
 {
 	const struct delete_task *t = r->task;
@@ -167,6 +178,7 @@ static enum cap_outcome process_delete_start(struct cap_call *call)
 
 const struct cap_ops cap_process_delete = {
 	.prepare = process_delete_prepare,
+	.resolve = process_delete_resolve,
 	.judge = process_delete_judge,
 	.start = process_delete_start,
 };

@@ -132,6 +132,14 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 	return 0;
 }
 
+/* Whether there is room for the data may change until it is judged. */
+static int process_input_resolve(struct cap_call *call, struct err *e)
+{
+	const struct proc *p = process_input_run(call, e);
+
+	return p ? proc_check_input(p, 0, e) : -1;
+}
+
 /* ---- refusals ---- */
 
 static void process_input_tell_begun(const char *begun, size_t len, bool terminal, bool paste,
@@ -595,6 +603,7 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 
 const struct cap_ops cap_process_input = {
 	.prepare = process_input_prepare,
+	.resolve = process_input_resolve,
 	.postpone = process_input_postpone,
 	.try_judge = process_input_try_judge,
 	.judge = process_input_judge,

@@ -262,6 +262,19 @@ static int process_kill_check_alive(const struct proc *p, struct err *e)
 		       p->id);
 }
 
+static struct proc *process_kill_find(const struct cap_call *call, struct err *e)
+{
+	const char *id = json_get_str(call->r->params, "process_id", "");
+	struct proc *p = proctab_find(call->c->procs, id, e);
+
+	return p && process_kill_check_alive(p, e) ? NULL : p;
+}
+
+static int process_kill_resolve(struct cap_call *call, struct err *e)
+{
+	return process_kill_find(call, e) ? 0 : -1;
+}
+
 static void process_kill_force(struct kill_task *t, struct proc *p)
 {
 	t->signal = SIGKILL;
@@ -294,11 +307,11 @@ static enum cap_outcome process_kill_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
-	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
+	struct proc *p = process_kill_find(call, call->e);
 	struct kill_task *t = r->task;
 	double after_ms;
 
-	if (!p || process_kill_check_alive(p, call->e))
+	if (!p)
 		return CAP_FAILED;
 	r->run = t->seq = p->seq;
 	t->began_ms = clock_mono_ms();
@@ -317,5 +330,6 @@ static enum cap_outcome process_kill_start(struct cap_call *call)
 
 const struct cap_ops cap_process_kill = {
 	.prepare = process_kill_prepare,
+	.resolve = process_kill_resolve,
 	.start = process_kill_start,
 };

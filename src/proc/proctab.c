@@ -487,19 +487,24 @@ static int proctab_count_alive(const struct proctab *t, struct proc *p)
 	return alive < 1 ? 1 : alive;
 }
 
+int proctab_check_over(const struct proctab *t, const struct proc *p, struct err *e)
+{
+	if (proc_is_finished(p) && !proc_has_survivors(t, p))
+		return 0;
+	if (p->phase == PROC_SETTLED) {
+		err_set(e, ERR_PROCESS_RUNNING, "processes that %s has started still live", p->id);
+		return err_hint(e, "End them with process.kill, then delete it; process.monitor "
+				   "shows how many are alive.");
+	}
+	err_set(e, ERR_PROCESS_RUNNING, "%s still runs", p->id);
+	return err_hint(e, "End it with process.kill, or wait for its end with process.monitor, "
+			   "then delete it.");
+}
+
 int proctab_delete(struct proctab *t, struct proc *p, uint64_t *bytes, struct err *e)
 {
-	if (!proc_is_finished(p) || proc_has_survivors(t, p)) {
-		if (p->phase == PROC_SETTLED) {
-			err_set(e, ERR_PROCESS_RUNNING, "processes that %s has started still live",
-				p->id);
-			return err_hint(e, "End them with process.kill, then delete it; "
-					   "process.monitor shows how many are alive.");
-		}
-		err_set(e, ERR_PROCESS_RUNNING, "%s still runs", p->id);
-		return err_hint(e, "End it with process.kill, or wait for its end with "
-				   "process.monitor, then delete it.");
-	}
+	if (proctab_check_over(t, p, e))
+		return -1;
 	*bytes = output_kept(&p->out) + output_kept(&p->err);
 	proctab_forget(t, p);
 	return 0;

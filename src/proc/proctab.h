@@ -65,9 +65,13 @@ struct proc *proctab_get(struct proctab *t, uint64_t seq); /* NULL if gone */
 /* Newest first: the next older record than @after (NULL: the newest). */
 struct proc *proctab_next(struct proctab *t, const struct proc *after);
 
+/* Can the record of @p be removed? Returns 0, or -1 with ProcessRunning while a process of the run
+ * lives. */
+int proctab_check_over(const struct proctab *t, const struct proc *p, struct err *e);
+
 /*
  * Remove the record of @p, with PROC_EVENT_REMOVED, and set *@bytes to the bytes of output that it
- * kept. Returns 0, or -1 with ProcessRunning while a process of the run lives.
+ * kept. Returns 0, or -1 as proctab_check_over() does.
  */
 int proctab_delete(struct proctab *t, struct proc *p, uint64_t *bytes, struct err *e);
 
