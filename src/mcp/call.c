@@ -74,7 +74,7 @@ static void mcp_call_tool_ok(const struct req *r, struct result *result, struct 
 	struct mcp_answer a;
 	struct jsonw w;
 
-	if (shape->stateless && mcp_tasks_answer(mcp_of(r)->tasks, r, line))
+	if (shape->stateless && mcp_tasks_answer(mcp_of(r)->tasks, r, result, line))
 		return;
 	a = mcp_call_answer_of(r, result);
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");

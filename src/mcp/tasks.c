@@ -9,6 +9,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "mcp/task_source.h"
+#include "mcp/tools.h"
 
 #define POLL_MS 1000
 #define LONE_MAX 256 /* tasks whose run never started */
@@ -185,7 +186,8 @@ static struct mcp_task *mcp_tasks_create(struct mcp_tasks *t, const struct req *
 	return task;
 }
 
-bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line)
+bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, const struct result *result,
+		      struct buf *line)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
 	const struct mcp_task *task = mcp_tasks_create(t, r);
@@ -199,6 +201,7 @@ bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line
 	mcp_tasks_write_head(&w, t, task, &look);
 	mcp_open_meta(&w, shape);
 	jsonw_str(&w, "dev.procpen/process_id", task->name);
+	jsonw_raw(&w, MCP_RESULT_KEY, result->json.data, result->json.len);
 	jsonw_end_object(&w);
 	mcp_close_result(&w);
 	return true;

@@ -20,10 +20,11 @@ struct mcp_tasks *mcp_tasks_new(struct mcp *m);
 void mcp_tasks_free(struct mcp_tasks *t);
 
 /*
- * Answer the request @r with a task: writes the line and returns true. Returns
- * false, and writes nothing, when it is to be answered with its result.
+ * Answer the request @r with a task: writes the line, with the @result so far in _meta, and returns
+ * true. Returns false, and writes nothing, when it is to be answered with its result.
  */
-bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line);
+bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, const struct result *result,
+		      struct buf *line);
 
 /* The key of task @id, or 0 when there is no such task. */
 uint64_t mcp_tasks_key(struct mcp_tasks *t, const char *id);

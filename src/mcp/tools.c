@@ -9,7 +9,6 @@
 #include "mcp/text.h"
 #include "mcp/tool_names.h"
 
-#define RESULT_KEY "dev.procpen/result"
 #define ERROR_KEY "dev.procpen/error"
 #define ERROR_TEXT_ROOM 1500 /* bytes of a text for message and hint */
 #define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* a host saves longer results to a file */
@@ -57,7 +56,7 @@ void mcp_tools_write_result(struct jsonw *w, const struct mcp *m, const struct m
 	jsonw_bool(w, "isError", false);
 	mcp_open_meta(w, shape);
 	if (!tools_is_structured(m, shape))
-		jsonw_raw(w, RESULT_KEY, json->data, json->len);
+		jsonw_raw(w, MCP_RESULT_KEY, json->data, json->len);
 	jsonw_end_object(w);
 }
 

@@ -16,6 +16,8 @@
 #include "mcp/mcp.h"
 #include "mcp/answer.h"
 
+#define MCP_RESULT_KEY "dev.procpen/result"
+
 /* The capability whose name or tool name is nearest to the unknown @name, or NULL. */
 const struct cap_row *mcp_tools_nearest(const char *name);
 
