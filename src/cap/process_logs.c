@@ -158,8 +158,8 @@ static uint64_t process_logs_page_start(const struct req *r, const struct proc *
 	uint64_t offset = is_err ? t->err_offset : t->out_offset;
 
 	if (t->has_tail && (is_err ? t->want_err : t->want_out))
-		offset = process_logs_tail(r, o);
-	return offset < o->total ? offset : o->total;
+		return process_logs_tail(r, o);
+	return offset;
 }
 
 /* Write one stream; "" if it was not asked for. */
@@ -318,13 +318,36 @@ static void process_logs_on_timer(void *ctx, struct req *r)
 		process_logs_answer(r, p);
 }
 
+static uint64_t process_logs_within(uint64_t offset, const struct output *o)
+{
+	return offset < o->total ? offset : o->total;
+}
+
+/* From where on the answer shows and awaits output. An offset beyond the end is the end as it is
+ * now: who gives that of stdout alone gets all that stderr has when the wait is over. */
+static void process_logs_begin(struct logs_task *t, const struct proc *p)
+{
+	struct logs_place place;
+
+	t->out_offset = process_logs_within(t->out_offset, &p->out);
+	t->err_offset = process_logs_within(t->err_offset, &p->err);
+	/* With an offset the client has the bytes before it; without one it has none. */
+	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
+	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
+	if (!t->since)
+		return;
+	process_logs_place(t, p, &place);
+	t->out_seen = place.at[0];
+	t->err_seen = place.at[1];
+	t->since = place.at[0] + place.at[1];
+}
+
 static enum cap_outcome process_logs_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
 	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
 	struct logs_task *t = r->task;
-	struct logs_place place;
 
 	if (!p)
 		return CAP_FAILED;
@@ -335,14 +358,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	t->seq = p->seq;
 	if (!t->has_clean)
 		t->clean = r->dialect->cleans && p->out.range->screen.cols;
-	/* With an offset the client has the bytes before it; without one it has none. */
-	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
-	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
-	if (t->since) {
-		process_logs_place(t, p, &place);
-		t->out_seen = place.at[0];
-		t->err_seen = place.at[1];
-	}
+	process_logs_begin(t, p);
 	if (wait_ms(r) <= 0 || process_logs_has_news(r, p)) {
 		process_logs_write_result(req_result(r), r, p);
 		return CAP_DONE;
