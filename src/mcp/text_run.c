@@ -231,7 +231,10 @@ static void text_run_draw(struct part *part)
 static void text_run_cut(struct part *part)
 {
 	const struct output *o = part->o;
+	size_t budget = part->budget;
 
+	if (part->end_only && part->tail.max_bytes < budget)
+		budget = part->tail.max_bytes;
 	part->from = part->to = o->total;
 	if (text_run_is_gone(o)) {
 		part->from = 0;
@@ -239,12 +242,11 @@ static void text_run_cut(struct part *part)
 		part->from = 0;
 		text_run_draw(part);
 	} else if (text_run_lacks_end(o)) {
-		part->from = part->end_only ? 0 : text_run_head_end(o, part->budget);
-	} else if (part->start || part->need > part->budget) {
-		part->from = part->end_only ? 0 : text_run_head_end(o, part->budget / 3);
+		part->from = part->end_only ? 0 : text_run_head_end(o, budget);
+	} else if (part->start || part->need > budget) {
+		part->from = part->end_only ? 0 : text_run_head_end(o, budget / 3);
 		part->to = text_run_tail_start(o, part->start,
-					       part->end_only ? part->budget
-							      : part->budget - part->budget / 3);
+					       part->end_only ? budget : budget - budget / 3);
 	}
 }
 

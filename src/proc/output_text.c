@@ -63,6 +63,24 @@ static size_t output_text_drop_to_fit(const char *text, size_t len, size_t budge
 	return at;
 }
 
+/* The size of the first character of @text after repair, and its raw size. */
+static size_t output_text_first_repaired(const char *text, size_t len, size_t *used)
+{
+	return utf8_next(text, len, used) == UTF8_VALID ? *used : REPLACED_TEXT;
+}
+
+/* The bytes to drop at the start so that the rest, repaired, has at most @max. */
+static size_t output_text_drop_repaired(const char *text, size_t len, size_t max)
+{
+	size_t size = 0, at, used;
+
+	for (at = 0; at < len; at += used)
+		size += output_text_first_repaired(text + at, len - at, &used);
+	for (at = 0; size > max; at += used)
+		size -= output_text_first_repaired(text + at, len - at, &used);
+	return at;
+}
+
 /* The first byte of the kept part that reaches to the end of the stream. */
 static uint64_t output_text_last_part_start(const struct output *o)
 {
@@ -488,6 +506,7 @@ bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
 	start = output_text_lines_start(text, len, tail->lines);
 	if (!start && offset)
 		start = utf8_partial_head(text, len); /* the byte bound may have cut a character */
+	start += output_text_drop_repaired(text + start, len - start, tail->max_bytes);
 	start += output_text_drop_to_fit(text + start, len - start, tail->max_encoded);
 	jsonw_strn(w, key, text + start, len - start);
 	return offset + start > 0;

@@ -12,7 +12,7 @@
 
 struct output_tail {
 	uint64_t lines;
-	size_t max_bytes;   /* raw */
+	size_t max_bytes;   /* of the text, after repair */
 	size_t max_encoded; /* after escaping */
 	bool final;         /* the stream has ended: write an unfinished character, too */
 	bool clean;         /* write the text that a terminal shows (base/term.h) */

@@ -167,6 +167,11 @@ static void test_output_text_tail_by_bytes(void **state)
 	expect_tail("a\xe2\x82\xac" "b", bytes_max(3, 1000), "b", true);
 	expect_tail("a\xe2\x82\xac" "b", bytes_max(2, 1000), "b", true);
 	expect_tail("a\xe2\x82\xac" "b", bytes_max(0, 1000), "", true);
+	/* Bytes that are no text take more of it than they are. */
+	expect_tail("\xff\xff" "b", bytes_max(7, 1000), "\xef\xbf\xbd\xef\xbf\xbd" "b", false);
+	expect_tail("\xff\xff" "b", bytes_max(6, 1000), "\xef\xbf\xbd" "b", true);
+	expect_tail("\xff\xff" "b", bytes_max(3, 1000), "b", true);
+	expect_tail("b\xff", bytes_max(2, 1000), "", true);
 }
 
 static void test_output_text_tail_by_encoded_size(void **state)
@@ -921,6 +926,7 @@ static void test_output_text_tail_is_an_end_of_the_whole(void **state)
 		for (size_t i = 0; i + 1 < r.len; i++)
 			newlines += r.text[i] == '\n';
 		assert_true(newlines < tail.lines);
+		assert_true(r.len <= tail.max_bytes);
 		/* A cut inside an ill-formed subpart shows its rest as U+FFFD or not at all. */
 		used = r.len >= 3 && !memcmp(r.text, UTF8_REPLACEMENT, 3) ? 3 : 0;
 		assert_true(r.len - used <= want.len);
