@@ -1879,6 +1879,15 @@ def refused(server, layer, **params):
 
 
 @each_form
+def test_session_lists_the_layers_of_a_run(place, options):
+    """Of one that asks for nothing; what holds each limit stands beside them."""
+    server = place.server(*options)
+    layers = [layer for layer in server.run("true")["sandbox"] if "_limit:" not in layer]
+    equal(session(server)["active"], layers, "layers")
+    server.stop()
+
+
+@each_form
 def test_namespaces_that_are_good_for_nothing(place, options):
     """The clone is allowed but its mounts or maps are refused: the run goes on without."""
     usual = place.server(*options)

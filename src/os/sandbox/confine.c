@@ -168,24 +168,45 @@ static int confine_fail_terminal_cpu(struct err *e)
 			   "one; `procpen doctor` says what control groups need.");
 }
 
-/* Call before layers_fill(): the group is one of the layers. Without a PID namespace it is also
- * needed for a complete kill. */
+/* Without a PID namespace a group is also needed for a complete kill. */
+static bool confine_wants_cgroup(const struct confine_run *run, const struct cgroup_limits *limits,
+				 unsigned can)
+{
+	bool for_kill = can & CGROUP_KILL && !(run->applied.layers & BIT(CONFINE_PID_NS));
+
+	return limits->memory_bytes || limits->cpu_permille || limits->tasks || for_kill;
+}
+
+/* Call before layers_fill(): the group is one of the layers. */
 static int confine_make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
 {
 	unsigned can = cgroups_prepare(n->c->cgroups);
 	struct cgroup_limits limits =
 		confine_take_cgroup_limits(n->c, n->request, tasks, can, n->run);
-	bool for_kill = can & CGROUP_KILL && !(n->run->applied.layers & BIT(CONFINE_PID_NS));
 
 	if (n->run->watched_cpu && n->request->terminal)
 		return confine_fail_terminal_cpu(e);
-	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks && !for_kill)
+	if (!confine_wants_cgroup(n->run, &limits, can))
 		return 0;
 	n->run->cgroup = cgroup_new(n->c->cgroups, seq, &limits, e);
 	if (!n->run->cgroup)
 		return -1;
 	n->run->applied.layers |= BIT(CONFINE_CGROUP);
 	return 0;
+}
+
+void confine_usual(const struct confine *c, struct confine_applied *applied)
+{
+	const struct confine_request nothing = { 0 };
+	unsigned can = cgroups_prepare(c->cgroups);
+	struct confine_run run = { 0 };
+	struct cgroup_limits limits;
+
+	layers_choose(c, &nothing, &run.applied);
+	limits = confine_take_cgroup_limits(c, &nothing, c->options.tasks, can, &run);
+	if (confine_wants_cgroup(&run, &limits, can))
+		run.applied.layers |= BIT(CONFINE_CGROUP);
+	*applied = run.applied;
 }
 
 /* ---- one run ---- */

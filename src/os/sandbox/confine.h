@@ -70,7 +70,8 @@ bool confine_is_readonly(const struct confine *c, const char *path);
 /* Prepare, and probe what else a report needs: the network namespace, control groups. */
 void confine_probe_all(struct confine *c);
 
-/* The layers of a run with the operator's profile and an empty request. */
+/* The layers of a run with the operator's profile and an empty request, and the control group that
+ * holds its limit of processes. */
 void confine_usual(const struct confine *c, struct confine_applied *applied);
 
 /* Why runs with the operator's profile cannot have @layer, with the one remedy in *@remedy (NULL:

@@ -105,7 +105,7 @@ void confine_probe_all(struct confine *c)
 	cgroups_prepare(c->cgroups);
 }
 
-void confine_usual(const struct confine *c, struct confine_applied *applied)
+static void report_choose(const struct confine *c, struct confine_applied *applied)
 {
 	const struct confine_request nothing = { 0 };
 
@@ -228,7 +228,7 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
 	*remedy = c->layers[by].remedy;
 	if (!(c->usable & BIT(by)))
 		return c->layers[by].reason;
-	confine_usual(c, &usual);
+	report_choose(c, &usual);
 	if (usual.layers & BIT(layer) || BIT(layer) & ASKED_FOR_LAYERS)
 		return NULL;
 	*remedy = "take --set sandbox.profile=none away";
@@ -398,7 +398,7 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 {
 	struct confine_applied applied;
 
-	confine_usual(c, &applied);
+	report_choose(c, &applied);
 	if (c->options.as_root)
 		fn(ctx, "root: commands run as root; with sandbox.user=NAME they run as that "
 			"account");
