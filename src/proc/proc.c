@@ -710,6 +710,7 @@ static int proc_fail_input_full(const struct proc *p, size_t len, struct err *e)
 		"%zu more they would exceed limits.stdin_bytes, %zu; nothing was taken", queued,
 		p->id, len, proc_env(p)->stdin_max);
 	err_detail(e, "limit", json_string("limits.stdin_bytes"));
+	err_detail(e, "limit_value", json_integer((json_int_t)proc_env(p)->stdin_max));
 	err_detail(e, "bytes_queued", json_integer((json_int_t)queued));
 	if (len > proc_env(p)->stdin_max) {
 		e->lasting = true;

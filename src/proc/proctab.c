@@ -265,6 +265,8 @@ static void proctab_fail_full(const struct proctab *t, struct err *e)
 	}
 	err_set(e, ERR_LIMIT_REACHED, "%d run%s live processes, the limit is %d", t->trees,
 		t->trees == 1 ? " has" : "s have", t->options.running_max);
+	err_detail(e, "limit", json_string("limits.running_processes"));
+	err_detail(e, "limit_value", json_integer(t->options.running_max));
 	err_detail(e, "leftovers", leftovers);
 	if (*one)
 		err_hint(e, "Finished runs have left processes behind, such as %s: process.kill "

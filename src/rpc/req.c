@@ -122,6 +122,8 @@ int req_take_slot(struct req *r, enum req_slot slot, struct err *e)
 	}
 	err_set(e, ERR_LIMIT_REACHED, "%d requests are waiting, the most that may wait at once",
 		t->held[slot]);
+	err_detail(e, "limit", json_string("limits.requests"));
+	err_detail(e, "limit_value", json_integer(t->held[slot]));
 	return err_hint(e, "Wait for an answer and retry, or end a run that a request waits for; "
 			   "the operator can raise limits.requests.");
 }
