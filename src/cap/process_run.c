@@ -356,6 +356,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	call->event.command = t->command.shown;
 	call->event.masked = t->command.masked;
+	call->event.cwd = t->command.directory;
 	if (process_run_judge_typed(t, &call->judge, e))
 		return -1;
 	t->stdin_mode = process_run_stdin_mode(params);
