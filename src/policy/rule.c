@@ -256,6 +256,16 @@ static int rule_check_whole(const struct rule *r, const char *name, const char *
 	return 0;
 }
 
+/* Programs are a list: with alternatives in one of them, the rule would never match. */
+static int rule_check_programs(const struct rule *r, struct err *e)
+{
+	for (size_t i = 0; r->programs && r->programs[i]; i++)
+		if (strchr(r->programs[i], '|'))
+			return rule_fail(r, e, "program",
+					 "has a |: several programs are an array");
+	return rule_check_whole(r, "program", r->programs, e);
+}
+
 /* PATH decides which program runs, so no rule may leave it to a request. */
 static int rule_check_allow(const struct rule *r, struct err *e)
 {
@@ -330,8 +340,7 @@ static int rule_check_phrases(const struct rule *r, const char *name, const char
 
 static int rule_check_words(const struct rule *r, struct err *e)
 {
-	return rule_check_alternatives(r, "program", r->programs, e) ||
-			       rule_check_whole(r, "program", r->programs, e) ||
+	return rule_check_programs(r, e) ||
 			       rule_check_subcommand(r, e) ||
 			       rule_check_alternatives(r, "words", r->words, e) ||
 			       rule_check_alternatives(r, "without", r->without, e) ||

@@ -1393,10 +1393,10 @@ static void test_ruling_refuses_bad_rules(void **state)
 		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"P*\",\"decision\":\"allow\"}", "PATH" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"" STARS_300
 		  "\",\"decision\":\"allow\"}", "longer than 256" },
-		{ "{\"id\":\"a\",\"program\":\"/" STARS_300 "|/x\",\"decision\":\"deny\"}",
+		{ "{\"id\":\"a\",\"program\":\"/" STARS_300 "\",\"decision\":\"deny\"}",
 		  "longer than 256" },
-		{ "{\"id\":\"a\",\"program\":\"/" STARS_200 "|/" STARS_200
-		  "\",\"decision\":\"deny\"}", "longer than 256" },
+		{ "{\"id\":\"a\",\"program\":[\"x\",\"y|z\"],\"decision\":\"deny\"}",
+		  "program has a |: several programs are an array" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"stdin\":true,\"decision\":\"deny\"}", "allow only" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"until\":\"2027-13-01\",\"decision\":\"deny\"}",
 		  "no date" },
