@@ -16,6 +16,7 @@
 enum option_kind {
 	OPTION_IS_FLAG,
 	OPTION_IS_TEXT,
+	OPTION_IS_WORD, /* text that is not empty */
 	OPTION_IS_DIR,
 	OPTION_IS_FILE,
 	OPTION_IS_SETTING,  /* KEY=VALUE of schema/config.json */

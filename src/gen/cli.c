@@ -15,9 +15,9 @@
 #define TEXT_MAX 65536
 
 /* What an option takes, and an operand may be: completions offer what fits. */
-const char *const gen_cli_kinds[] = { "flag", "text", "dir", "file", "setting", "variable", "user",
-				      "number", "duration", "size", "count", "choice",
-				      "engine", NULL };
+const char *const gen_cli_kinds[] = { "flag", "text", "word", "dir", "file", "setting", "variable",
+				      "user", "number", "duration", "size", "count",
+				      "choice", "engine", NULL };
 static const char *const operand_kinds[] = { "program", "method", "host", "command",
 					     "text",	"file",	  "choice", NULL };
 

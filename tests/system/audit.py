@@ -961,6 +961,10 @@ def test_audit_mistakes():
             status, out, err = audit(place, "show", option, when)
             equal((status, out), (2, ""), "%s %s: status, stdout" % (option, when))
             check(when + " is no time. Write 2026-11-21" in err and "ago: 30m, 2h, 7d" in err, err)
+    for option in ("--since", "--until", "--decision", "--process", "--rule"):
+        status, out, err = audit(place, "show", option, "")
+        equal((status, out), (2, ""), "%s without a value: status, stdout" % option)
+        check(option + " needs a value" in err, err)
     for word, said in (("block", "did you mean blocked?"), ("deneid", "did you mean denied?"),
                        ("foo", "allowed, asked, blocked, denied, failed")):
         status, out, err = audit(place, "show", "--decision=" + word)
