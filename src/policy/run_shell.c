@@ -163,6 +163,19 @@ int run_shell_choose(struct run_shell *shell, const struct config *config,
 	return 0;
 }
 
+char *run_shell_new_doubt(const struct run_shell *shell, const struct config *config,
+			  const struct scope *scope)
+{
+	const char *lack = run_shell_lacks(config, shell->path);
+
+	if (lack)
+		return mem_printf("the shell %s cannot run command lines: %s", shell->path, lack);
+	if (!run_shell_is_writable(config, scope, shell->path))
+		return NULL;
+	return mem_printf("commands may write where the shell %s is, and could replace it",
+			  shell->path);
+}
+
 const char *run_shell_name(const struct run_shell *shell)
 {
 	return run_shell_base(shell->path);

@@ -30,6 +30,11 @@ int run_shell_check_name(const char *path, struct err *e);
 int run_shell_choose(struct run_shell *shell, const struct config *config,
 		     const struct scope *scope, struct err *e);
 
+/* Why the shell @shell, a default, may not run what the blocklist reads: a sentence to free; NULL:
+ * it will. One that process.shell names was refused then. */
+char *run_shell_new_doubt(const struct run_shell *shell, const struct config *config,
+			  const struct scope *scope);
+
 /* The last component of the path: $0 of a string that gets arguments. */
 const char *run_shell_name(const struct run_shell *shell);
 

@@ -616,12 +616,15 @@ static void server_build_runs(struct server *s)
 static void server_warn(const struct context *ctx)
 {
 	const char *path = config_files_missing_in(&ctx->config_files, ctx->scope);
+	AUTO_FREE char *doubt = run_shell_new_doubt(&ctx->shell, &ctx->config, ctx->scope);
 
 	workspace_warn(ctx->scope, config_bool(&ctx->config, CONFIG_AUDIT_REQUIRED)
 					   ? audit_path(ctx->audit) : NULL);
 	if (path)
 		log_warn("commands can create %.400s, which a later start with another workspace "
 			 "would read; a narrower workspace, or --config FILE, avoids that", path);
+	if (doubt)
+		log_warn("%s; name another one with process.shell", doubt);
 }
 
 /* See struct cap. Nothing was started yet, so the run table is empty. */

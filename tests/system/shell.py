@@ -162,5 +162,28 @@ def test_start_is_refused():
                 check("process.shell" in said and reason in said, "%s says %r" % (command, said))
 
 
+@suite.test()
+def test_default_is_doubted():
+    """A default shell that commands cannot execute, or could replace: the server starts, and says so."""
+    shells = "/bin/bash,/bin/sh"
+    with tempfile.TemporaryDirectory(prefix="procpen-shell-", dir="/var/tmp") as base:
+        workspace = os.path.join(base, "workspace")
+        os.mkdir(workspace)
+        for setting, said in (("process.umask=022", None),
+                              ("sandbox.writable=" + os.path.dirname(os.path.realpath("/bin/sh")), "could replace it"),
+                              ("sandbox.hide=" + shells, "sandbox.hide hides it")):
+            done = subprocess.run([server_path(), "serve", "--workspace", workspace, "--state-dir",
+                                   os.path.join(base, "state"), "--set", setting], capture_output=True,
+                                  text=True, stdin=subprocess.DEVNULL, check=False)
+            if "mount_namespace is missing" in done.stderr:
+                continue
+            equal(done.returncode, 0, "status with %s: %s" % (setting, done.stderr))
+            if not said:
+                check("process.shell" not in done.stderr, done.stderr)
+                continue
+            check(said in done.stderr and "name another one with process.shell" in done.stderr,
+                  "%s: %r" % (setting, done.stderr))
+
+
 if __name__ == "__main__":
     suite.main()
