@@ -1,5 +1,6 @@
 #include "cap/judge.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,14 @@ static void judge_say(const struct ruling *ruling, char *text, size_t size)
 		 ruling->pack ? ", " : "", r->id, ruling->shown, reason);
 }
 
+/* A hint begins with a capital, and a command that the operator suggests stays as it is. */
+static const char *judge_start(const char *suggestion)
+{
+	return *suggestion && (unsigned char)*suggestion < 0x80 && !isupper(*suggestion)
+		       ? "Instead: "
+		       : "";
+}
+
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
 {
 	const struct rule *r = ruling->rule;
@@ -151,8 +160,9 @@ void judge_fail(const struct ruling *ruling, const char *capability, struct err 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
 	/* a pack's rule stays as it is, but whether the pack counts is the operator's choice */
-	err_hint(e, "%s%s%s" CAP_TO_MODEL "the operator can change %s%.200s%s.",
-		 suggestion, *suggestion && !rule_is_of_project(r) ? judge_stop(suggestion) : "",
+	err_hint(e, "%s%s%s%s" CAP_TO_MODEL "the operator can change %s%.200s%s.",
+		 judge_start(suggestion), suggestion,
+		 *suggestion && !rule_is_of_project(r) ? judge_stop(suggestion) : "",
 		 *suggestion ? " " : "", ruling->pack ? "this in packs" : "the rule (",
 		 ruling->pack ? "" : r->origin, ruling->pack ? "" : ")");
 	err_detail(e, "rule", json_string(r->id));
