@@ -365,6 +365,7 @@ static void cap_deny(struct cap_call *call, const char *rule, const char *why)
 
 	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
 	cap_hint_change(call, &e);
+	judge_name_rule(&call->ruling, &e);
 	cap_refuse(call, "denied", rule, &e);
 }
 
@@ -394,6 +395,8 @@ static void cap_deny_unasked(struct cap_call *call)
 		"%s needs a human's confirmation, and this client cannot be asked",
 		call->row->name);
 	cap_hint_unasked(call, &e);
+	judge_suggest(&call->ruling, &e);
+	judge_name_rule(&call->ruling, &e);
 	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 

@@ -151,23 +151,37 @@ static const char *judge_start(const char *suggestion)
 		       : "";
 }
 
-void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
+void judge_name_rule(const struct ruling *ruling, struct err *e)
+{
+	if (!ruling->rule)
+		return;
+	err_detail(e, "rule", json_string(ruling->rule->id));
+	if (ruling->pack)
+		err_detail(e, "pack", json_string(ruling->pack));
+}
+
+void judge_suggest(const struct ruling *ruling, struct err *e)
 {
 	const struct rule *r = ruling->rule;
-	AUTO_FREE char *suggestion = judge_suggestion(r);
+	AUTO_FREE char *suggestion = r ? judge_suggestion(r) : NULL;
+
+	if (suggestion && *suggestion)
+		err_hint(e, "%s%s%s %s", judge_start(suggestion), suggestion,
+			 rule_is_of_project(r) ? "" : judge_stop(suggestion), e->hint);
+}
+
+void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
+{
 	char text[JUDGE_TEXT_MAX];
 
 	judge_say(ruling, text, sizeof(text));
 	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
 	/* a pack's rule stays as it is, but whether the pack counts is the operator's choice */
-	err_hint(e, "%s%s%s%s" CAP_TO_MODEL "the operator can change %s%.200s%s.",
-		 judge_start(suggestion), suggestion,
-		 *suggestion && !rule_is_of_project(r) ? judge_stop(suggestion) : "",
-		 *suggestion ? " " : "", ruling->pack ? "this in packs" : "the rule (",
-		 ruling->pack ? "" : r->origin, ruling->pack ? "" : ")");
-	err_detail(e, "rule", json_string(r->id));
-	if (ruling->pack)
-		err_detail(e, "pack", json_string(ruling->pack));
+	err_hint(e, "%sthe operator can change %s%.200s%s.", CAP_TO_MODEL,
+		 ruling->pack ? "this in packs" : "the rule (",
+		 ruling->pack ? "" : ruling->rule->origin, ruling->pack ? "" : ")");
+	judge_suggest(ruling, e);
+	judge_name_rule(ruling, e);
 }
 
 static void judge_write_rule_members(struct jsonw *w, const struct rule *r, const char *pack)

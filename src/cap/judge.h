@@ -42,6 +42,11 @@ char *judge_suggestion(const struct rule *r);
 /* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);
 
+/* Name the rule of @ruling in the details of @e; put what it suggests before the hint. Nothing
+ * where the tier decided. */
+void judge_name_rule(const struct ruling *ruling, struct err *e);
+void judge_suggest(const struct ruling *ruling, struct err *e);
+
 /*
  * Write members of a notice (cap/notice.h): which rule decided, and what a run with @params can
  * reach. @user: that it changes to, or NULL. judge_write_rule() returns whether it left out rules.
