@@ -136,17 +136,34 @@ static int config_set_enum(const struct config_row *row, const char *text, struc
 }
 
 /* The name of a variable; '*' only at its end. */
-static bool config_name_ok(const char *name, size_t len)
+static bool config_is_variable(const char *name, size_t len)
 {
-	if (len == 0)
-		return false;
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)name[i];
 
 		if (c <= ' ' || c == '=' || c == 0x7f || (c == '*' && i + 1 < len))
 			return false;
 	}
-	return true;
+	return len;
+}
+
+/* A path, or another name: a blank at its ends is one too many in a list, and nothing takes
+ * patterns. */
+static bool config_is_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '*')
+			return false;
+	return len && name[0] != ' ' && name[len - 1] != ' ';
+}
+
+/* NULL if @name can be one of @row, else what it would have to be like. */
+static const char *config_name_fault(const struct config_row *row, const char *name, size_t len)
+{
+	if (row == &config_rows[CONFIG_ENV_ALLOW] || row == &config_rows[CONFIG_ENV_PROTECT])
+		return config_is_variable(name, len) ? NULL
+						     : "no blanks, no '=', '*' at the end only";
+	return config_is_name(name, len) ? NULL : "no blanks at its ends, no '*'";
 }
 
 static int config_set_names(const struct config_row *row, const char *text, struct config_value *v,
@@ -160,13 +177,12 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 
 	for (const char *p = text; *text; p += strcspn(p, ",") + 1) {
 		size_t len = strcspn(p, ",");
+		const char *fault = config_name_fault(row, p, len);
 
-		if (!config_name_ok(p, len)) {
+		if (fault) {
 			mem_list_free(names);
-			err_set(e, ERR_INVALID_PARAMS,
-				"option %s: \"%.*s\" is not a name (no blanks, no '=', "
-				"'*' at the end only)",
-				row->name, (int)(len < 64 ? len : 64), p);
+			err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.*s\" is not a name (%s)",
+				row->name, (int)(len < 64 ? len : 64), p, fault);
 			return err_hint(e, "Write names with commas between them.");
 		}
 		names[count++] = mem_strndup(p, len);

@@ -239,6 +239,20 @@ static void test_config_names(void **state)
 	assert_null(config_names(c, CONFIG_ENV_ALLOW)[0]);
 }
 
+static void test_config_paths(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "sandbox.hide=/home/ann/My Documents,/srv/a=b,/srv/\xc3\xa9");
+	assert_string_equal(config_names(c, CONFIG_SANDBOX_HIDE)[0], "/home/ann/My Documents");
+	assert_string_equal(config_names(c, CONFIG_SANDBOX_HIDE)[1], "/srv/a=b");
+	assert_refused(c, "sandbox.hide=/a, /b", "\" /b\" is not a name (no blanks at its ends");
+	assert_refused(c, "sandbox.readonly=a ", "no blanks at its ends");
+	assert_refused(c, "sandbox.hide=/home/*", "no '*'");
+	assert_refused(c, "sandbox.writable=/a\tb", "is not a name");
+	assert_refused(c, "sandbox.writable=/a,", "is not a name");
+}
+
 static void test_config_names_have_a_maximum(void **state)
 {
 	struct config *c = *state;
@@ -306,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_config_ports),
 		cmocka_unit_test_setup_teardown(test_config_enum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_remedy_names_who_set_it, setup,
 						teardown),
