@@ -114,8 +114,8 @@ static void agent_session_write_policy(struct jsonw *w, const struct config *con
 	jsonw_object(w, "policy");
 	jsonw_str(w, "blocklist", config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH));
 	jsonw_int(w, "rules", (int64_t)rulebook_count(book));
-	jsonw_int(w, "own_rules", book->own ? (int64_t)book->own->count : 0);
-	jsonw_int(w, "project_rules", book->project ? (int64_t)book->project->count : 0);
+	jsonw_int(w, "own_rules", (int64_t)ruleset_in_force(book->own));
+	jsonw_int(w, "project_rules", (int64_t)ruleset_in_force(book->project));
 	agent_session_write_files(w, book->own);
 	jsonw_array(w, "packs");
 	for (size_t i = 0; i < book->pack_count; i++) {

@@ -121,13 +121,20 @@ static void project_set(struct project_reader *r, int key, const char *text, int
 static int project_take_rule(void *ctx, json_t *rule, struct jsonc_place at, struct err *e)
 {
 	struct project_reader *r = ctx;
+	struct ruleset *rules = &r->project->rules;
+	const struct rule *added;
 	char origin[64];
 
 	snprintf(origin, sizeof(origin), PROJECT_FILE ":%d", at.line);
-	if (ruleset_add_tested(&r->project->rules, rule, origin, RULE_OF_PROJECT, e)) {
+	if (ruleset_add_tested(rules, rule, origin, RULE_OF_PROJECT, e)) {
 		project_ignore(r->project, PROJECT_FILE ":%d: %.300s", at.line, e->message);
 		err_release(e);
+		return 0;
 	}
+	added = &rules->list[rules->count - 1];
+	if (rule_is_over(added))
+		project_ignore(r->project, PROJECT_FILE ":%d: " RULE_IS_OVER, at.line, added->id,
+			       added->until);
 	return 0;
 }
 

@@ -68,8 +68,9 @@ void rule_release(struct rule *r);
 /* Did it come from the project's file, which commands can write? */
 bool rule_is_of_project(const struct rule *r);
 
-/* Is its last day over? */
+/* Is its last day over? In words: its id and that day. */
 bool rule_is_over(const struct rule *r);
+#define RULE_IS_OVER "rule \"%s\" does not count any more: its last day was %s"
 
 /* "allow", "notify", "confirm", "deny". */
 const char *rule_decision_name(enum tier decision);

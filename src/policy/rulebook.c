@@ -224,8 +224,8 @@ void rulebook_each_idle(const struct rulebook *book, const struct config *config
 		const char *denied = rulebook_always_denied(r, config);
 
 		if (rule_is_over(r)) {
-			snprintf(text, sizeof(text), "%.300s: rule \"%s\" does not count any more: "
-				 "its last day was %s", r->origin, r->id, r->until);
+			snprintf(text, sizeof(text), "%.300s: " RULE_IS_OVER, r->origin, r->id,
+				 r->until);
 			note(ctx, text);
 		}
 		if (r->decision == TIER_AUTONOMOUS)
@@ -240,8 +240,7 @@ void rulebook_each_idle(const struct rulebook *book, const struct config *config
 
 size_t rulebook_count(const struct rulebook *book)
 {
-	size_t count = (book->own ? book->own->count : 0) +
-		       (book->project ? book->project->count : 0);
+	size_t count = ruleset_in_force(book->own) + ruleset_in_force(book->project);
 
 	for (size_t i = 0; i < book->pack_count; i++)
 		count += book->packs[i].rules.count;

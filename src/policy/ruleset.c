@@ -150,6 +150,15 @@ int ruleset_test(const struct ruleset *s, struct err *e)
 	return 0;
 }
 
+size_t ruleset_in_force(const struct ruleset *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; s && i < s->count; i++)
+		count += !rule_is_over(&s->list[i]);
+	return count;
+}
+
 int ruleset_add_tested(struct ruleset *s, json_t *source, const char *origin,
 		       enum rule_source from, struct err *e)
 {

@@ -18,6 +18,9 @@ int ruleset_add(struct ruleset *s, json_t *source, const char *origin, enum rule
 		enum tier decision, struct err *e);
 void ruleset_release(struct ruleset *s);
 
+/* How many rules of @s, or none for NULL, are in force: those whose last day is not over. */
+size_t ruleset_in_force(const struct ruleset *s);
+
 /* The same, and unless @s is untested the rule must pass its self-tests. */
 int ruleset_add_tested(struct ruleset *s, json_t *source, const char *origin,
 		       enum rule_source from, struct err *e);

@@ -297,6 +297,8 @@ def test_rules_that_do_nothing():
     path = os.path.join(server.base, "rules.json")
     equal(server.call("is_blocked", {"command": "shutdown"})["rule"], "power.command", "blocked all the same")
     equal(server.call("is_blocked", {"command": "tool"})["decision"], "notify", "its last day is over")
+    policy = server.call("agent.session")["policy"]
+    equal((policy["rules"], policy["own_rules"]), (len(idle) - 1,) * 2, "rules in force")
     status, out, err = cli(server, "config", "validate", path)
     equal((status, out), (0, path + ": valid\n"), "validate")
     notes = json.loads(cli(server, "config", "validate", "--json", path)[1])["notes"]
