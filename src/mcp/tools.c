@@ -1,6 +1,7 @@
 #include "mcp/tools.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* a host saves longer results to a file */
 #define SHOWN_MAX 200000     /* bytes: an escaped page, or a list of records */
 #define INPUT_BYTES_MAX (1u << 20) /* never reached: of a schema */
+#define PORTS_SHOWN 16       /* the list of tools stays within 9,000 bytes */
 #define TOOLS_TTL_MS 3600000 /* the tools of a server never change */
 
 static void tools_begin_content(struct jsonw *w)
@@ -133,18 +135,24 @@ void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mc
 static void tools_write_network(struct jsonw *w, const struct config *config)
 {
 	bool strict = !strcmp(config_choice(config, CONFIG_SANDBOX_PROFILE), "strict");
-	char *const *port = config_names(config, CONFIG_SANDBOX_NETWORK);
-	const char *glue = "";
+	char *const *ports = config_names(config, CONFIG_SANDBOX_NETWORK);
+	size_t count = 0;
+	char more[32];
+
+	while (ports[count])
+		count++;
 
 	if (strict || !config_bool(config, CONFIG_SANDBOX_NETWORK)) {
 		jsonw_piece_str(w, " Commands have no network.");
-	} else if (*port) {
+	} else if (count) {
 		jsonw_piece_str(w, " Commands can only connect to TCP port");
-		jsonw_piece_str(w, port[1] ? "s " : " ");
-		for (; *port; port++, glue = ", ") {
-			jsonw_piece_str(w, glue);
-			jsonw_piece_str(w, *port);
+		jsonw_piece_str(w, count > 1 ? "s " : " ");
+		for (size_t i = 0; i < count && i < PORTS_SHOWN; i++) {
+			jsonw_piece_str(w, i ? ", " : "");
+			jsonw_piece_str(w, ports[i]);
 		}
+		snprintf(more, sizeof(more), " and %zu more", count - PORTS_SHOWN);
+		jsonw_piece_str(w, count > PORTS_SHOWN ? more : "");
 		jsonw_piece_str(w, ".");
 	}
 }

@@ -283,6 +283,8 @@ static void test_mcp_tools_list_names_the_network(void **state)
 			"by /bin/zsh. Commands can only connect to TCP ports 53, 443. To read");
 	check_described("sandbox.network=443",
 			"by /bin/zsh. Commands can only connect to TCP port 443. To read");
+	check_described("sandbox.network=101,102,103,104,105,106,107,108,109,110,111,112,113,114,115,"
+			"116,117,118,119", "114, 115, 116 and 3 more. To read");
 }
 
 /* A model plans by them. */
