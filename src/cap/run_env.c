@@ -52,9 +52,35 @@ static void run_env_add_default(char ***envp, const char *name, const char *dire
 	env_set(envp, name, value);
 }
 
-void run_env_enter(const struct run_env *run, char ***envp)
+static bool run_env_can_write(const struct run_env *run, const char *home, const char *below)
+{
+	AUTO_FREE char *path = NULL;
+
+	if (!home || !*home)
+		return false;
+	if (confine_profile(run->confine, run->request) == CONFINE_NONE)
+		return true;
+	path = mem_printf("%s%s", home, below);
+	return confine_can_write(run->confine, path);
+}
+
+/* What tools keep in the home leads into @temporary where it cannot be written there. */
+static void run_env_move_caches(const struct run_env *run, char ***envp, const char *temporary)
 {
 	const char *home = run->user->name ? run->user->home : getenv("HOME");
+
+	if (run_env_can_write(run, home, ""))
+		return;
+	if (!run_env_can_write(run, home, "/.cache"))
+		run_env_add_default(envp, "XDG_CACHE_HOME", temporary, "/cache");
+	if (!run_env_can_write(run, home, "/.npm"))
+		run_env_add_default(envp, "npm_config_cache", temporary, "/cache/npm");
+	/* Chrome does not start without a writable one. */
+	run_env_add_default(envp, "CHROME_CONFIG_HOME", temporary, "/config");
+}
+
+void run_env_enter(const struct run_env *run, char ***envp)
+{
 	struct err ignored = ERR_INIT; /* the start reports it */
 	AUTO_FREE char *temporary = NULL;
 
@@ -67,12 +93,5 @@ void run_env_enter(const struct run_env *run, char ***envp)
 		return;
 	run_env_add_default(envp, "TMPDIR", temporary, "");
 	run_env_add_default(envp, "TMUX_TMPDIR", temporary, ""); /* tmux ignores TMPDIR */
-	if (home && *home &&
-	    (confine_profile(run->confine, run->request) == CONFINE_NONE ||
-	     confine_can_write(run->confine, home)))
-		return;
-	run_env_add_default(envp, "XDG_CACHE_HOME", temporary, "/cache");
-	run_env_add_default(envp, "npm_config_cache", temporary, "/cache/npm");
-	/* Chrome does not start without a writable one. */
-	run_env_add_default(envp, "CHROME_CONFIG_HOME", temporary, "/config");
+	run_env_move_caches(run, envp, temporary);
 }
