@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "policy/dir.h"
 
-#define SCANNED_MAX (16u << 10) /* of stderr, from its end: errors come last */
+#define SCANNED_MAX (16u << 10) /* of each stream, from its end: errors come last */
 #define REACH 1024              /* bytes between the words of an error and its path */
 #define REASONS_MAX 64          /* looked at */
 #define JUDGED_MAX 4            /* paths that are looked up */
@@ -315,23 +315,30 @@ static void refused_write_scan(struct claims *k, struct span text)
 	}
 }
 
-void refused_write_warn(struct jsonw *w, const struct cap *c, const struct proc *p)
+/* The last SCANNED_MAX bytes of @o, without escape sequences, at @text. */
+static struct span refused_write_read(const struct output *o, char *text)
 {
-	struct claims claims = { .w = w, .c = c, .p = p };
-	uint64_t at = p->err.total > SCANNED_MAX ? p->err.total - SCANNED_MAX : 0;
-	AUTO_FREE char *text = NULL;
+	uint64_t at = o->total > SCANNED_MAX ? o->total - SCANNED_MAX : 0;
 	size_t len = 0;
 	ssize_t n;
 
-	if (p->phase != PROC_SETTLED || proc_exit_code(p) <= 0 || !p->err.total ||
-	    p->settings->applied.profile == CONFINE_NONE)
-		return;
-	text = mem_zalloc(SCANNED_MAX);
 	do {
-		n = output_read(&p->err, &at, text + len, SCANNED_MAX - len);
+		n = output_read(o, &at, text + len, SCANNED_MAX - len);
 		len += n > 0 ? (size_t)n : 0;
 		at += n > 0 ? (uint64_t)n : 0;
 	} while (n > 0 && len < SCANNED_MAX);
-	len = term_strip(text, len);
-	refused_write_scan(&claims, (struct span){ text, text + len });
+	return (struct span){ text, text + term_strip(text, len) };
+}
+
+void refused_write_warn(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
+	struct claims claims = { .w = w, .c = c, .p = p };
+	AUTO_FREE char *text = NULL;
+
+	if (p->phase != PROC_SETTLED || proc_exit_code(p) <= 0 ||
+	    (!p->err.total && !p->out.total) || p->settings->applied.profile == CONFINE_NONE)
+		return;
+	text = mem_zalloc(2 * SCANNED_MAX);
+	refused_write_scan(&claims, refused_write_read(&p->err, text));
+	refused_write_scan(&claims, refused_write_read(&p->out, text + SCANNED_MAX));
 }
