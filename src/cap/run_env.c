@@ -92,6 +92,8 @@ void run_env_enter(const struct run_env *run, char ***envp)
 	if (!temporary)
 		return;
 	run_env_add_default(envp, "TMPDIR", temporary, "");
-	run_env_add_default(envp, "TMUX_TMPDIR", temporary, ""); /* tmux ignores TMPDIR */
+	/* These two ignore TMPDIR, and screen -dm says nothing when it cannot make its socket. */
+	run_env_add_default(envp, "TMUX_TMPDIR", temporary, "");
+	run_env_add_default(envp, "SCREENDIR", temporary, "/screen");
 	run_env_move_caches(run, envp, temporary);
 }

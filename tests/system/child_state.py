@@ -248,7 +248,7 @@ def test_environment():
     text = server.run("env", ["-0"])["stdout_summary"]
     names = dict(item.split("=", 1) for item in text.split("\0") if item)
     allowed = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR",
-               "TMUX_TMPDIR", "XDG_CACHE_HOME", "npm_config_cache",
+               "TMUX_TMPDIR", "SCREENDIR", "XDG_CACHE_HOME", "npm_config_cache",
                "CHROME_CONFIG_HOME"}
     extra = {n for n in names if n not in allowed and not n.startswith("LC_")}
     equal(extra, set(), "variables that no operator allowed")

@@ -180,6 +180,22 @@ def test_git_rebase():
 
 
 @suite.test()
+def test_multiplexers():
+    """A session that one run starts in the background is there for the next: its socket has a place."""
+    screen, tmux = need("screen"), need("tmux")
+    server = Server()
+    for start, show in ((screen + " -dmS dev cat", screen + " -ls"),
+                        (tmux + " new-session -d -s dev cat", tmux + " list-sessions")):
+        run = server.run(start)
+        if "mount_namespace" not in run["sandbox"]:
+            raise Skip("programs can make no terminals without a mount namespace")
+        equal(run["exit_code"], 0, str(run))
+        eventually(lambda: "dev" in server.run(show)["stdout_summary"], WAIT,
+                   "no session after %r" % start)
+    server.stop()
+
+
+@suite.test()
 def test_npm_init():
     need("npm")
     server = Server()

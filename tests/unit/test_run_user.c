@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "cap/run_env.h"
 #include "cap/run_user.h"
 #include "policy/env.h"
@@ -203,6 +204,8 @@ static void test_run_env_enters_later(void **state)
 	run_env_enter(&run, &envp);
 	assert_int_equal(access(env_get(envp, "TMPDIR"), R_OK | W_OK | X_OK), 0);
 	assert_string_equal(env_get(envp, "TMUX_TMPDIR"), env_get(envp, "TMPDIR"));
+	assert_non_null(env_get(envp, "SCREENDIR"));
+	assert_true(str_path_lies_in(env_get(envp, "SCREENDIR"), env_get(envp, "TMPDIR")));
 	assert_string_equal(env_get(envp, "XDG_CACHE_HOME"), "/asked");
 	mem_list_free(envp);
 	confine_free(run.confine);
