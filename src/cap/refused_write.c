@@ -26,9 +26,11 @@
 #define SINGLE_OPEN "\xe2\x80\x98" /* the quotes that coreutils write in UTF-8 locales */
 #define SINGLE_CLOSE "\xe2\x80\x99"
 
-/* strerror(3) of EROFS, EACCES and EPERM, as all libraries and languages write it but for case. */
+/* strerror(3) of EROFS, EACCES and EPERM, as all libraries and languages write it but for case, and
+ * what node makes of EROFS where it creates directories recursively. */
 static const char *const reasons[] = {
 	"Read-only file system", "Permission denied", "Operation not permitted",
+	"no such file or directory, mkdir",
 };
 #define EROFS_REASON 0
 
@@ -308,7 +310,7 @@ static void refused_write_scan(struct claims *k, struct span text)
 		if (!reason.start)
 			continue;
 		k->reasons++;
-		/* The other two also stand where no file is meant: a key, a process. */
+		/* The others also stand where no file is meant: a key, a process. */
 		path = refused_write_path_of(text, line, reason, which == EROFS_REASON);
 		if (path.start && !refused_write_is_told(k, path))
 			refused_write_tell(k, path, which);
