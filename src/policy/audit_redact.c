@@ -7,6 +7,7 @@
 #include "policy/audit.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -51,16 +52,32 @@ static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
 };
 
-/* What says that a command reads a secret from its stdin, beside the programs sudo and passwd: the
- * first two whatever is before them, as in mkpasswd and \sudo. */
-static const char *const readers[] = {
-	"passwd --stdin", "sudo -S", "chpasswd", "--password-stdin", "--with-token",
-	"--passphrase-fd 0",
-	"secret set", "secret put", "secret create", "--data-file=-", "cryptsetup",
+/* What in a command says that it reads a secret from its stdin. */
+static const struct reader {
+	char text[18];
+	bool program; /* it is one, so the text is a whole word */
+	char letter;  /* the short option with which it reads, beside --stdin; 0: it always does */
+	char values[12]; /* short options whose value may be the next word */
+} readers[] = {
+	{ "sudo", true, 'S', "CDRTUghprtu" },
+	{ "mkpasswd", true, 's', "PRSm" },
+	{ "smbpasswd", true, 's', "DLRUcrw" },
+	{ "htpasswd", true, 'i', "Cr" },
+	{ "passwd", true, 0, "" },
+	{ "chpasswd", false, 0, "" },
+	{ "cryptsetup", false, 0, "" },
+	{ "--password-stdin", false, 0, "" },
+	{ "--passphrase-fd 0", false, 0, "" },
+	{ "--passphrase-fd=0", false, 0, "" },
+	{ "--with-token", false, 0, "" },
+	{ "--data-file=-", false, 0, "" },
+	{ "secret set", false, 0, "" },
+	{ "secret put", false, 0, "" },
+	{ "secret create", false, 0, "" },
 };
 
-/* Short options of sudo whose value may be the next word. */
-static const char sudo_values[] = "CDRTUghprtu";
+/* Programs that write what they are told. */
+static const char *const writers[] = { "echo", "printf", "yes" };
 
 /* URLs that are secret behind this. */
 static const char *const secret_urls[] = {
@@ -81,15 +98,16 @@ static const char *const token_prefixes[] = {
 	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
 };
 
+/* What is known of a pipeline. Each of its words may ask. */
+struct audit_pipeline {
+	const char *end;           /* up to here it is known */
+	const char *reader, *stop; /* its last command that reads a secret, if any */
+};
+
 struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
-	struct {
-		const char *end; /* of the command of the last here-string */
-		bool secret;     /* ... and whether it reads a secret */
-	} fed[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around it, as the next */
-	/* Of a command whose output nothing reads that wants a secret. */
-	const char *unread_end[AUDIT_QUOTE_LEVELS + 1];
+	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around it */
 };
 
 /* ---- is this the name of a secret? ---- */
@@ -419,40 +437,17 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
-/* The first of @ends behind @at that is not quoted there. */
-static const char *audit_redact_find(struct audit_place at, const char *ends)
+/* Go to the first of @ends before @limit that is not quoted at @at. */
+static void audit_redact_skip_to(struct audit_place *at, const char *ends, const char *limit)
 {
-	const unsigned depth = audit_quote_depth(&at.quote);
-	const char *start = at.p;
+	const unsigned depth = audit_quote_depth(&at->quote);
 
-	while (*at.p && at.p < start + AUDIT_MASK_NEAR &&
-	       (audit_quote_step(&at.quote, *at.p) > depth || !strchr(ends, *at.p)))
-		at.p++;
-	return at.p;
+	while (at->p < limit && *at->p &&
+	       (audit_quote_step(&at->quote, *at->p) > depth || !strchr(ends, *at->p)))
+		at->p++;
 }
 
-/* The end of the simple command at @at. */
-static const char *audit_redact_command_end(struct audit_place at)
-{
-	return audit_redact_find(at, "\n;|&");
-}
-
-/* What is behind the next word @name, or path of such a program, from @from to @end, or NULL. */
-static const char *audit_redact_behind_program(const char *from, const char *end, const char *name)
-{
-	const size_t len = strlen(name);
-	const char *p = from;
-
-	while ((p = memmem(p, (size_t)(end - p), name, len))) {
-		bool begins = p == from || strchr(" \t\n|&;(`'\"", p[-1]) ||
-			      (p - from >= 4 && !memcmp(p - 4, "bin/", 4));
-
-		p += len;
-		if (begins && (p == end || strchr(" \t\n<>)`'\"\\", *p)))
-			return p;
-	}
-	return NULL;
-}
+static const char command_ends[] = "\n;|&";
 
 /* Bytes of the word at @p, where quotes may stand around the whole of it. */
 static size_t audit_redact_word_len(const char *p, const char *end)
@@ -466,14 +461,16 @@ static size_t audit_redact_word_len(const char *p, const char *end)
 	return len;
 }
 
-/* Is -S among the short options at @p? *@value: the next word is the value of the last one. */
-static bool audit_redact_has_stdin_option(const char *p, size_t len, bool *value)
+/* Is the letter of @row among the short options at @p? *@value: the next word is the value of the
+ * last one. */
+static bool audit_redact_has_letter(const struct reader *row, const char *p, size_t len,
+				    bool *value)
 {
 	*value = false;
 	for (size_t i = 1; i < len; i++) {
-		if (p[i] == 'S')
+		if (p[i] == row->letter)
 			return true;
-		if (strchr(sudo_values, p[i])) {
+		if (strchr(row->values, p[i])) {
 			*value = i + 1 == len;
 			return false;
 		}
@@ -481,76 +478,143 @@ static bool audit_redact_has_stdin_option(const char *p, size_t len, bool *value
 	return false;
 }
 
-/* Does sudo, whose words go from *@p to @end, read a password from stdin? *@p: behind its options.
- * A long option may have its value in the next word. */
-static bool audit_redact_sudo_reads(const char **p, const char *end)
+/* Does the program of @row, whose words go from @p to @end, read its stdin? A long option may have
+ * its value in the next word. */
+static bool audit_redact_has_option(const struct reader *row, const char *p, const char *end)
 {
 	bool value = false, reads = false;
 
 	while (!reads) {
-		const char *word = *p + strspn(*p, " \t");
+		const char *word = p + strspn(p, " \t");
 		size_t len = word < end ? audit_redact_word_len(word, end) : 0;
+		const char *plain = word + strspn(word, "\\\"'");
+		bool option = plain < word + len && *plain == '-';
 
-		if (!len || (*word != '-' && !value))
+		if (!len || (!option && !value))
 			break;
-		*p = word + len;
-		if (*word != '-')
+		p = word + len;
+		if (!option)
 			value = false;
-		else if (word[1] != '-')
-			reads = audit_redact_has_stdin_option(word, len, &value);
+		else if (plain[1] != '-')
+			reads = audit_redact_has_letter(row, plain, (size_t)(p - plain), &value);
 		else
-			value = !(reads = audit_redact_is_word(word, len, "--stdin"));
+			value = !(reads = !strncmp(plain, "--stdin", strlen("--stdin")));
 	}
 	return reads;
+}
+
+/* Does @row say that the command from @from to @end reads a secret, by what is at @p? */
+static bool audit_redact_is_reader(const struct reader *row, const char *from, const char *p,
+				   const char *end)
+{
+	const size_t len = strlen(row->text);
+	const char *behind = p + len;
+
+	if ((size_t)(end - p) < len || memcmp(p, row->text, len) != 0)
+		return false;
+	if (!row->program)
+		return true;
+	/* /bin/passwd is a program, /etc/passwd a file */
+	if (!row->letter && p > from && p[-1] == '/' &&
+	    (p - from < 4 || memcmp(p - 4, "bin/", 4) != 0))
+		return false;
+	if (behind < end && !strchr(" \t\n<>)`'\"\\", *behind))
+		return false;
+	behind += behind < end ? strspn(behind, "'\"\\") : 0;
+	return !row->letter || audit_redact_has_option(row, behind, end);
 }
 
 /* Does a command between @from and @end read a secret from its stdin? */
 static bool audit_redact_has_reader(const char *from, const char *end)
 {
+	bool first[UCHAR_MAX + 1] = { false };
+
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
-		if (memmem(from, (size_t)(end - from), readers[i], strlen(readers[i])))
-			return true;
-	if (audit_redact_behind_program(from, end, "passwd"))
-		return true;
-	while ((from = audit_redact_behind_program(from, end, "sudo")))
-		if (audit_redact_sudo_reads(&from, end))
-			return true;
+		first[(unsigned char)*readers[i].text] = true;
+	for (const char *p = from; p < end; p++) {
+		if (!first[(unsigned char)*p] || (p > from && audit_mask_is_name_char(p[-1])))
+			continue;
+		for (size_t i = 0; i < COUNT_OF(readers); i++)
+			if (*readers[i].text == *p &&
+			    audit_redact_is_reader(&readers[i], from, p, end))
+				return true;
+	}
 	return false;
 }
 
-/* The end of the command that is here if what it writes is read as a secret, else NULL. Each of its
- * words may ask. */
-static const char *audit_redact_read_end(struct redact *r)
+/* What is known of the pipeline from @at on, and up to @limit. @start: its first command begins
+ * there; @reads: that reads a secret. */
+static struct audit_pipeline audit_redact_scan(struct audit_place at, const char *start, bool reads,
+					       const char *limit)
 {
-	const char **unread_end = &r->unread_end[audit_quote_depth(&r->mask.at.quote)];
-	const char *end;
+	struct audit_pipeline found = { 0 };
 
-	if (*unread_end && r->mask.at.p < *unread_end)
-		return NULL;
-	end = audit_redact_command_end(r->mask.at);
-	if (*end == '|') {
-		const char *behind = end + 1 + (end[1] == '&'); /* | or |& */
+	for (;;) {
+		const char *from = at.p;
 
-		if (audit_redact_has_reader(end, audit_redact_command_end(
-						    audit_mask_place(&r->mask, behind))))
-			return end;
+		audit_redact_skip_to(&at, command_ends, limit);
+		found.end = at.p;
+		if (reads || audit_redact_has_reader(from, at.p)) {
+			found.reader = start;
+			found.stop = at.p;
+		}
+		if (at.p >= limit || *at.p != '|' || at.p[1] == '|')
+			return found;
+		at.p += 1 + (at.p[1] == '&'); /* | or |& */
+		start = at.p;
+		reads = false;
 	}
-	if (end < r->mask.at.p + AUDIT_MASK_NEAR)
-		*unread_end = end;
-	return NULL;
+}
+
+/* Of the pipeline that is here. The word at @value, if any, reads nothing: it is that of a <<<. */
+static const struct audit_pipeline *audit_redact_pipeline(struct redact *r, const char *value)
+{
+	const char *p = r->mask.at.p, *limit = p + AUDIT_MASK_NEAR;
+	struct audit_place at = r->mask.at;
+	const char *start = p;
+	struct audit_pipeline *known = &r->pipelines[audit_quote_depth(&r->mask.at.quote)];
+
+	if (known->end && p < known->end)
+		return known;
+	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
+		start--;
+	if (value) {
+		at = audit_mask_place(&r->mask, value);
+		audit_redact_skip_to(&at, " \t\n;|&", limit);
+	}
+	*known = audit_redact_scan(at, start, audit_redact_has_reader(start, p), limit);
+	if (known->end >= limit) /* of what is far, too little was seen */
+		known->end = p + AUDIT_MASK_NEAR / 2;
+	return known;
+}
+
+/* Is what is here written to a command that reads a secret? */
+static bool audit_redact_is_read(struct redact *r)
+{
+	const struct audit_pipeline *known = audit_redact_pipeline(r, NULL);
+
+	return known->reader && known->reader > r->mask.at.p;
+}
+
+static bool audit_redact_is_writer(const char *p, size_t len)
+{
+	for (size_t i = 0; i < COUNT_OF(writers); i++)
+		if (audit_redact_is_word(p, len, writers[i]))
+			return true;
+	return false;
 }
 
 /* echo x | sudo -S true */
 static bool audit_redact_mask_fed(struct redact *r)
 {
-	const char *from = r->mask.at.p, *end;
+	struct audit_place at = r->mask.at;
+	const char *from = at.p, *end;
 	size_t len = audit_mask_name_len(from);
 
-	if (!audit_redact_is_word(from, len, "echo") && !audit_redact_is_word(from, len, "printf"))
+	if (!audit_redact_is_writer(from, len) || !audit_redact_is_read(r))
 		return false;
-	end = audit_redact_read_end(r);
-	if (!end)
-		return false;
+	audit_redact_skip_to(&at, command_ends, from + AUDIT_MASK_NEAR);
+	end = at.p;
 	for (bool option = true; option; option = *from == '-') {
 		from += audit_mask_name_len(from);
 		from += audit_mask_gap_len(&r->mask, from);
@@ -562,35 +626,16 @@ static bool audit_redact_mask_fed(struct redact *r)
 	return end > from;
 }
 
-/* Does the command of the here-string that is here, of @value, read a secret? What the value itself
- * names reads nothing. One command may have many. */
-static bool audit_redact_is_secret_fed(struct redact *r, const char *value)
-{
-	const char *p = r->mask.at.p, *start = p, *behind, *end;
-	const unsigned depth = audit_quote_depth(&r->mask.at.quote);
-
-	if (r->fed[depth].end && p < r->fed[depth].end)
-		return r->fed[depth].secret;
-	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
-		start--;
-	end = audit_redact_command_end(r->mask.at);
-	behind = audit_redact_find(audit_mask_place(&r->mask, value), " \t\n;|&");
-	r->fed[depth].end = end;
-	r->fed[depth].secret = audit_redact_has_reader(start, p) ||
-			       (behind < end && audit_redact_has_reader(behind, end));
-	return r->fed[depth].secret;
-}
-
-/* sudo -S true <<< x */
+/* sudo -S true <<< x. What the value itself names reads nothing. */
 static bool audit_redact_mask_here_string(struct redact *r)
 {
-	const char *value = r->mask.at.p + 3;
+	const char *p = r->mask.at.p, *value = p + 3, *stop;
 
-	if (strncmp(r->mask.at.p, "<<<", 3) != 0)
+	if (strncmp(p, "<<<", 3) != 0)
 		return false;
 	value += audit_mask_gap_len(&r->mask, value);
-	return audit_redact_is_secret_fed(r, value) &&
-	       audit_mask_value(&r->mask, value, false, false);
+	stop = audit_redact_pipeline(r, value)->stop;
+	return stop && stop > p && audit_mask_value(&r->mask, value, false, false);
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */

@@ -944,6 +944,19 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "echo S3CRET | openssl passwd -stdin", "echo *** | openssl passwd -stdin" },
 		{ "echo S3CRET | sudo -kS ls", "echo *** | sudo -kS ls" },
 		{ "echo S3CRET | mkpasswd --stdin", "echo *** | mkpasswd --stdin" },
+		{ "echo S3CRET | mkpasswd -m sha-512 -s", "echo *** | mkpasswd -m sha-512 -s" },
+		{ "printf 'S3CRET\\n' | smbpasswd -as me", "printf *** | smbpasswd -as me" },
+		{ "echo S3CRET | htpasswd -i f", "echo *** | htpasswd -i f" },
+		{ "echo S3CRET | gpg --passphrase-fd=0 -d f", "echo *** | gpg --passphrase-fd=0 -d f" },
+		{ "yes S3CRET | passwd me", "yes *** | passwd me" },
+		{ "echo S3CRET | \"sudo\" -S ls", "echo *** | \"sudo\" -S ls" },
+		{ "echo S3CRET | /usr/bin/'sudo' '-S' ls", "echo *** | /usr/bin/'sudo' '-S' ls" },
+		{ "echo S3CRET | sudo -p '' \\-S ls", "echo *** | sudo -p '' \\-S ls" },
+		{ "echo S3CRET | tr a b | sudo -S ls; echo a | tr a b",
+		  "echo *** | tr a b | sudo -S ls; echo a | tr a b" },
+		{ "echo S3CRET | base64 -d |& tee f | gh auth login --with-token",
+		  "echo *** | base64 -d |& tee f | gh auth login --with-token" },
+		{ "cat <<< S3CRET | sudo -S ls", "cat <<< *** | sudo -S ls" },
 		{ "echo S3CRET | \\sudo -S ls", "echo *** | \\sudo -S ls" },
 		{ "echo S3CRET | ./sudo -S ls", "echo *** | ./sudo -S ls" },
 		{ "echo S3CRET | passwd>/dev/null", "echo *** | passwd>/dev/null" },
@@ -1378,7 +1391,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"grep password: |\n  sort", "grep -h 'password:' f |\n  sort",
 		"password: |", "password: |\nuser: me",
 		"cat <<E\nset `token=` and `password:`, `x`\nE",
-		"echo x || sudo -S ls", "echo x; sudo -S ls", "echo a | grep b | sudo -S tee f",
+		"echo x || sudo -S ls", "echo x; sudo -S ls", "echo a | sudo tee f | grep -S b",
 		"echo x | grep -f- /etc/passwd", "echo | sudo -S ls", "echo y | sudo pacman -S x",
 		"echo x | sudo -u me tee -S", "echo x | sudo -pS ls", "grep a /etc/passwd <<< x",
 		"[\"--token\", \"--user\", \"x\"]", "- name: TOKEN\n  valueFrom: x",
@@ -1484,9 +1497,9 @@ static void test_audit_redact_takes_linear_time(void **state)
  * first in quotes. */
 static void test_audit_redact_looks_once_behind_a_pipe(void **state)
 {
-	enum { COUNT = 680, TIMES = 50 };
-	static const char *const words[] = { "echo ", "echo \"" };
-	char text[COUNT * 6 + sizeof("| x")];
+	enum { COUNT = 580, TIMES = 50 };
+	static const char *const words[] = { "echo ", "echo \"", "echo a|" };
+	char text[COUNT * 7 + sizeof("| x")];
 
 	(void)state;
 	for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
