@@ -108,6 +108,7 @@ struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
 	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around it */
+	const char *document, *document_end; /* a secret here-document that is still to come */
 };
 
 /* ---- is this the name of a secret? ---- */
@@ -638,6 +639,59 @@ static bool audit_redact_mask_here_string(struct redact *r)
 	return stop && stop > p && audit_mask_value(&r->mask, value, false, false);
 }
 
+/* The end of the lines from @p on, of a here-document whose end is called @name, @len bytes. */
+static const char *audit_redact_document_end(const char *p, const char *name, size_t len, bool tabs)
+{
+	for (;;) {
+		const char *line = p + (tabs ? strspn(p, "\t") : 0);
+
+		if (!strncmp(line, name, len) && !audit_mask_is_name_char(line[len]))
+			return p;
+		p += strcspn(p, "\n");
+		if (!*p)
+			return p;
+		p++;
+	}
+}
+
+/* Note the here-document that begins behind this line, if it is secret: sudo -S true <<E */
+static void audit_redact_note_document(struct redact *r)
+{
+	const char *p = r->mask.at.p, *name = p + 2, *stop;
+	bool tabs = *name == '-';
+	size_t len;
+
+	if (r->document || strncmp(p, "<<", 2) != 0 || p[2] == '<' ||
+	    (p > r->mask.text && p[-1] == '<'))
+		return;
+	name += tabs;
+	name += strspn(name, " \t\\\"'");
+	len = audit_mask_name_len(name);
+	stop = len ? audit_redact_pipeline(r, NULL)->stop : NULL;
+	if (!stop || stop <= p)
+		return;
+	r->document = name + strcspn(name, "\n");
+	r->document += *r->document == '\n';
+	r->document_end = audit_redact_document_end(r->document, name, len, tabs);
+}
+
+/* Mask the here-document that is here. Its quotes open nothing. */
+static bool audit_redact_mask_document(struct redact *r)
+{
+	const char *p = r->mask.at.p, *from = r->document, *end = r->document_end;
+	const struct audit_quote quote = r->mask.at.quote;
+
+	if (!from || p < from)
+		return false;
+	r->document = NULL;
+	end -= end > from && end[-1] == '\n';
+	if (end <= p)
+		return false;
+	audit_mask_hide(&r->mask, p, end);
+	r->mask.at.quote = quote;
+	return true;
+}
+
 /* Authorization: anything up to the end of the line or of the quotes. */
 static bool audit_redact_mask_header(struct redact *r)
 {
@@ -835,6 +889,9 @@ static void audit_redact_step(struct redact *r)
 {
 	const char *p = r->mask.at.p;
 
+	if (audit_redact_mask_document(r))
+		return;
+	audit_redact_note_document(r);
 	if (audit_mask_is_name_char(*p) && (p == r->mask.text || !audit_mask_is_name_char(p[-1])))
 		audit_redact_mask_word(r);
 	if (audit_redact_ends_command(r->mask.text, p))
