@@ -16,6 +16,8 @@ enum secret_place {
 	SECRET_REST = 128,   /* words behind the first one */
 };
 
+#define SECRET_NONE 0 /* the option holds none, whatever it is called */
+
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
 #define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
 #define ZIP_FLAGS "0123456789DejgklmoqrTuvy"
@@ -24,12 +26,10 @@ enum secret_place {
 #define USER_FLAGS "aDLmMNorU"
 #define SSH_KEYGEN_FLAGS "ABcehHiklLpqQuUvXy"
 
-#define ANY_PROGRAM "" /* unknown ones too, such as $CURL */
-
 static const struct secret_option {
 	char program[12];    /* with '*' at its end: a prefix of it */
-	char subcommand[14]; /* a word before; "": none needed */
-	char option[16];
+	char subcommand[16]; /* a word, or a short option, before; "": none needed */
+	char option[18];
 	unsigned places;
 	char flags[36];      /* that may stand before a short one */
 } secret_options[] = {
@@ -65,7 +65,7 @@ static const struct secret_option {
 	{ "usermod", "", "-p", SECRET_ATTACHED | SECRET_NEXT, USER_FLAGS },
 	{ "ssh-keygen", "", "-N", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
 	{ "ssh-keygen", "", "-P", SECRET_ATTACHED | SECRET_NEXT, SSH_KEYGEN_FLAGS },
-	{ "htpasswd", "", "", SECRET_REST | SECRET_LATE, "" },
+	{ "htpasswd", "-b", "", SECRET_REST | SECRET_LATE, "" },
 	{ "aws", "configure", "", SECRET_NAMED, "" },
 	{ "npm", "config", "", SECRET_NAMED, "" },
 	{ "npm", "set", "", SECRET_NAMED, "" },
@@ -110,27 +110,63 @@ static const struct secret_option {
 	{ "bw", "unlock", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "cloudflared", "install", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "openssl", "passwd", "", SECRET_REST | SECRET_LATE, "" },
-	{ ANY_PROGRAM, "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
-	{ ANY_PROGRAM, "", "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
+	{ "docker", "", "-u", SECRET_NONE, "" }, /* a user and a group */
+	{ "docker", "", "--user", SECRET_NONE, "" },
+	{ "docker", "", "--secret", SECRET_NONE, "" },
+	{ "podman", "", "-u", SECRET_NONE, "" },
+	{ "podman", "", "--user", SECRET_NONE, "" },
+	{ "podman", "", "--secret", SECRET_NONE, "" },
+	{ "rsync", "", "-u", SECRET_NONE, "" },
+	{ "socat", "", "-u", SECRET_NONE, "" },
+	{ "sort", "", "-u", SECRET_NONE, "" },
+	{ "journalctl", "", "-u", SECRET_NONE, "" },
+	{ "openvpn", "", "--auth-user-pass", SECRET_NONE, "" },
+	{ "vncviewer", "", "-passwd", SECRET_NONE, "" },
+	{ "gcloud", "", "--secret", SECRET_NONE, "" },
+	{ "aws", "", "--secret-id", SECRET_NONE, "" },
 };
 
-_Static_assert(COUNT_OF(secret_options) <= AUDIT_OPTIONS_MAX, "a command notes each row");
+/* ... of unknown programs too, such as $CURL. */
+static const struct secret_option any_options[] = {
+	{ "", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
+	{ "", "", "--user", SECRET_NEXT | SECRET_USER | SECRET_LATE, "" },
+};
 
-/* Is @row one for the simple command @c? */
-static bool audit_options_fits(const struct audit_command *c, const struct secret_option *row)
+_Static_assert(COUNT_OF(secret_options) <= 64 * AUDIT_OPTIONS_SETS, "a command notes each row");
+
+static bool audit_options_has(const uint64_t *sets, size_t row)
 {
-	size_t i = (size_t)(row - secret_options);
+	return sets[row / 64] >> row % 64 & 1;
+}
 
-	if (!strcmp(row->program, ANY_PROGRAM))
-		return true;
-	return c->programs[i] && (!*row->subcommand || c->subcommands[i]);
+static void audit_options_put(uint64_t *sets, size_t row)
+{
+	sets[row / 64] |= UINT64_C(1) << row % 64;
+}
+
+/* The next row from @from on that is one for the simple command @c, or COUNT_OF. */
+static size_t audit_options_next(const struct audit_command *c, size_t from)
+{
+	for (size_t i = from; c->begun && i < COUNT_OF(secret_options); i++) {
+		uint64_t rest = c->programs[i / 64] >> i % 64;
+
+		if (!rest) {
+			i |= 63;
+			continue;
+		}
+		i += (size_t)__builtin_ctzll(rest);
+		if (!*secret_options[i].subcommand || audit_options_has(c->subcommands, i))
+			return i;
+	}
+	return COUNT_OF(secret_options);
 }
 
 bool audit_options_take_names(const struct audit_command *c)
 {
-	for (size_t i = 0; c->begun && i < COUNT_OF(secret_options); i++)
-		if (secret_options[i].places & SECRET_NAMED &&
-		    audit_options_fits(c, &secret_options[i]))
+	size_t i = 0;
+
+	while ((i = audit_options_next(c, i)) < COUNT_OF(secret_options))
+		if (secret_options[i++].places & SECRET_NAMED)
 			return true;
 	return false;
 }
@@ -187,6 +223,8 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 		return row->places & SECRET_WORD || c->words ? p : NULL;
 	if (value == p)
 		return NULL;
+	if (row->places == SECRET_NONE)
+		return gap || *value == '=' ? value : NULL;
 	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
 		value = gap ? audit_mask_next_word(m, value)
 			    : value + 1 + audit_mask_gap_len(m, value + 1);
@@ -198,7 +236,7 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 	}
 	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))
 		return NULL;
-	if (!strcmp(row->program, ANY_PROGRAM) && audit_options_is_ids(value))
+	if (!*row->program && audit_options_is_ids(value))
 		return NULL;
 	return *value ? value : NULL;
 }
@@ -208,17 +246,18 @@ static const struct secret_option *audit_options_find(const struct audit_command
 						      const struct audit_mask *m, bool late,
 						      const char **value)
 {
-	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
-		const struct secret_option *row = &secret_options[i];
+	size_t i = 0;
 
-		if (!c->begun && *row->program) /* of nearly all commands nearly all rows */
-			continue;
-		if (!audit_options_fits(c, row) || !(row->places & SECRET_LATE) == late)
-			continue;
-		*value = audit_options_value(c, m, row);
-		if (*value)
+	while ((i = audit_options_next(c, i)) < COUNT_OF(secret_options)) {
+		const struct secret_option *row = &secret_options[i++];
+
+		if (!(row->places & SECRET_LATE) != late &&
+		    (*value = audit_options_value(c, m, row)))
 			return row;
 	}
+	for (i = 0; late && i < COUNT_OF(any_options); i++)
+		if ((*value = audit_options_value(c, m, &any_options[i])))
+			return &any_options[i];
 	return NULL;
 }
 
@@ -232,8 +271,15 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 		return false;
 	apart = value != p + audit_options_len(row, p);
 	whole = audit_mask_begins_word(m, p) && (!apart || value[-1] == '=');
-	if (row->places & SECRET_WORD)
-		c->subcommands[row - secret_options] = false;
+	if (row->places == SECRET_NONE) {
+		audit_mask_hide(m, value, value);
+		return true;
+	}
+	if (row->places & SECRET_WORD) {
+		size_t i = (size_t)(row - secret_options);
+
+		c->subcommands[i / 64] &= ~(UINT64_C(1) << i % 64);
+	}
 	if (row->places & SECRET_USER)
 		return audit_mask_pair(m, value, whole);
 	if (!audit_mask_value(m, value, whole, false))
@@ -245,6 +291,14 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 	return true;
 }
 
+/* A short option may be one of several: -b in -cb. */
+static bool audit_options_is_subcommand(const char *subcommand, const char *word, size_t len)
+{
+	if (*subcommand == '-' && *word == '-' && word[1] != '-')
+		return memchr(word, subcommand[1], len);
+	return len == strlen(subcommand) && !strncmp(word, subcommand, len);
+}
+
 void audit_options_note(struct audit_command *c, const char *p)
 {
 	size_t len = audit_mask_name_len(p);
@@ -254,10 +308,12 @@ void audit_options_note(struct audit_command *c, const char *p)
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
 		const struct secret_option *row = &secret_options[i];
 
-		if (!variable && audit_options_is_program(row->program, p, len))
-			c->begun = c->programs[i] = true;
-		else if (c->programs[i] && *row->subcommand)
-			c->subcommands[i] |= len == strlen(row->subcommand) &&
-					     !strncmp(p, row->subcommand, len);
+		if (!variable && audit_options_is_program(row->program, p, len)) {
+			audit_options_put(c->programs, i);
+			c->begun = true;
+		} else if (c->begun && *row->subcommand && audit_options_has(c->programs, i) &&
+			   audit_options_is_subcommand(row->subcommand, p, len)) {
+			audit_options_put(c->subcommands, i);
+		}
 	}
 }

@@ -8,16 +8,17 @@
 #define PROCPEN_POLICY_AUDIT_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "policy/audit_mask.h"
 
-#define AUDIT_OPTIONS_MAX 96 /* rows of the table */
+#define AUDIT_OPTIONS_SETS 3 /* of 64 rows of the table */
 
 /* The simple command that is being read; all zero at its start. A word may be a program or only its
  * name, as git in "mysql -u git -pX" is: so a row that one word has begun stays. */
 struct audit_command {
-	bool programs[AUDIT_OPTIONS_MAX];    /* of these rows a word has been the program */
-	bool subcommands[AUDIT_OPTIONS_MAX]; /* ... and another the subcommand */
+	/* Of these rows a word has been the program, and another the subcommand. */
+	uint64_t programs[AUDIT_OPTIONS_SETS], subcommands[AUDIT_OPTIONS_SETS];
 	bool begun;
 	unsigned words; /* behind the first program that are no options */
 };
@@ -27,8 +28,8 @@ bool audit_options_take_names(const struct audit_command *c);
 
 /*
  * Is the word at m->at of @c an option that holds a secret, or a secret itself? Then mask that, go
- * behind it and return true. @late: look for those alone that may be of another shape, else for the
- * others.
+ * behind it and return true; so too behind an option that only looks like one. @late: look for
+ * those alone that may be of another shape, else for the others.
  */
 bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late);
 

@@ -25,6 +25,8 @@
 /* The least number of characters that must follow a token's prefix. */
 #define TOKEN_MIN 16
 
+#define COUNT_DIGITS 2 /* of a number that is a count, as in PASS: 12, and no secret */
+
 #define OPTION_MAX 64 /* bytes of an option's name */
 
 /* Parts of secret names, in lower case, compared without '-', '_' and '.'. */
@@ -40,6 +42,13 @@ static const char *const secret_tails[] = { "pass", "auth", "psk", "pw", "master
 
 /* ... of names whose value says where the secret is. */
 static const char *const place_tails[] = { "file", "path", "fd", "helper" };
+
+/* Names that only look like those of secrets, spelled as secret_parts. */
+static const char *const plain_names[] = {
+	"nopasswd", "nopassword", "disabledpassword", "passwordfile", "passwdfile", "secretname",
+	"pagetoken", "nexttoken", "startingtoken", "continuationtoken", "exportsecretkey",
+	"exportsecretkeys", "deletesecretkey", "deletesecretkeys",
+};
 
 /* Ends of names of variables, as they are spelled. */
 static const char *const variable_tails[] = { "_KEY", "_PAT" };
@@ -158,6 +167,9 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 		if (!strchr("-_.", name[i]))
 			plain[n++] = (char)tolower((unsigned char)name[i]);
 	plain[n] = '\0';
+	for (size_t i = 0; i < COUNT_OF(plain_names); i++)
+		if (!strcmp(plain, plain_names[i]))
+			return false;
 	if (audit_redact_has_part(plain, n))
 		return true;
 	for (size_t i = 0; i < COUNT_OF(secret_tails); i++)
@@ -243,15 +255,17 @@ static bool audit_redact_is_fed(const struct redact *r, const char *p, size_t le
 	return *p == '-' && audit_redact_has_tail(p, len, "stdin") && strncmp(next, "<<<", 3) != 0;
 }
 
-/* Does the value at @value say yes or no, as in PasswordAuthentication=no? */
+/* Does the value at @value only say yes or no, as in PasswordAuthentication=no, or how many? */
 static bool audit_redact_is_switch(const struct redact *r, const char *value)
 {
-	size_t len = audit_mask_plain_len(value);
+	const size_t len = audit_mask_plain_len(value);
 	struct audit_place at = audit_mask_place(&r->mask, value);
 
 	/* PASSWORD=no"more"; in quotes and in an argument blanks end nothing */
 	if (value[len] && (strchr("\"'`\\", value[len]) || audit_quote_depth(&at.quote)))
 		return false;
+	if (len > 0 && len <= COUNT_DIGITS && strspn(value, "0123456789") >= len)
+		return true;
 	for (size_t i = 0; i < COUNT_OF(switches); i++)
 		if (len == strlen(switches[i]) && !strncasecmp(value, switches[i], len))
 			return true;

@@ -1416,6 +1416,15 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"curl http://h:\"80\"/@x", "curl \"http://h:$PORT\"/@x", "f('http://h:80', 'a@b')",
 		"cat <<E\nat http://h:80's a@b\nE",
 		"cat <<E\ndon't\n['http://h:80','a@b']\n'http://h:80'\n'a@b'\nE",
+		"echo 'me ALL=(ALL) NOPASSWD: /bin/x' >f", "adduser --disabled-password me",
+		"gpg --batch --delete-secret-keys 0123ABCD", "asadmin --passwordfile f x",
+		"docker run -u node:node x", "docker exec --user=a:b x", "rsync -u h:/a .",
+		"socat -u FILE:/a FILE:/b", "sort -u a:b", "journalctl -u nginx:main",
+		"docker build --secret id=a,src=.npmrc .", "podman run --secret db x",
+		"openvpn --auth-user-pass f", "aws x get-secret-value --secret-id db",
+		"gcloud secrets versions access latest --secret=db", "curl 'h?page_token=abc'",
+		"aws s3api x --starting-token abc", "htpasswd -c f me",
+		"echo PASS: 12", "pass=0; fail=1", "ffmpeg -pass 2 b", "x --password-length 16",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
