@@ -331,14 +331,16 @@ bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool 
 	return audit_mask_until_end(m, value, at, reach, reach.data);
 }
 
-bool audit_mask_pair(struct audit_mask *m, const char *value, bool whole)
+bool audit_mask_pair(struct audit_mask *m, const char *value, char separator, bool whole)
 {
+	const char *ends = separator == ':' ? " \t\r\n" : "=, \t\r\n";
 	struct audit_place at = audit_mask_place(m, value);
 	struct audit_reach reach = audit_mask_reach(m, &at, whole, false);
 
-	while (at.p < value + AUDIT_MASK_NEAR && !strchr(": \t\r\n", *at.p))
+	while (at.p < value + AUDIT_MASK_NEAR && *at.p != separator &&
+	       !strchr(ends, *at.p))
 		audit_mask_step_to(&at, at.p + 1);
-	if (*at.p != ':')
+	if (*at.p != separator)
 		return false;
 	audit_mask_step_to(&at, at.p + 1);
 	return audit_mask_until_end(m, at.p, at, reach, true);

@@ -63,8 +63,8 @@ void audit_mask_hide(struct audit_mask *m, const char *from, const char *to);
  */
 bool audit_mask_value(struct audit_mask *m, const char *value, bool whole, bool data);
 
-/* The same for the password of the name:password at @value. */
-bool audit_mask_pair(struct audit_mask *m, const char *value, bool whole);
+/* The same for the password of the name and password at @value that @separator parts. */
+bool audit_mask_pair(struct audit_mask *m, const char *value, char separator, bool whole);
 
 /* Mask the block of lines that @value, behind a name in YAML, announces: "|" or ">", then lines
  * that are indented by more than @indent, as the name is; and a comment in the first line. False if

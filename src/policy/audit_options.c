@@ -10,12 +10,13 @@ enum secret_place {
 	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
 	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
 	SECRET_WORD = 8,     /* the first word that is no option */
-	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon */
+	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon, or behind another byte */
 	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
 	SECRET_NAMED = 64,   /* the word behind a secret name: set password VALUE */
 	SECRET_REST = 128,   /* words behind the first one */
 };
 
+#define SECRET_BEHIND(c) (SECRET_USER | (unsigned)(c) << 8)
 #define SECRET_NONE 0 /* the option holds none, whatever it is called */
 
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
@@ -110,12 +111,110 @@ static const struct secret_option {
 	{ "bw", "unlock", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "cloudflared", "install", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "openssl", "passwd", "", SECRET_REST | SECRET_LATE, "" },
+	{ "mycli", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "mysqlsh", "", "-p", SECRET_ATTACHED, "" },
+	{ "smb*", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "smb*", "", "--user", SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "rpcclient", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "net", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "winexe", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "wmic", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "smbmap", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "mount*", "", "user", SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "mount*", "", "username", SECRET_NEXT | SECRET_BEHIND('%'), "" },
+	{ "sqlplus", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
+	{ "rman", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
+	{ "expdp", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
+	{ "impdp", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
+	{ "sqlldr", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
+	{ "sqlldr", "", "userid", SECRET_NEXT | SECRET_BEHIND('/'), "" },
+	{ "http", "", "-a", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, "" },
+	{ "https", "", "-a", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, "" },
+	{ "xh", "", "-a", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, "" },
+	{ "lftp", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND(','), "" },
+	{ "influx", "", "-t", SECRET_NEXT, "" },
+	{ "rar", "", "-p", SECRET_ATTACHED, "" },
+	{ "rar", "", "-hp", SECRET_ATTACHED, "" },
+	{ "unrar", "", "-p", SECRET_ATTACHED, "" },
+	{ "slappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "kadmin", "", "-w", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "rclone", "obscure", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "ansible-va*", "encrypt_string", "", SECRET_REST | SECRET_LATE, "" },
+	{ "az", "server", "-p", SECRET_NEXT, "" },
+	{ "az", "flexible-server", "-p", SECRET_NEXT, "" },
+	{ "aws", "put-parameter", "--value", SECRET_NEXT, "" },
+	{ "gcloud", "config", "", SECRET_NAMED, "" },
+	{ "glab", "login", "-t", SECRET_NEXT, "" },
+	{ "supabase", "link", "-p", SECRET_NEXT, "" },
+	{ "vault", "put", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
+	{ "fly*", "secrets", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
+	{ "supabase", "secrets", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
+	{ "doppler", "secrets", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
+	{ "travis", "encrypt", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "crane", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "oras", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "regctl", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "cosign", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "cf", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "ibmcloud", "login", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "rancher", "login", "-t", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "skopeo", "", "--creds", SECRET_NEXT | SECRET_USER, "" },
+	{ "skopeo", "", "--src-creds", SECRET_NEXT | SECRET_USER, "" },
+	{ "skopeo", "", "--dest-creds", SECRET_NEXT | SECRET_USER, "" },
+	{ "podman", "", "--creds", SECRET_NEXT | SECRET_USER, "" },
+	{ "buildah", "", "--creds", SECRET_NEXT | SECRET_USER, "" },
+	{ "rdesktop", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "xfreerdp*", "", "p:", SECRET_ATTACHED, "" },
+	{ "ncftp*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "evil-winrm", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "netexec", "", "-p", SECRET_NEXT, "" },
+	{ "nxc", "", "-p", SECRET_NEXT, "" },
+	{ "hydra", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "snmp*", "", "-c", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "snmp*", "", "-A", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "snmp*", "", "-X", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "rabbitmqctl", "add_user", "", SECRET_REST | SECRET_LATE, "" },
+	{ "rabbitmqctl", "change_password", "", SECRET_REST | SECRET_LATE, "" },
+	{ "rabbitmqad*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "wpa_passph*", "", "", SECRET_REST | SECRET_LATE, "" },
+	{ "wpa_cli", "", "", SECRET_NAMED, "" },
+	{ "set", "-x", "", SECRET_NAMED, "" },
+	{ "jq", "--arg", "", SECRET_NAMED, "" },
+	{ "grafana*", "", "", SECRET_NAMED, "" },
+	{ "neo4j-admin", "", "", SECRET_NAMED, "" },
+	{ "pdftk", "", "", SECRET_NAMED, "" },
+	{ "pdf*", "", "-upw", SECRET_NEXT, "" },
+	{ "pdf*", "", "-opw", SECRET_NEXT, "" },
+	{ "poetry", "publish", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "dotnet", "nuget", "-k", SECRET_NEXT, "" },
+	{ "dotnet", "nuget", "-p", SECRET_NEXT, "" },
+	{ "swift", "", "-K", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "mkpasswd", "", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "swaks", "", "-ap", SECRET_NEXT, "" },
+	{ "sendemail", "", "-xp", SECRET_NEXT, "" },
+	{ "sendEmail", "", "-xp", SECRET_NEXT, "" },
+	{ "yt-dlp", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "youtube-dl", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "p4", "", "-P", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "beeline", "", "-p", SECRET_NEXT, "" },
+	{ "supervisor*", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "veracrypt", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "pkcs11-tool", "", "--pin", SECRET_NEXT, "" },
+	{ "pkcs11-tool", "", "--so-pin", SECRET_NEXT, "" },
+	{ "softhsm2*", "", "--pin", SECRET_NEXT, "" },
+	{ "softhsm2*", "", "--so-pin", SECRET_NEXT, "" },
+	{ "oathtool", "", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "security", "unlock-keychain", "-p", SECRET_NEXT, "" },
+	{ "security", "create-keychain", "-p", SECRET_NEXT, "" },
+	{ "caddy", "", "--plaintext", SECRET_NEXT, "" },
+	{ "doveadm", "pw", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "docker", "", "-u", SECRET_NONE, "" }, /* a user and a group */
 	{ "docker", "", "--user", SECRET_NONE, "" },
 	{ "docker", "", "--secret", SECRET_NONE, "" },
 	{ "podman", "", "-u", SECRET_NONE, "" },
 	{ "podman", "", "--user", SECRET_NONE, "" },
 	{ "podman", "", "--secret", SECRET_NONE, "" },
+	{ "beeline", "", "-u", SECRET_NONE, "" },
 	{ "rsync", "", "-u", SECRET_NONE, "" },
 	{ "socat", "", "-u", SECRET_NONE, "" },
 	{ "sort", "", "-u", SECRET_NONE, "" },
@@ -281,7 +380,8 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 		c->subcommands[i / 64] &= ~(UINT64_C(1) << i % 64);
 	}
 	if (row->places & SECRET_USER)
-		return audit_mask_pair(m, value, whole);
+		return audit_mask_pair(m, value, row->places >> 8 ? (char)(row->places >> 8) : ':',
+				       whole);
 	if (!audit_mask_value(m, value, whole, false))
 		return false;
 	/* What is called -password may be an option's name, so then the next word goes too. */
@@ -294,7 +394,7 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 /* A short option may be one of several: -b in -cb. */
 static bool audit_options_is_subcommand(const char *subcommand, const char *word, size_t len)
 {
-	if (*subcommand == '-' && *word == '-' && word[1] != '-')
+	if (*subcommand == '-' && subcommand[1] != '-' && *word == '-' && word[1] != '-')
 		return memchr(word, subcommand[1], len);
 	return len == strlen(subcommand) && !strncmp(word, subcommand, len);
 }

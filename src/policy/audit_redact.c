@@ -381,7 +381,8 @@ static bool audit_redact_mask_named(struct redact *r)
 {
 	const char *p = r->mask.at.p, *apart, *value;
 	size_t len = audit_mask_name_len(p);
-	bool option = *p == '-', words = audit_options_take_names(&r->command);
+	bool filter = *p == '.' && audit_mask_begins_word(&r->mask, p); /* of jq */
+	bool option = *p == '-', words = !filter && audit_options_take_names(&r->command);
 	bool flag = words && audit_redact_is_word(p, len, "--secret"), data; /* of pulumi */
 	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
