@@ -316,7 +316,10 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 				       const struct secret_option *row)
 {
 	const char *p = m->at.p, *value = p + audit_options_len(row, p);
-	size_t gap = audit_mask_gap_len(m, value);
+	/* "-p" x; of unknown programs it is what grep looks for */
+	bool quoted = *row->program && audit_quote_is_mark(*value) && p > m->text &&
+		      p[-1] == *value && strchr(" \t", value[1]);
+	size_t gap = audit_mask_gap_len(m, value + quoted);
 
 	if (row->places & (SECRET_WORD | SECRET_REST) && *p != '-' && strchr(" \t\n\"'", p[-1]))
 		return row->places & SECRET_WORD || c->words ? p : NULL;
@@ -325,9 +328,9 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 	if (row->places == SECRET_NONE)
 		return gap || *value == '=' ? value : NULL;
 	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
-		value = gap ? audit_mask_next_word(m, value)
+		value = gap ? audit_mask_next_word(m, value + quoted)
 			    : value + 1 + audit_mask_gap_len(m, value + 1);
-		if (!value || *value == '-')
+		if (!value || value[quoted && audit_quote_is_mark(*value)] == '-')
 			return NULL;
 	} else if (!(row->places & SECRET_ATTACHED) || gap ||
 		   audit_options_ends_word(m, row, value)) {

@@ -1068,6 +1068,10 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "security unlock-keychain -p S3CRET k", "security unlock-keychain -p *** k" },
 		{ "caddy hash-password --plaintext S3CRET", "caddy hash-password --plaintext ***" },
 		{ "doveadm pw -p S3CRET", "doveadm pw -p ***" },
+		{ "docker login '-p' 'S3CRET' h", "docker login '-p' '***' h" },
+		{ "'docker' \"login\" \"-p\" S3CRET", "'docker' \"login\" \"-p\" ***" },
+		{ "sh -c 'docker login \"-p\" \"a S3CRET\" h'", "sh -c 'docker login \"-p\" \"***\" h'" },
+		{ "curl '-u' 'u:S3CRET' h", "curl '-u' 'u:***' h" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
 	};
 
@@ -1487,6 +1491,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"jq -r .token f", "jq --arg a b '.token' f", "set -ex", "set -x; f token x",
 		"beeline -u jdbc:a",
 		"fly secrets list", "vault kv put secret/x @f", "lftp -u me h", "gcloud config set project x",
+		"mysql \"-p\" db", "docker login '-p' '-u'", "$X '-u' a:b",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
