@@ -96,10 +96,10 @@ const char *audit_mask_next_word(const struct audit_mask *m, const char *p)
 
 	if (word == p || *word == '-')
 		return NULL;
-	if (audit_quote_depth(&at.quote))
-		return word;
 	if (!strncmp(word, "<<<", 3))
 		return word + 3 + audit_mask_gap_len(m, word + 3);
+	if (audit_quote_depth(&at.quote))
+		return word;
 	return audit_mask_is_redirection(word) ? NULL : word;
 }
 

@@ -311,6 +311,26 @@ static bool audit_options_ends_word(const struct audit_mask *m, const struct sec
 	return strchr(";|&<>", *p) && !audit_quote_depth(&at.quote);
 }
 
+/* Is a word that is no option at @p, or before it only what passwords like to begin with? */
+static bool audit_options_is_word(const struct audit_mask *m, const char *p)
+{
+	if (*p == '-')
+		return false;
+	while (p > m->text && p[-1] && strchr("!#%+*^~?,", p[-1]))
+		p--;
+	return p > m->text && strchr(" \t\n\"'", p[-1]); /* or the end of an argument */
+}
+
+/* Is no other program in @c than that of @row: docker exec x curl -u me:x? */
+static bool audit_options_is_alone(const struct audit_command *c, const struct secret_option *row)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++)
+		if (audit_options_has(c->programs, i) &&
+		    strcmp(secret_options[i].program, row->program) != 0)
+			return false;
+	return true;
+}
+
 /* The value of @row's option or word that is here, or NULL. */
 static const char *audit_options_value(const struct audit_command *c, const struct audit_mask *m,
 				       const struct secret_option *row)
@@ -321,12 +341,12 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 		      p[-1] == *value && strchr(" \t", value[1]);
 	size_t gap = audit_mask_gap_len(m, value + quoted);
 
-	if (row->places & (SECRET_WORD | SECRET_REST) && *p != '-' && strchr(" \t\n\"'", p[-1]))
+	if (row->places & (SECRET_WORD | SECRET_REST) && audit_options_is_word(m, p))
 		return row->places & SECRET_WORD || c->words ? p : NULL;
 	if (value == p)
 		return NULL;
 	if (row->places == SECRET_NONE)
-		return gap || *value == '=' ? value : NULL;
+		return (gap || *value == '=') && audit_options_is_alone(c, row) ? value : NULL;
 	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
 		value = gap ? audit_mask_next_word(m, value + quoted)
 			    : value + 1 + audit_mask_gap_len(m, value + 1);

@@ -87,13 +87,15 @@ static unsigned audit_quote_step_comment(struct audit_quote *q, char c)
 
 unsigned audit_quote_step(struct audit_quote *q, char c)
 {
+	const bool escaped = q->levels[0].escaped;
 	unsigned ends;
 
 	q->in_comment |= c == '#' && !q->in_word;
 	if (q->in_comment)
 		return audit_quote_step_comment(q, c);
 	ends = audit_quote_feed(q, 0, c);
-	q->in_word = ends > 0;
+	/* behind a "(" a comment may follow at once */
+	q->in_word = ends > 0 && (c != '(' || escaped || q->levels[0].open);
 	return ends;
 }
 
@@ -108,7 +110,9 @@ unsigned audit_quote_depth(const struct audit_quote *q)
 
 bool audit_quote_is_escaped(const struct audit_quote *q)
 {
-	for (unsigned level = 0; level < AUDIT_QUOTE_LEVELS; level++)
+	const unsigned depth = audit_quote_depth(q); /* what is deeper is one byte of this level */
+
+	for (unsigned level = 0; level <= depth && level < AUDIT_QUOTE_LEVELS; level++)
 		if (q->levels[level].escaped)
 			return true;
 	return false;

@@ -463,7 +463,7 @@ static void audit_redact_skip_to(struct audit_place *at, const char *ends, const
 		at->p++;
 }
 
-static const char command_ends[] = "\n;|&";
+static const char command_ends[] = "\n;|&", between_words[] = " \t\\\n";
 
 /* Bytes of the word at @p, where quotes may stand around the whole of it. */
 static size_t audit_redact_word_len(const char *p, const char *end)
@@ -501,7 +501,7 @@ static bool audit_redact_has_option(const struct reader *row, const char *p, con
 	bool value = false, reads = false;
 
 	while (!reads) {
-		const char *word = p + strspn(p, " \t");
+		const char *word = p + strspn(p, between_words);
 		size_t len = word < end ? audit_redact_word_len(word, end) : 0;
 		const char *plain = word + strspn(word, "\\\"'");
 		bool option = plain < word + len && *plain == '-';
@@ -519,17 +519,25 @@ static bool audit_redact_has_option(const struct reader *row, const char *p, con
 	return reads;
 }
 
+/* What is behind @text at @p, whose blanks stand for all that is between words, or NULL. */
+static const char *audit_redact_behind(const char *p, const char *end, const char *text)
+{
+	for (; *text; text++) {
+		if (p >= end || (*text == ' ' ? !strchr(between_words, *p) : *p != *text))
+			return NULL;
+		p += *text == ' ' ? strspn(p, between_words) : 1;
+	}
+	return p <= end ? p : NULL;
+}
+
 /* Does @row say that the command from @from to @end reads a secret, by what is at @p? */
 static bool audit_redact_is_reader(const struct reader *row, const char *from, const char *p,
 				   const char *end)
 {
-	const size_t len = strlen(row->text);
-	const char *behind = p + len;
+	const char *behind = audit_redact_behind(p, end, row->text);
 
-	if ((size_t)(end - p) < len || memcmp(p, row->text, len) != 0)
-		return false;
-	if (!row->program)
-		return true;
+	if (!behind || !row->program)
+		return behind;
 	/* /bin/passwd is a program, /etc/passwd a file */
 	if (!row->letter && p > from && p[-1] == '/' &&
 	    (p - from < 4 || memcmp(p - 4, "bin/", 4) != 0))
@@ -582,6 +590,13 @@ static struct audit_pipeline audit_redact_scan(struct audit_place at, const char
 	}
 }
 
+/* Does what is before @p end a command? A backslash continues the line. */
+static bool audit_redact_ends_before(const struct audit_mask *m, const char *p)
+{
+	return strchr(command_ends, p[-1]) &&
+	       (p[-1] != '\n' || p - m->text < 2 || p[-2] != '\\');
+}
+
 /* Of the pipeline that is here. The word at @value, if any, reads nothing: it is that of a <<<. */
 static const struct audit_pipeline *audit_redact_pipeline(struct redact *r, const char *value)
 {
@@ -592,7 +607,8 @@ static const struct audit_pipeline *audit_redact_pipeline(struct redact *r, cons
 
 	if (known->end && p < known->end)
 		return known;
-	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR && !strchr("\n;|&", start[-1]))
+	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR &&
+	       !audit_redact_ends_before(&r->mask, start))
 		start--;
 	if (value) {
 		at = audit_mask_place(&r->mask, value);
@@ -876,11 +892,13 @@ static bool audit_redact_mask_key(struct redact *r)
 	return false;
 }
 
-/* Does a simple command end at @p in @text? Separators in quotes are seldom followed by a blank. */
-static bool audit_redact_ends_command(const char *text, const char *p)
+/* Does a simple command end here? Separators in quotes are seldom followed by a blank. */
+static bool audit_redact_ends_command(const struct redact *r)
 {
-	if (*p == '\n') /* behind a backslash it ends nothing, unless that is one of two */
-		return p == text || p[-1] != '\\' || (p - text > 1 && p[-2] == '\\');
+	const char *p = r->mask.at.p;
+
+	if (*p == '\n')
+		return !audit_quote_is_escaped(&r->mask.at.quote);
 	return *p && strchr(";|&", *p) && strchr(" \t\n;|&", p[1]);
 }
 
@@ -909,7 +927,7 @@ static void audit_redact_step(struct redact *r)
 	audit_redact_note_document(r);
 	if (audit_mask_is_name_char(*p) && (p == r->mask.text || !audit_mask_is_name_char(p[-1])))
 		audit_redact_mask_word(r);
-	if (audit_redact_ends_command(r->mask.text, p))
+	if (r->mask.at.p == p && audit_redact_ends_command(r))
 		r->command = (struct audit_command){ 0 };
 	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r) &&
 	    !audit_redact_mask_here_string(r))

@@ -1072,6 +1072,15 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "'docker' \"login\" \"-p\" S3CRET", "'docker' \"login\" \"-p\" ***" },
 		{ "sh -c 'docker login \"-p\" \"a S3CRET\" h'", "sh -c 'docker login \"-p\" \"***\" h'" },
 		{ "curl '-u' 'u:S3CRET' h", "curl '-u' 'u:***' h" },
+		{ "sudo \\\n -S ls <<< S3CRET", "sudo \\\n -S ls <<< ***" },
+		{ "printf S3CRET | gh secret  \\\n set X", "printf *** | gh secret  \\\n set X" },
+		{ "ssh h \"vault \\\\\n login \\\\\n S3CRET\"", "ssh h \"vault \\\\\n login \\\\\n ***\"" },
+		{ "docker exec x sh -c 'curl --user=me:S3CRET h'",
+		  "docker exec x sh -c 'curl --user=me:*** h'" },
+		{ "ssh h 'gh auth login --with-token <<< S3CRET'",
+		  "ssh h 'gh auth login --with-token <<< ***'" },
+		{ "vault login '!S3CRET'", "vault login '!***'" },
+		{ "(# don't\nx --token 'a S3CRET')", "(# don't\nx --token ***" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
 	};
 

@@ -1,0 +1,185 @@
+/*
+ * A secret in a place that masking knows never gets into the log, whatever stands around it: drawn
+ * are a place, the quotes of the secret, and up to three things that stand around the command. The
+ * seed of a failure is in its message; SEED plays it again, STRESS draws more.
+ */
+#include "unit.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/audit.h"
+
+#define SECRET "S3CRET"
+#define SIZE 900 /* all of it is shown */
+
+/* Commands that hold a secret where % stands, which is a word of the shell, or its end. */
+static const char *const places[] = {
+	"mysql -u me -p% db", "mysql --password=% db", "mysql --password % db",
+	"docker login -u me -p % h", "sshpass -p % ssh h", "redis-cli -a % ping",
+	"curl -u me:% h", "curl --user=me:% h", "ldapsearch -x -w % -b dc=x", "zip -rP % a.zip b",
+	"openssl enc -k % -in f", "openssl rsa -passin pass:% -in f", "7z a -p% a.7z b",
+	"ssh-keygen -q -N % -f k", "smbclient //h/s -U me%%% -c ls", "sqlplus -s me/%",
+	"PGPASSWORD=% psql -l", "export API_TOKEN=%", "env STRIPE_KEY=% x", "A=b DB_PASS=% x --y",
+	"x --token % --y", "x --api-key=% y", "helm upgrade a b --set db.password=%",
+	"kubectl create secret generic x --from-literal=a=%", "gh secret set X --body %",
+	"aws configure set aws_secret_access_key %", "vault login %", "vault kv put secret/a b=%",
+	"git config github.token %", "htpasswd -b f me %", "terraform apply -var db_password=%",
+	"sudo -S ls <<< %", "echo % | sudo -S ls", "printf '%%s' % | docker login --password-stdin h",
+	"echo % | tr a b | passwd me", "echo me:% | sudo chpasswd", "yes % | \"sudo\" -u me -S ls",
+	"gh auth login --with-token <<< %",
+};
+
+/* How the secret is written. */
+static const char *const words[] = {
+	SECRET, "'" SECRET "'", "\"" SECRET "\"", "'a " SECRET "'", "\"a " SECRET "\"", "a\\ " SECRET,
+	"a'b'" SECRET, "'a'\"" SECRET "\"", "\"a\\\"" SECRET "\"", "'a;" SECRET "'", "$'a" SECRET "'",
+	"\"a$A" SECRET "\"", "a${A}" SECRET, "'!" SECRET "'", "'#" SECRET "'", "\"+*" SECRET "\"",
+ "a\\\n" SECRET, "\"a|" SECRET "\"", "a,b" SECRET, "a=" SECRET,
+	"a/" SECRET, "a@" SECRET,
+};
+
+/* What stands around a command. */
+static const char *const around[] = {
+	"%", "cd a && %", "%; ls -l", "ls | wc -l; %", "% && echo done", "% || exit 1", "(%)",
+	"if true; then %; fi", "% >f 2>&1", "while sleep 1; do %; done", "set -e\n%\nls", "time %",
+	"sudo %", "# don't\n%", "echo 'it'\\''s' && %", "x=\"a b\"; %", "% &", "{ %; }",
+	"for i in a b; do %; done", "nohup %", "echo a |\n  cat; %", "timeout 5 %", "true;%",
+};
+
+/* ... as a text for another shell; quoted in these. */
+static const struct {
+	const char *text;
+	char quote;
+} shells[] = {
+	{ "sh -c %", '\'' }, { "bash -lc %; ls", '"' }, { "ssh h %", '\'' }, { "ssh h %", '"' },
+	{ "su -c % me", '"' }, { "docker exec x sh -c %", '\'' },
+};
+
+static uint64_t state;
+
+static size_t draw(size_t count)
+{
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (size_t)(state >> 33) % count;
+}
+
+/* Put @word where % stands in @text; %% is a %. */
+static void put(char *out, const char *text, const char *word)
+{
+	char *to = out;
+
+	for (; *text; text++) {
+		if (*text != '%') {
+			*to++ = *text;
+		} else if (text[1] == '%') {
+			*to++ = *text++;
+		} else {
+			to = stpcpy(to, word);
+		}
+	}
+	*to = '\0';
+}
+
+static void quote(char *out, const char *text, char mark)
+{
+	*out++ = mark;
+	for (; *text; text++) {
+		if (mark == '\'' && *text == '\'') {
+			out = stpcpy(out, "'\\''");
+			continue;
+		}
+		if (mark == '"' && strchr("\"\\$`", *text))
+			*out++ = '\\';
+		*out++ = *text;
+	}
+	*out++ = mark;
+	*out = '\0';
+}
+
+/* Continue the line at the blanks that are not quoted. */
+static void continue_lines(char *out, const char *text)
+{
+	char open = 0;
+
+	if (strchr(text, '#')) { /* a comment ends with its line */
+		strcpy(out, text);
+		return;
+	}
+	for (; *text; text++) {
+		if (*text == '\\' && open != '\'') {
+			*out++ = *text++;
+		} else if (strchr("'\"", *text) && (!open || open == *text)) {
+			open = open ? 0 : *text;
+		} else if (*text == ' ' && !open) {
+			out = stpcpy(out, " \\\n ");
+			continue;
+		}
+		*out++ = *text;
+	}
+	*out = '\0';
+}
+
+/* Quotes are followed through three levels, and comments and backslashes in them less far. */
+static void wrap(char *text, int *levels)
+{
+	char inner[4 * SIZE], quoted[8 * SIZE];
+	size_t s = draw(sizeof(shells) / sizeof(*shells));
+
+	strcpy(inner, text);
+	switch (draw(4)) {
+	case 0:
+		*levels += strchr(text, '#') ? 3 : *levels == 0 && strchr(text, '\\') ? 2 : 1;
+		if (*levels > 2)
+			break;
+		quote(quoted, inner, shells[s].quote);
+		put(text, shells[s].text, quoted);
+		break;
+	case 1:
+		continue_lines(text, inner);
+		break;
+	default:
+		put(text, around[draw(sizeof(around) / sizeof(*around))], inner);
+	}
+}
+
+static void test_audit_mask_holds_in_any_surroundings(void **unused)
+{
+	const char *seed = getenv("SEED");
+	const uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
+	const uint64_t count = seed ? 1 : getenv("STRESS") ? 2000000 : 20000;
+	char text[16 * SIZE];
+	int failed = 0;
+
+	(void)unused;
+	for (uint64_t i = first; i < first + count && failed < 20; i++) {
+		state = i * UINT64_C(0x9E3779B97F4A7C15);
+		draw(1);
+		put(text, places[draw(sizeof(places) / sizeof(*places))],
+		    words[draw(sizeof(words) / sizeof(*words))]);
+		int levels = 0;
+
+		for (size_t n = draw(4); n > 0 && strlen(text) < SIZE / 4; n--)
+			wrap(text, &levels);
+		char *shown = audit_redact(text, NULL);
+
+		if (strstr(shown, SECRET)) {
+			print_error("SEED=%" PRIu64 "\n%s\n-> %s\n", i, text, shown);
+			failed++;
+		}
+		free(shown);
+	}
+	assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_audit_mask_holds_in_any_surroundings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
