@@ -2,7 +2,12 @@
 
 #include <string.h>
 
+#include "base/str.h"
+
 #define ARGUMENT 1 /* as a quote: one that nothing closes */
+
+/* So many bytes of a name leave no backslash and no $ behind: more of them change nothing. */
+#define SETTLED 2
 
 void audit_quote_init(struct audit_quote *q, bool argument)
 {
@@ -87,12 +92,17 @@ static unsigned audit_quote_step_comment(struct audit_quote *q, char c)
 
 unsigned audit_quote_step(struct audit_quote *q, char c)
 {
-	const bool escaped = q->levels[0].escaped;
+	const bool escaped = q->levels[0].escaped, plain = str_is_name_char(c);
 	unsigned ends;
 
+	if (plain && q->plain == SETTLED)
+		return AUDIT_QUOTE_LEVELS;
+	q->plain = plain ? q->plain + 1 : 0;
 	q->in_comment |= c == '#' && !q->in_word;
-	if (q->in_comment)
+	if (q->in_comment) {
+		q->plain = 0;
 		return audit_quote_step_comment(q, c);
+	}
 	ends = audit_quote_feed(q, 0, c);
 	/* behind a "(" a comment may follow at once */
 	q->in_word = ends > 0 && (c != '(' || escaped || q->levels[0].open);

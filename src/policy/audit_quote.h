@@ -24,6 +24,7 @@ struct audit_quote {
 		bool escaped; /* the byte before was a backslash that escapes */
 	} levels[AUDIT_QUOTE_LEVELS];
 	bool in_word, in_comment; /* of level 0 */
+	unsigned plain; /* bytes of a name before, as far as they matter */
 };
 
 /* Is @c a quote? */
