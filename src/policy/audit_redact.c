@@ -116,6 +116,8 @@ struct audit_pipeline {
 struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
+	bool in_printf;        /* it is a printf ... */
+	unsigned printf_depth; /* ... in so many quotes */
 	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around it */
 	const char *document, *document_end; /* a secret here-document that is still to come */
 };
@@ -189,6 +191,23 @@ static bool audit_redact_is_pwd(const struct redact *r, const char *p, size_t le
 	return audit_redact_has_tail(p, len, "pwd") &&
 	       (*p == '-' || (len == 3 && p > r->mask.text && p[-1] == ';'));
 }
+
+/* Go to the first of @ends before @limit that is not quoted at @at. */
+static void audit_redact_skip_to(struct audit_place *at, const char *ends, const char *limit)
+{
+	const unsigned depth = audit_quote_depth(&at->quote);
+
+	for (; at->p < limit && *at->p; at->p++) {
+		unsigned ended = audit_quote_step(&at->quote, *at->p);
+
+		if (strchr(ends, *at->p) &&
+		    (ended <= depth || (strchr("<>)", *at->p) &&
+					audit_quote_depth(&at->quote) <= depth)))
+			return;
+	}
+}
+
+static const char command_ends[] = "\n;|&", between_words[] = " \t\\\n";
 
 /* ---- the shapes: each masks what is here and goes behind it, or returns false ---- */
 
@@ -376,6 +395,24 @@ static bool audit_redact_is_netrc(const struct redact *r, const char *p)
 	return true;
 }
 
+/* The words behind the format that is here: printf "PASSWORD=%s\n" x */
+static void audit_redact_mask_formatted(struct redact *r)
+{
+	struct audit_place at = r->mask.at;
+	const char *limit = at.p + AUDIT_MASK_NEAR, *from;
+
+	while (at.p < limit && *at.p && audit_quote_depth(&at.quote) > r->printf_depth) {
+		audit_quote_step(&at.quote, *at.p);
+		at.p++;
+	}
+	from = at.p + audit_mask_gap_len(&r->mask, at.p);
+	audit_redact_skip_to(&at, "\n;|&<>)", limit);
+	while (at.p > from && strchr(" \t", at.p[-1]))
+		at.p--;
+	if (at.p > from)
+		audit_mask_hide(&r->mask, from, at.p);
+}
+
 /* password=..., "api_key": "...", --token ... */
 static bool audit_redact_mask_named(struct redact *r)
 {
@@ -406,6 +443,8 @@ static bool audit_redact_mask_named(struct redact *r)
 		return false;
 	if (data && !strncmp(r->mask.at.p, " = ", 3)) /* password: str = "x" */
 		audit_redact_mask_quoted(r, r->mask.at.p + 3);
+	if (*value == '%' && r->in_printf)
+		audit_redact_mask_formatted(r);
 	return true;
 }
 
@@ -452,18 +491,6 @@ static bool audit_redact_mask_phrase(struct redact *r)
 
 	return value && audit_redact_mask_quoted(r, value);
 }
-
-/* Go to the first of @ends before @limit that is not quoted at @at. */
-static void audit_redact_skip_to(struct audit_place *at, const char *ends, const char *limit)
-{
-	const unsigned depth = audit_quote_depth(&at->quote);
-
-	while (at->p < limit && *at->p &&
-	       (audit_quote_step(&at->quote, *at->p) > depth || !strchr(ends, *at->p)))
-		at->p++;
-}
-
-static const char command_ends[] = "\n;|&", between_words[] = " \t\\\n";
 
 /* Bytes of the word at @p, where quotes may stand around the whole of it. */
 static size_t audit_redact_word_len(const char *p, const char *end)
@@ -902,6 +929,18 @@ static bool audit_redact_ends_command(const struct redact *r)
 	return *p && strchr(";|&", *p) && strchr(" \t\n;|&", p[1]);
 }
 
+/* Note the word that is here and no secret. */
+static void audit_redact_note(struct redact *r)
+{
+	const char *p = r->mask.at.p;
+
+	audit_options_note(&r->command, p);
+	if (audit_redact_is_word(p, audit_mask_name_len(p), "printf")) {
+		r->in_printf = true;
+		r->printf_depth = audit_quote_depth(&r->mask.at.quote);
+	}
+}
+
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
@@ -914,7 +953,7 @@ static void audit_redact_mask_word(struct redact *r)
 	for (size_t i = 0; i < COUNT_OF(shapes) && !masked; i++)
 		masked = shapes[i](r);
 	if (!masked && !audit_options_mask(&r->command, &r->mask, true))
-		audit_options_note(&r->command, r->mask.at.p);
+		audit_redact_note(r);
 }
 
 /* Go one byte on, or behind the secret that is here. */
@@ -927,8 +966,10 @@ static void audit_redact_step(struct redact *r)
 	audit_redact_note_document(r);
 	if (audit_mask_is_name_char(*p) && (p == r->mask.text || !audit_mask_is_name_char(p[-1])))
 		audit_redact_mask_word(r);
-	if (r->mask.at.p == p && audit_redact_ends_command(r))
+	if (r->mask.at.p == p && audit_redact_ends_command(r)) {
 		r->command = (struct audit_command){ 0 };
+		r->in_printf = false;
+	}
 	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r) &&
 	    !audit_redact_mask_here_string(r))
 		audit_mask_hide(&r->mask, p + 1, p + 1);

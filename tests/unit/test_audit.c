@@ -1081,6 +1081,13 @@ static void test_audit_redact_knows_programs(void **state)
 		  "ssh h 'gh auth login --with-token <<< ***'" },
 		{ "vault login '!S3CRET'", "vault login '!***'" },
 		{ "(# don't\nx --token 'a S3CRET')", "(# don't\nx --token ***" },
+		{ "printf \"API_KEY=%s\\n\" S3CRET >>.env", "printf \"API_KEY=***\" *** >>.env" },
+		{ "printf 'user=%s\\npassword=%s\\n' me 'a;S3CRET' | git credential approve; ls",
+		  "printf 'user=%s\\npassword=***' *** | git credential approve; ls" },
+		{ "ssh h \"printf 'TOKEN=%s' \\\"a S3CRET\\\" | tee f\"; ls",
+		  "ssh h \"printf 'TOKEN=***' *** | tee f\"; ls" },
+		{ "mysql --defaults-file=<(printf 'password=%s' S3CRET) db",
+		  "mysql --defaults-file=<(printf 'password=***' ***) db" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
 	};
 
@@ -1501,6 +1508,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"beeline -u jdbc:a",
 		"fly secrets list", "vault kv put secret/x @f", "lftp -u me h", "gcloud config set project x",
 		"mysql \"-p\" db", "docker login '-p' '-u'", "$X '-u' a:b",
+		"printf 'a=%s\\n' x", "printf '%s\\n' token",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 

@@ -30,7 +30,7 @@ static const char *const places[] = {
 	"git config github.token %", "htpasswd -b f me %", "terraform apply -var db_password=%",
 	"sudo -S ls <<< %", "echo % | sudo -S ls", "printf '%%s' % | docker login --password-stdin h",
 	"echo % | tr a b | passwd me", "echo me:% | sudo chpasswd", "yes % | \"sudo\" -u me -S ls",
-	"gh auth login --with-token <<< %",
+	"gh auth login --with-token <<< %", "printf 'API_KEY=%%s' % >f",
 };
 
 /* How the secret is written. */
