@@ -1088,6 +1088,19 @@ static void test_audit_redact_knows_programs(void **state)
 		  "ssh h \"printf 'TOKEN=***' *** | tee f\"; ls" },
 		{ "mysql --defaults-file=<(printf 'password=%s' S3CRET) db",
 		  "mysql --defaults-file=<(printf 'password=***' ***) db" },
+		{ "echo S3CRET | kinit me@R", "echo *** | kinit me@R" },
+		{ "printf 'me:S3CRET\\n' | newusers", "printf *** | newusers" },
+		{ "vncpasswd -f <<< S3CRET >f", "vncpasswd -f <<< *** >f" },
+		{ "echo -n S3CRET | argon2 salt -id", "echo -n *** | argon2 salt -id" },
+		{ "echo S3CRET | openconnect -u me --passwd-on-stdin h",
+		  "echo *** | openconnect -u me --passwd-on-stdin h" },
+		{ "echo S3CRET | secret-tool store --label x a b",
+		  "echo *** | secret-tool store --label x a b" },
+		{ "pass insert -m x <<E\nS3CRET\nE", "pass insert -m x <<E\n***\nE" },
+		{ "echo S3CRET | openssl rsa -passin stdin -in k",
+		  "echo *** | openssl rsa -passin stdin -in k" },
+		{ "sshfs -o password_stdin me@h: m <<< S3CRET", "sshfs -o password_stdin me@h: m <<< ***" },
+		{ "wg pubkey <<< S3CRET", "wg pubkey <<< ***" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
 	};
 
@@ -1509,6 +1522,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"fly secrets list", "vault kv put secret/x @f", "lftp -u me h", "gcloud config set project x",
 		"mysql \"-p\" db", "docker login '-p' '-u'", "$X '-u' a:b",
 		"printf 'a=%s\\n' x", "printf '%s\\n' token",
+		"echo a | tee /etc/kinit", "echo x | bypass insert", "echo a | p4 submit",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
