@@ -86,7 +86,7 @@ static bool audit_mask_is_redirection(const char *p)
 {
 	p += strspn(p, "0123456789");
 	p += *p == '&';
-	return *p == '<' || *p == '>';
+	return (*p == '<' || *p == '>') && p[1] != '('; /* <(x) is a word */
 }
 
 const char *audit_mask_next_word(const struct audit_mask *m, const char *p)
@@ -205,10 +205,10 @@ static const char *audit_mask_find_end(struct audit_place at, struct audit_reach
 	for (; *at.p; at.p++) {
 		bool open = level < AUDIT_QUOTE_LEVELS && at.quote.levels[level].open;
 		bool literal = depth < AUDIT_QUOTE_LEVELS && at.quote.levels[depth].open == '\'';
+		bool opens = at.p == start ? start[-1] == '=' : strchr("$<", at.p[-1]) && !literal;
 		unsigned before = audit_quote_depth(&at.quote), now, ended;
 
-		audit_mask_count_paren(&parens, &at, at.p == start ? start[-1] == '='
-								   : at.p[-1] == '$' && !literal);
+		audit_mask_count_paren(&parens, &at, opens);
 		ended = audit_quote_step(&at.quote, *at.p);
 		if (ended <= reach.stop && (!parens.open || ended < depth))
 			break;

@@ -179,14 +179,25 @@ static bool audit_redact_has_part(const char *plain, size_t len)
 	return false;
 }
 
+/* The length of @name without what says that its value is a place: that of "token" of "token-file".
+ * What is read from <(x), here or behind a blank, is no place. */
+static size_t audit_redact_without_place(const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT_OF(place_tails); i++)
+		if (audit_redact_has_tail(name, len, place_tails[i]))
+			return name[len] && !strncmp(name + len + 1, "<(", 2)
+				       ? len - strlen(place_tails[i]) : 0;
+	return len;
+}
+
 static bool audit_redact_is_secret_name(const char *name, size_t len)
 {
 	char plain[128];
 	size_t n = 0;
 
-	for (size_t i = 0; i < COUNT_OF(place_tails); i++)
-		if (audit_redact_has_tail(name, len, place_tails[i]))
-			return false;
+	len = audit_redact_without_place(name, len);
+	if (!len)
+		return false;
 	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++)
 		if (!strchr("-_.", name[i]))
 			plain[n++] = (char)tolower((unsigned char)name[i]);

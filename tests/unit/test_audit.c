@@ -1101,6 +1101,11 @@ static void test_audit_redact_knows_programs(void **state)
 		  "echo *** | openssl rsa -passin stdin -in k" },
 		{ "sshfs -o password_stdin me@h: m <<< S3CRET", "sshfs -o password_stdin me@h: m <<< ***" },
 		{ "wg pubkey <<< S3CRET", "wg pubkey <<< ***" },
+		{ "x --password-file <(echo 'a S3CRET') y", "x --password-file *** y" },
+		{ "x --token-file=<(printf %s \"S3CRET\" | tr a b) y", "x --token-file=*** y" },
+		{ "sh -c 'x --passphrase-file <(echo S3CRET S3CRET)'; ls",
+		  "sh -c 'x --passphrase-file ***'; ls" },
+		{ "x --token <(f S3CRET) y", "x --token *** y" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
 	};
 
@@ -1523,6 +1528,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"mysql \"-p\" db", "docker login '-p' '-u'", "$X '-u' a:b",
 		"printf 'a=%s\\n' x", "printf '%s\\n' token",
 		"echo a | tee /etc/kinit", "echo x | bypass insert", "echo a | p4 submit",
+		"x --password-file <f", "x --token-file \"(a\"", "diff <(a b) <(c d)",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
 	};
 
