@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "policy/audit.h"
 
 #define ANSWER_MS 30000
 #define HOLD_MS 2000 /* hosts answer in milliseconds */
@@ -46,8 +47,10 @@ static void mcp_roots_take(struct cap *c, const json_t *root)
 	struct err e = ERR_INIT;
 
 	if (!path) {
+		AUTO_FREE char *shown = uri ? audit_redact(uri, NULL) : NULL;
+
 		log_warn("a root of the client is no directory of this machine: %.200s",
-			 uri ? uri : "it has no URI");
+			 shown ? shown : "it has no URI");
 		return;
 	}
 	if (c->set_workspace(c->set_workspace_ctx, path, &e))

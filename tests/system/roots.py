@@ -231,7 +231,7 @@ def test_first_root_that_can_be_the_workspace():
     os.mkdir(place)
     os.symlink("/", os.path.join(server.base, "link"))
     server.handshake(roots={})
-    server.answer_roots("https://example.org/x", "file://elsewhere/tmp", "file:///%00", "file:///%zz",
+    server.answer_roots("https://u:S3CRET@example.org/x", "file://elsewhere/tmp", "file:///%00", "file:///%zz",
                         "file:///%2", uri("/"), uri(server.home), uri(server.base + "/missing"),
                         uri(server.base + "/link"), uri(server.base), "FILE://localhost" +
                         urllib.parse.quote(place))
@@ -239,6 +239,7 @@ def test_first_root_that_can_be_the_workspace():
     equal(server.call("agent.session")["accessible_directories"], [place, "/usr/share"],
           "directories")
     equal(server.stderr_text().count("a root of the client"), 11, "roots named on stderr")
+    check("S3CRET" not in server.stderr_text(), "a password is on stderr")
     server.stop()
 
 
