@@ -425,13 +425,15 @@ static bool audit_options_is_subcommand(const char *subcommand, const char *word
 void audit_options_note(struct audit_command *c, const char *p)
 {
 	size_t len = audit_mask_name_len(p);
-	bool variable = p[len] == '='; /* ENV=prod is no ENV */
+	bool program = *p != '-' && p[len] != '='; /* ENV=prod is no ENV */
 
+	if (!program && !c->begun)
+		return;
 	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
 		const struct secret_option *row = &secret_options[i];
 
-		if (!variable && audit_options_is_program(row->program, p, len)) {
+		if (program && audit_options_is_program(row->program, p, len)) {
 			audit_options_put(c->programs, i);
 			c->begun = true;
 		} else if (c->begun && *row->subcommand && audit_options_has(c->programs, i) &&

@@ -778,8 +778,8 @@ static bool audit_redact_mask_document(struct redact *r)
 	end -= end > from && end[-1] == '\n';
 	if (end <= p)
 		return false;
-	audit_mask_hide(&r->mask, p, end);
-	r->mask.at.quote = quote;
+	audit_mask_hide(&r->mask, p, p + 1);
+	r->mask.at = (struct audit_place){ .p = end, .quote = quote };
 	return true;
 }
 
