@@ -17,7 +17,8 @@ enum secret_place {
 };
 
 #define SECRET_BEHIND(c) (SECRET_USER | (unsigned)(c) << 8)
-#define SECRET_NONE 0 /* the option holds none, whatever it is called */
+#define SECRET_NONE 0 /* the option holds none, whatever it is called ... */
+#define SECRET_NONE_FIRST 256 /* ... before the second word: then it may be of another program */
 
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
 #define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
@@ -208,11 +209,11 @@ static const struct secret_option {
 	{ "security", "create-keychain", "-p", SECRET_NEXT, "" },
 	{ "caddy", "", "--plaintext", SECRET_NEXT, "" },
 	{ "doveadm", "pw", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "docker", "", "-u", SECRET_NONE, "" }, /* a user and a group */
-	{ "docker", "", "--user", SECRET_NONE, "" },
+	{ "docker", "", "-u", SECRET_NONE_FIRST, "" }, /* a user and a group */
+	{ "docker", "", "--user", SECRET_NONE_FIRST, "" },
 	{ "docker", "", "--secret", SECRET_NONE, "" },
-	{ "podman", "", "-u", SECRET_NONE, "" },
-	{ "podman", "", "--user", SECRET_NONE, "" },
+	{ "podman", "", "-u", SECRET_NONE_FIRST, "" },
+	{ "podman", "", "--user", SECRET_NONE_FIRST, "" },
 	{ "podman", "", "--secret", SECRET_NONE, "" },
 	{ "beeline", "", "-u", SECRET_NONE, "" },
 	{ "rsync", "", "-u", SECRET_NONE, "" },
@@ -321,9 +322,16 @@ static bool audit_options_is_word(const struct audit_mask *m, const char *p)
 	return p > m->text && strchr(" \t\n\"'", p[-1]); /* or the end of an argument */
 }
 
+static bool audit_options_holds_none(const struct secret_option *row)
+{
+	return row->places == SECRET_NONE || row->places == SECRET_NONE_FIRST;
+}
+
 /* Is no other program in @c than that of @row: docker exec x curl -u me:x? */
 static bool audit_options_is_alone(const struct audit_command *c, const struct secret_option *row)
 {
+	if (row->places == SECRET_NONE_FIRST && c->words > 1)
+		return false;
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++)
 		if (audit_options_has(c->programs, i) &&
 		    strcmp(secret_options[i].program, row->program) != 0)
@@ -345,7 +353,7 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 		return row->places & SECRET_WORD || c->words ? p : NULL;
 	if (value == p)
 		return NULL;
-	if (row->places == SECRET_NONE)
+	if (audit_options_holds_none(row))
 		return (gap || *value == '=') && audit_options_is_alone(c, row) ? value : NULL;
 	if (row->places & SECRET_NEXT && (gap || *value == '=')) {
 		value = gap ? audit_mask_next_word(m, value + quoted)
@@ -393,7 +401,7 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 		return false;
 	apart = value != p + audit_options_len(row, p);
 	whole = audit_mask_begins_word(m, p) && (!apart || value[-1] == '=');
-	if (row->places == SECRET_NONE) {
+	if (audit_options_holds_none(row)) {
 		audit_mask_hide(m, value, value);
 		return true;
 	}

@@ -1106,6 +1106,7 @@ static void test_audit_redact_knows_programs(void **state)
 		{ "sh -c 'x --passphrase-file <(echo S3CRET S3CRET)'; ls",
 		  "sh -c 'x --passphrase-file ***'; ls" },
 		{ "x --token <(f S3CRET) y", "x --token *** y" },
+		{ "docker exec c $CURL -u me:S3CRET h", "docker exec c $CURL -u me:*** h" },
 		{ "openssl passwd -1 -salt x 'S3CRET'", "openssl passwd -1 -salt *** '***'" },
 	};
 
