@@ -289,8 +289,8 @@ static void run_limits_memory_error(const struct proc *p, struct err *e)
 	if (proof->oom_kills > 0)
 		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 			"the run was ended by its memory limit of %" PRId64
-			" bytes: the kernel killed %" PRId64 " process%s of it",
-			l->memory_bytes, proof->oom_kills, proof->oom_kills == 1 ? "" : "es");
+			" bytes: the kernel killed at least one process of it",
+			l->memory_bytes);
 	else
 		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 			"the run was ended by its memory limit of %" PRId64

@@ -45,7 +45,7 @@ struct limits_proof {
 	enum proc_reason struck; /* the limit that is proven to have struck; RUNNING: none */
 	bool ending;             /* the run is being killed: forks refused now are not counted */
 	int64_t seen;            /* bytes or processes when it struck; -1: unknown */
-	int64_t oom_kills;       /* processes that the kernel killed for the group's memory */
+	int64_t oom_kills;       /* > 0: the kernel killed processes for the group's memory */
 	int64_t tasks_refused;   /* forks that the group refused */
 };
 
