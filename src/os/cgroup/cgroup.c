@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -87,6 +88,9 @@ const char *cgroups_remedy(const struct cgroups *all)
 
 	if ((cgroup_bits_of_roles(all->roles) & limits) == limits)
 		return "";
+	if (geteuid() == 0) /* often without a service manager for its user, as after sudo(8) */
+		return "start procpen in a control group of its own: `systemd-run --scope -p "
+		       "Delegate=yes procpen serve`";
 	return "start procpen in a control group of its own: `systemd-run --user --scope -p "
 	       "Delegate=yes procpen serve`";
 }
