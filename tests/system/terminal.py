@@ -3,6 +3,7 @@
 import base64
 import fcntl
 import glob
+import itertools
 import json
 import os
 import re
@@ -605,12 +606,14 @@ def test_text_says_that_it_waits():
         answer = server.call("tools/call", {"name": tool, "arguments": params})
         return answer["content"][0]["text"]
 
-    def one_that_waits(**params):
-        shown = text("process_run", command="read -r x", yield_ms=200, **params)
+    def one_that_waits(tries, **params):
+        """A slow machine gets more time with each run."""
+        shown = text("process_run", command="read -r x", yield_ms=200 * next(tries), **params)
         return "waits for input" in shown and shown
 
     for params in {"tty": True}, {"stdin_mode": "pipe"}:
-        shown = eventually(lambda: one_that_waits(**params), WAIT, "a run that waits")
+        tries = itertools.count(1)
+        shown = eventually(lambda: one_that_waits(tries, **params), WAIT, "a run that waits")
         answer = re.search(r'; process_input (\{.*\}) answers it, process_kill stops it\.$', shown)
         check(answer, shown)
         call = json.loads(answer[1])
