@@ -640,8 +640,6 @@ static int cap_look_up(struct cap_call *call, struct err *e)
 {
 	const char *id = call->event.process_id;
 
-	if (id && call->tier == TIER_DENY)
-		return 0; /* it is denied, whatever it names */
 	if (id && !proctab_find(call->c->procs, id, e))
 		return -1;
 	return call->row->ops->resolve ? call->row->ops->resolve(call, e) : 0;
@@ -653,10 +651,14 @@ static void cap_resolve(struct req *r, const char *rule)
 	struct err e = ERR_INIT;
 
 	(void)rule; /* none has decided yet */
-	if (cap_look_up(call, &e))
-		cap_fail(call, &e);
-	else
+	if (!cap_look_up(call, &e)) {
 		cap_resume(call);
+	} else if (call->tier == TIER_DENY) { /* which does not tell what is there */
+		err_release(&e);
+		cap_pass_tier(call);
+	} else {
+		cap_fail(call, &e);
+	}
 }
 
 /* A repeat does not queue: it counts among those that wait for the call before as soon as it has

@@ -90,8 +90,8 @@ static void process_input_rule(const struct cap_call *call, const struct proc *p
 		    ruling);
 }
 
-/* Not yet about a text that is judged in turns. Leaves it to the start to say that there is no such
- * run. */
+/* Not yet about a text that is judged in turns. Leaves it to process_input_resolve() to say that
+ * there is no such run. */
 static void process_input_ask_rules(struct cap_call *call)
 {
 	struct input_task *t = call->r->task;
