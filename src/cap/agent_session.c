@@ -151,13 +151,15 @@ static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 {
 	struct err e = ERR_INIT;
 	bool ready = !confine_prepare(c->confine, &e);
+	struct confine_request nothing;
 	struct confine_applied usual;
 
+	run_limits_usual(c->config, &nothing);
 	jsonw_object(w, "sandbox");
 	jsonw_array(w, "active");
 	confine_probe_all(c->confine);
 	if (ready) {
-		confine_usual(c->confine, &usual);
+		confine_usual(c->confine, &nothing, &usual);
 		confine_each_applied(c->confine, &usual, agent_session_write_text, w);
 	}
 	jsonw_end_array(w);

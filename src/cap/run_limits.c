@@ -105,21 +105,27 @@ static int run_limits_read_memory(const struct config *config, const json_t *par
 			allowance);
 }
 
+void run_limits_usual(const struct config *config, struct confine_request *request)
+{
+	struct err none = ERR_INIT; /* only what is asked for can be too much */
+
+	*request = (struct confine_request){ 0 };
+	(void)run_limits_read_cpu(config, NULL, request, &none);
+	(void)run_limits_read_memory(config, NULL, request, &none);
+}
+
 void run_limits_drop_usual(const struct config *config, json_t *params)
 {
-	struct confine_request asked = { 0 }, usual = { 0 };
+	struct confine_request asked = { 0 }, usual;
 	struct err e = ERR_INIT;
-	json_t *none = json_object();
 
+	run_limits_usual(config, &usual);
 	if (!run_limits_read_cpu(config, params, &asked, &e) &&
-	    !run_limits_read_cpu(config, none, &usual, &e) &&
 	    asked.cpu_permille == usual.cpu_permille)
 		json_object_del(params, "cpu_limit");
 	if (!run_limits_read_memory(config, params, &asked, &e) &&
-	    !run_limits_read_memory(config, none, &usual, &e) &&
 	    asked.memory_bytes == usual.memory_bytes)
 		json_object_del(params, "memory_limit");
-	json_decref(none);
 	err_release(&e);
 }
 

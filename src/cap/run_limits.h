@@ -27,6 +27,9 @@
 int run_limits_read(const struct config *config, const json_t *params, struct shim_rlimit **rlimits,
 		    struct confine_request *request, struct err *e);
 
+/* Fill @request as run_limits_read() does for a run that asks for nothing. */
+void run_limits_usual(const struct config *config, struct confine_request *request);
+
 /* Remove what asks for the limits that a run gets anyway from @params, which run_limits_read() has
  * checked. */
 void run_limits_drop_usual(const struct config *config, json_t *params);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "base/version.h"
+#include "cap/run_limits.h"
 #include "cli/doctor_mode.h"
 #include "cli/doctor_text.h"
 #include "cli/options.h"
@@ -115,6 +116,7 @@ static bool cli_doctor_is_missing(const struct report *r, const char *layer)
 /* Layers that are active, or why nothing can run. */
 static void cli_doctor_look_at_layers(struct context *ctx, struct report *r)
 {
+	struct confine_request nothing;
 	struct confine_applied usual;
 	struct err e = ERR_INIT;
 
@@ -123,7 +125,8 @@ static void cli_doctor_look_at_layers(struct context *ctx, struct report *r)
 		cli_doctor_report_failure(r, &e);
 		return;
 	}
-	confine_usual(ctx->confine, &usual);
+	run_limits_usual(&ctx->config, &nothing);
+	confine_usual(ctx->confine, &nothing, &usual);
 	confine_each_applied(ctx->confine, &usual, cli_doctor_add_text, r->active);
 	confine_each_readonly(ctx->confine, cli_doctor_add_text, r->readonly);
 	confine_each_hidden(ctx->confine, cli_doctor_add_text, r->hidden);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cap/command.h"
 #include "cap/judge.h"
+#include "cap/run_limits.h"
 #include "cli/answer.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -209,13 +210,15 @@ static void cli_policy_add_layers(struct cap *cap, json_t *document)
 {
 	const struct err *why = cap->no_workspace;
 	struct err e = ERR_INIT;
+	struct confine_request nothing;
 	struct confine_applied usual;
 	json_t *layers = json_array();
 
 	if (!why && confine_prepare(cap->confine, &e))
 		why = &e;
 	if (!why) {
-		confine_usual(cap->confine, &usual);
+		run_limits_usual(cap->config, &nothing);
+		confine_usual(cap->confine, &nothing, &usual);
 		confine_each_applied(cap->confine, &usual, cli_policy_add_text, layers);
 	}
 	json_object_set_new(document, "layers", layers);

@@ -1881,10 +1881,11 @@ def refused(server, layer, **params):
 @each_form
 def test_session_lists_the_layers_of_a_run(place, options):
     """Of one that asks for nothing; what holds each limit stands beside them."""
-    server = place.server(*options)
-    layers = [layer for layer in server.run("true")["sandbox"] if "_limit:" not in layer]
-    equal(session(server)["active"], layers, "layers")
-    server.stop()
+    for limits in ((), ("--set", "limits.tasks_per_run=0", "--set", "process.memory_bytes=128M")):
+        server = place.server(*options, *limits)
+        layers = [layer for layer in server.run("true")["sandbox"] if "_limit:" not in layer]
+        equal(session(server)["active"], layers, "layers with %s" % (limits,))
+        server.stop()
 
 
 @each_form

@@ -195,15 +195,15 @@ static int confine_make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t s
 	return 0;
 }
 
-void confine_usual(const struct confine *c, struct confine_applied *applied)
+void confine_usual(const struct confine *c, const struct confine_request *request,
+		   struct confine_applied *applied)
 {
-	const struct confine_request nothing = { 0 };
 	unsigned can = cgroups_prepare(c->cgroups);
 	struct confine_run run = { 0 };
 	struct cgroup_limits limits;
 
-	layers_choose(c, &nothing, &run.applied);
-	limits = confine_take_cgroup_limits(c, &nothing, c->options.tasks, can, &run);
+	layers_choose(c, request, &run.applied);
+	limits = confine_take_cgroup_limits(c, request, c->options.tasks, can, &run);
 	if (confine_wants_cgroup(&run, &limits, can))
 		run.applied.layers |= BIT(CONFINE_CGROUP);
 	*applied = run.applied;

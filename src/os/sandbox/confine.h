@@ -70,9 +70,10 @@ bool confine_is_readonly(const struct confine *c, const char *path);
 /* Prepare, and probe what else a report needs: the network namespace, control groups. */
 void confine_probe_all(struct confine *c);
 
-/* The layers of a run with the operator's profile and an empty request, and the control group that
- * holds its limit of processes. */
-void confine_usual(const struct confine *c, struct confine_applied *applied);
+/* The layers of a run with @request, the usual one (cap/run_limits.h), which asks for no more than
+ * the operator's limits. */
+void confine_usual(const struct confine *c, const struct confine_request *request,
+		   struct confine_applied *applied);
 
 /* Why runs with the operator's profile cannot have @layer, with the one remedy in *@remedy (NULL:
  * none). NULL: it is available. Call it after confine_prepare(). */
