@@ -151,8 +151,10 @@ static void tools_write_network(struct jsonw *w, const struct config *config)
 			jsonw_piece_str(w, i ? ", " : "");
 			jsonw_piece_str(w, ports[i]);
 		}
-		snprintf(more, sizeof(more), " and %zu more", count - PORTS_SHOWN);
-		jsonw_piece_str(w, count > PORTS_SHOWN ? more : "");
+		if (count > PORTS_SHOWN) {
+			snprintf(more, sizeof(more), " and %zu more", count - PORTS_SHOWN);
+			jsonw_piece_str(w, more);
+		}
 		jsonw_piece_str(w, ".");
 	}
 }
