@@ -211,10 +211,13 @@ static const struct secret_option {
 	{ "doveadm", "pw", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "docker", "", "-u", SECRET_NONE_FIRST, "" }, /* a user and a group */
 	{ "docker", "", "--user", SECRET_NONE_FIRST, "" },
-	{ "docker", "", "--secret", SECRET_NONE, "" },
+	{ "docker", "build", "--secret", SECRET_NONE, "" }, /* but docker run i x --secret X */
+	{ "docker", "service", "--secret", SECRET_NONE, "" },
 	{ "podman", "", "-u", SECRET_NONE_FIRST, "" },
 	{ "podman", "", "--user", SECRET_NONE_FIRST, "" },
-	{ "podman", "", "--secret", SECRET_NONE, "" },
+	{ "podman", "build", "--secret", SECRET_NONE, "" },
+	{ "podman", "run", "--secret", SECRET_NONE, "" },
+	{ "podman", "create", "--secret", SECRET_NONE, "" },
 	{ "beeline", "", "-u", SECRET_NONE, "" },
 	{ "rsync", "", "-u", SECRET_NONE, "" },
 	{ "socat", "", "-u", SECRET_NONE, "" },
@@ -327,10 +330,10 @@ static bool audit_options_holds_none(const struct secret_option *row)
 	return row->places == SECRET_NONE || row->places == SECRET_NONE_FIRST;
 }
 
-/* Is no other program in @c than that of @row: docker exec x curl -u me:x? */
+/* Is no other program in @c than that of @row: docker exec x curl -u me:x, sort -u|x -u me:x? */
 static bool audit_options_is_alone(const struct audit_command *c, const struct secret_option *row)
 {
-	if (row->places == SECRET_NONE_FIRST && c->words > 1)
+	if (c->crossed || (row->places == SECRET_NONE_FIRST && c->words > 1))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++)
 		if (audit_options_has(c->programs, i) &&
@@ -433,7 +436,8 @@ static bool audit_options_is_subcommand(const char *subcommand, const char *word
 void audit_options_note(struct audit_command *c, const char *p)
 {
 	size_t len = audit_mask_name_len(p);
-	bool program = *p != '-' && p[len] != '='; /* ENV=prod is no ENV */
+	/* ENV=prod is no ENV, and http://h no http */
+	bool program = *p != '-' && p[len] != '=' && p[len] != ':';
 
 	if (!program && !c->begun)
 		return;

@@ -20,6 +20,7 @@ struct audit_command {
 	/* Of these rows a word has been the program, and another the subcommand. */
 	uint64_t programs[AUDIT_OPTIONS_SETS], subcommands[AUDIT_OPTIONS_SETS];
 	bool begun;
+	bool crossed;   /* a separator was in it, in quotes or without a blank behind it */
 	unsigned words; /* behind the first program that are no options */
 };
 

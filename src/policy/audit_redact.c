@@ -1002,6 +1002,8 @@ static void audit_redact_step(struct redact *r)
 	if (r->mask.at.p == p && audit_redact_ends_command(r)) {
 		r->command = (struct audit_command){ 0 };
 		r->in_printf = false;
+	} else {
+		r->command.crossed |= *p && strchr(";|&", *p);
 	}
 	if (r->mask.at.p == p && !audit_redact_mask_url(r) && !audit_redact_mask_key(r) &&
 	    !audit_redact_mask_here_string(r))
