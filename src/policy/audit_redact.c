@@ -67,44 +67,45 @@ static const struct reader {
 	bool program; /* it is one, so the text is a whole word */
 	char letter;  /* the short option with which it reads, beside --stdin; 0: it always does */
 	char values[12]; /* short options whose value may be the next word */
+	bool line;    /* it reads a line; what it runs gets the others */
 } readers[] = {
-	{ "sudo", true, 'S', "CDRTUghprtu" },
-	{ "mkpasswd", true, 's', "PRSm" },
-	{ "smbpasswd", true, 's', "DLRUcrw" },
-	{ "htpasswd", true, 'i', "Cr" },
-	{ "passwd", true, 0, "" },
-	{ "newusers", true, 0, "" },
-	{ "kinit", true, 0, "" },
-	{ "vncpasswd", true, 0, "" },
-	{ "saslpasswd2", true, 0, "" },
-	{ "argon2", true, 0, "" },
-	{ "openconnect", true, 0, "" },
-	{ "wpa_passphrase", true, 0, "" },
-	{ "grub-mkpasswd", false, 0, "" },
-	{ "ecryptfs-add", false, 0, "" },
-	{ "systemd-creds", false, 0, "" },
-	{ "secret-tool store", false, 0, "" },
-	{ "pass insert", false, 0, "" },
-	{ "rclone obscure -", false, 0, "" },
-	{ "vercel env add", false, 0, "" },
-	{ "p4 login", false, 0, "" },
-	{ "zfs load-key", false, 0, "" },
-	{ "wg pubkey", false, 0, "" },
-	{ "-pass stdin", false, 0, "" },
-	{ "-passin stdin", false, 0, "" },
-	{ "-passout stdin", false, 0, "" },
-	{ "--data-file -", false, 0, "" },
-	{ "password_stdin", false, 0, "" },
-	{ "chpasswd", false, 0, "" },
-	{ "cryptsetup", false, 0, "" },
-	{ "--password-stdin", false, 0, "" },
-	{ "--passphrase-fd 0", false, 0, "" },
-	{ "--passphrase-fd=0", false, 0, "" },
-	{ "--with-token", false, 0, "" },
-	{ "--data-file=-", false, 0, "" },
-	{ "secret set", false, 0, "" },
-	{ "secret put", false, 0, "" },
-	{ "secret create", false, 0, "" },
+	{ "sudo", true, 'S', "CDRTUghprtu", true },
+	{ "mkpasswd", true, 's', "PRSm", false },
+	{ "smbpasswd", true, 's', "DLRUcrw", false },
+	{ "htpasswd", true, 'i', "Cr", false },
+	{ "passwd", true, 0, "", false },
+	{ "newusers", true, 0, "", false },
+	{ "kinit", true, 0, "", false },
+	{ "vncpasswd", true, 0, "", false },
+	{ "saslpasswd2", true, 0, "", false },
+	{ "argon2", true, 0, "", false },
+	{ "openconnect", true, 0, "", false },
+	{ "wpa_passphrase", true, 0, "", false },
+	{ "grub-mkpasswd", false, 0, "", false },
+	{ "ecryptfs-add", false, 0, "", false },
+	{ "systemd-creds", false, 0, "", false },
+	{ "secret-tool store", false, 0, "", false },
+	{ "pass insert", false, 0, "", false },
+	{ "rclone obscure -", false, 0, "", false },
+	{ "vercel env add", false, 0, "", false },
+	{ "p4 login", false, 0, "", false },
+	{ "zfs load-key", false, 0, "", false },
+	{ "wg pubkey", false, 0, "", false },
+	{ "-pass stdin", false, 0, "", false },
+	{ "-passin stdin", false, 0, "", false },
+	{ "-passout stdin", false, 0, "", false },
+	{ "--data-file -", false, 0, "", false },
+	{ "password_stdin", false, 0, "", false },
+	{ "chpasswd", false, 0, "", false },
+	{ "cryptsetup", false, 0, "", false },
+	{ "--password-stdin", false, 0, "", false },
+	{ "--passphrase-fd 0", false, 0, "", false },
+	{ "--passphrase-fd=0", false, 0, "", false },
+	{ "--with-token", false, 0, "", false },
+	{ "--data-file=-", false, 0, "", false },
+	{ "secret set", false, 0, "", false },
+	{ "secret put", false, 0, "", false },
+	{ "secret create", false, 0, "", false },
 };
 
 /* Programs that write what they are told. */
@@ -133,6 +134,7 @@ static const char *const token_prefixes[] = {
 struct audit_pipeline {
 	const char *end;           /* up to here it is known */
 	const char *reader, *stop; /* its last command that reads a secret, if any */
+	bool line;                 /* none of its commands reads more than a line of one */
 };
 
 struct redact {
@@ -608,10 +610,12 @@ static bool audit_redact_is_reader(const struct reader *row, const char *from, c
 	return !row->letter || audit_redact_has_option(row, behind, end);
 }
 
-/* Does a command between @from and @end read a secret from its stdin? */
-static bool audit_redact_has_reader(const char *from, const char *end)
+/* What says that a command between @from and @end reads a secret from its stdin, or NULL. What
+ * reads more than a line counts first. */
+static const struct reader *audit_redact_find_reader(const char *from, const char *end)
 {
 	bool first[UCHAR_MAX + 1] = { false };
+	const struct reader *found = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
 		first[(unsigned char)*readers[i].text] = true;
@@ -619,34 +623,39 @@ static bool audit_redact_has_reader(const char *from, const char *end)
 		if (!first[(unsigned char)*p] || (p > from && audit_mask_is_name_char(p[-1])))
 			continue;
 		for (size_t i = 0; i < COUNT_OF(readers); i++)
-			if (*readers[i].text == *p &&
+			if (*readers[i].text == *p && !(found && readers[i].line) &&
 			    audit_redact_is_reader(&readers[i], from, p, end))
-				return true;
+				found = &readers[i];
+		if (found && !found->line)
+			break;
 	}
-	return false;
+	return found;
 }
 
 /* What is known of the pipeline from @at on, and up to @limit. @start: its first command begins
- * there; @reads: that reads a secret. */
-static struct audit_pipeline audit_redact_scan(struct audit_place at, const char *start, bool reads,
-					       const char *limit)
+ * there; @before: what of that is before @at says that it reads a secret. */
+static struct audit_pipeline audit_redact_scan(struct audit_place at, const char *start,
+					       const struct reader *before, const char *limit)
 {
-	struct audit_pipeline found = { 0 };
+	struct audit_pipeline found = { .line = true };
 
 	for (;;) {
 		const char *from = at.p;
+		const struct reader *reader;
 
 		audit_redact_skip_to(&at, command_ends, limit);
 		found.end = at.p;
-		if (reads || audit_redact_has_reader(from, at.p)) {
+		reader = audit_redact_find_reader(from, at.p);
+		if (before || reader) {
 			found.reader = start;
 			found.stop = at.p;
+			found.line &= (!before || before->line) && (!reader || reader->line);
 		}
 		if (at.p >= limit || *at.p != '|' || at.p[1] == '|')
 			return found;
 		at.p += 1 + (at.p[1] == '&'); /* | or |& */
 		start = at.p;
-		reads = false;
+		before = NULL;
 	}
 }
 
@@ -674,7 +683,7 @@ static const struct audit_pipeline *audit_redact_pipeline(struct redact *r, cons
 		at = audit_mask_place(&r->mask, value);
 		audit_redact_skip_to(&at, " \t\n;|&", limit);
 	}
-	*known = audit_redact_scan(at, start, audit_redact_has_reader(start, p), limit);
+	*known = audit_redact_scan(at, start, audit_redact_find_reader(start, p), limit);
 	if (known->end >= limit) /* of what is far, too little was seen */
 		known->end = p + AUDIT_MASK_NEAR / 2;
 	return known;
@@ -730,8 +739,10 @@ static bool audit_redact_mask_here_string(struct redact *r)
 	return stop && stop > p && audit_mask_value(&r->mask, value, false, false);
 }
 
-/* The end of the lines from @p on, of a here-document whose end is called @name, @len bytes. */
-static const char *audit_redact_document_end(const char *p, const char *name, size_t len, bool tabs)
+/* The end of the lines from @p on, or with @first of the first one, of a here-document whose end is
+ * called @name, @len bytes. */
+static const char *audit_redact_document_end(const char *p, const char *name, size_t len, bool tabs,
+					     bool first)
 {
 	for (;;) {
 		const char *line = p + (tabs ? strspn(p, "\t") : 0);
@@ -739,16 +750,18 @@ static const char *audit_redact_document_end(const char *p, const char *name, si
 		if (!strncmp(line, name, len) && !audit_mask_is_name_char(line[len]))
 			return p;
 		p += strcspn(p, "\n");
-		if (!*p)
+		if (!*p || first)
 			return p;
 		p++;
 	}
 }
 
-/* Note the here-document that begins behind this line, if it is secret: sudo -S true <<E */
+/* Note the here-document that begins behind this line, or its first line, if it is secret: sudo -S
+ * true <<E. What is behind that line may be commands: sudo -S sh <<E. */
 static void audit_redact_note_document(struct redact *r)
 {
-	const char *p = r->mask.at.p, *name = p + 2, *stop;
+	const char *p = r->mask.at.p, *name = p + 2;
+	const struct audit_pipeline *known;
 	bool tabs = *name == '-';
 	size_t len;
 
@@ -758,12 +771,13 @@ static void audit_redact_note_document(struct redact *r)
 	name += tabs;
 	name += strspn(name, " \t\\\"'");
 	len = audit_mask_name_len(name);
-	stop = len ? audit_redact_pipeline(r, NULL)->stop : NULL;
-	if (!stop || stop <= p)
+	known = len ? audit_redact_pipeline(r, NULL) : NULL;
+	if (!known || !known->stop || known->stop <= p)
 		return;
 	r->document = name + strcspn(name, "\n");
 	r->document += *r->document == '\n';
-	r->document_end = audit_redact_document_end(r->document, name, len, tabs);
+	r->document_end =
+		audit_redact_document_end(r->document, name, len, tabs, known->line);
 }
 
 /* Mask the here-document that is here. Its quotes open nothing. */
