@@ -113,7 +113,6 @@ static const struct secret_option {
 	{ "cloudflared", "install", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "openssl", "passwd", "", SECRET_REST | SECRET_LATE, "" },
 	{ "mycli", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "mysqlsh", "", "-p", SECRET_ATTACHED, "" },
 	{ "smb*", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
 	{ "smb*", "", "--user", SECRET_NEXT | SECRET_BEHIND('%'), "" },
 	{ "rpcclient", "", "-U", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND('%'), "" },
@@ -190,7 +189,8 @@ static const struct secret_option {
 	{ "dotnet", "nuget", "-k", SECRET_NEXT, "" },
 	{ "dotnet", "nuget", "-p", SECRET_NEXT, "" },
 	{ "swift", "", "-K", SECRET_ATTACHED | SECRET_NEXT, "" },
-	{ "mkpasswd", "", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "mkpasswd", "-m", "", SECRET_REST | SECRET_LATE, "" },
+	{ "mkpasswd", "--method", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "swaks", "", "-ap", SECRET_NEXT, "" },
 	{ "sendemail", "", "-xp", SECRET_NEXT, "" },
 	{ "sendEmail", "", "-xp", SECRET_NEXT, "" },
@@ -204,7 +204,9 @@ static const struct secret_option {
 	{ "pkcs11-tool", "", "--so-pin", SECRET_NEXT, "" },
 	{ "softhsm2*", "", "--pin", SECRET_NEXT, "" },
 	{ "softhsm2*", "", "--so-pin", SECRET_NEXT, "" },
-	{ "oathtool", "", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "oathtool", "-b", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "oathtool", "--base32", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "oathtool", "--totp", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "security", "unlock-keychain", "-p", SECRET_NEXT, "" },
 	{ "security", "create-keychain", "-p", SECRET_NEXT, "" },
 	{ "caddy", "", "--plaintext", SECRET_NEXT, "" },
@@ -322,7 +324,11 @@ static bool audit_options_is_word(const struct audit_mask *m, const char *p)
 		return false;
 	while (p > m->text && p[-1] && strchr("!#%+*^~?,", p[-1]))
 		p--;
-	return p > m->text && strchr(" \t\n\"'", p[-1]); /* or the end of an argument */
+	if (p == m->text || !strchr(" \t\n\"'", p[-1])) /* or the end of an argument */
+		return false;
+	while (p > m->text && p[-1] && strchr(" \t\"'", p[-1]))
+		p--;
+	return p == m->text || p[-1] != '>'; /* of a file that is written */
 }
 
 static bool audit_options_holds_none(const struct secret_option *row)

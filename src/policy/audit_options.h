@@ -12,7 +12,7 @@
 
 #include "policy/audit_mask.h"
 
-#define AUDIT_OPTIONS_SETS 3 /* of 64 rows of the table */
+#define AUDIT_OPTIONS_SETS 4 /* of 64 rows of the table */
 
 /* The simple command that is being read; all zero at its start. A word may be a program or only its
  * name, as git in "mysql -u git -pX" is: so a row that one word has begun stays. */
