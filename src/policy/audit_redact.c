@@ -756,6 +756,16 @@ static const char *audit_redact_document_end(const char *p, const char *name, si
 	}
 }
 
+/* The first line behind @p that no backslash makes a part of the one before. */
+static const char *audit_redact_next_line(const char *p)
+{
+	do {
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	} while (*p && p[-2] == '\\');
+	return p;
+}
+
 /* Note the here-document that begins behind this line, or its first line, if it is secret: sudo -S
  * true <<E. What is behind that line may be commands: sudo -S sh <<E. */
 static void audit_redact_note_document(struct redact *r)
@@ -770,12 +780,11 @@ static void audit_redact_note_document(struct redact *r)
 		return;
 	name += tabs;
 	name += strspn(name, " \t\\\"'");
-	len = audit_mask_name_len(name);
+	len = strcspn(name, " \t\n\\\"';|&<>()`");
 	known = len ? audit_redact_pipeline(r, NULL) : NULL;
 	if (!known || !known->stop || known->stop <= p)
 		return;
-	r->document = name + strcspn(name, "\n");
-	r->document += *r->document == '\n';
+	r->document = audit_redact_next_line(name + len);
 	r->document_end =
 		audit_redact_document_end(r->document, name, len, tabs, known->line);
 }
