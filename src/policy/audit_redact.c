@@ -478,8 +478,6 @@ static bool audit_redact_mask_named(struct redact *r)
 		return false;
 	if (data && !strncmp(r->mask.at.p, " = ", 3)) /* password: str = "x" */
 		audit_redact_mask_quoted(r, r->mask.at.p + 3);
-	if (*value == '%' && r->in_printf)
-		audit_redact_mask_formatted(r);
 	return true;
 }
 
@@ -1004,10 +1002,13 @@ static void audit_redact_mask_word(struct redact *r)
 		audit_redact_mask_element, audit_redact_mask_bearer, audit_redact_mask_token,
 		audit_redact_mask_secret_url, audit_redact_mask_fed,
 	};
+	const char *p = r->mask.at.p;
 	bool masked = audit_options_mask(&r->command, &r->mask, false);
 
 	for (size_t i = 0; i < COUNT_OF(shapes) && !masked; i++)
 		masked = shapes[i](r);
+	if (masked && r->in_printf && memchr(p, '%', (size_t)(r->mask.at.p - p)))
+		audit_redact_mask_formatted(r);
 	if (!masked && !audit_options_mask(&r->command, &r->mask, true))
 		audit_redact_note(r);
 }
