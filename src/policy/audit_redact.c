@@ -63,7 +63,7 @@ static const char *const setters[] = {
 
 /* What in a command says that it reads a secret from its stdin. */
 static const struct reader {
-	char text[18];
+	char text[24];
 	bool program; /* it is one, so the text is a whole word */
 	char letter;  /* the short option with which it reads, beside --stdin; 0: it always does */
 	char values[12]; /* short options whose value may be the next word */
@@ -81,8 +81,8 @@ static const struct reader {
 	{ "argon2", true, 0, "", false },
 	{ "openconnect", true, 0, "", false },
 	{ "wpa_passphrase", true, 0, "", false },
-	{ "grub-mkpasswd", false, 0, "", false },
-	{ "ecryptfs-add", false, 0, "", false },
+	{ "grub-mkpasswd-pbkdf2", false, 0, "", false },
+	{ "ecryptfs-add-passphrase", false, 0, "", false },
 	{ "systemd-creds", false, 0, "", false },
 	{ "secret-tool store", false, 0, "", false },
 	{ "pass insert", false, 0, "", false },
@@ -590,14 +590,24 @@ static const char *audit_redact_behind(const char *p, const char *end, const cha
 	return p <= end ? p : NULL;
 }
 
+/* Is the word at @p, of a command that begins at @from, a file that > writes? */
+static bool audit_redact_is_written(const char *from, const char *p)
+{
+	while (p > from && strchr(" \t\"'", p[-1]))
+		p--;
+	return p > from && p[-1] == '>';
+}
+
 /* Does @row say that the command from @from to @end reads a secret, by what is at @p? */
 static bool audit_redact_is_reader(const struct reader *row, const char *from, const char *p,
 				   const char *end)
 {
 	const char *behind = audit_redact_behind(p, end, row->text);
 
-	if (!behind || !row->program)
-		return behind;
+	if (!behind || audit_redact_is_written(from, p))
+		return false;
+	if (!row->program) /* cryptsetup-bin is no reader */
+		return behind == end || !audit_mask_is_name_char(*behind);
 	/* /bin/passwd is a program, /etc/passwd a file */
 	if (!row->letter && p > from && p[-1] == '/' &&
 	    (p - from < 4 || memcmp(p - 4, "bin/", 4) != 0))

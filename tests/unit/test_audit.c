@@ -1535,6 +1535,8 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"cat <<E\ndon't\n['http://h:80','a@b']\n'http://h:80'\n'a@b'\nE",
 		"echo 'me ALL=(ALL) NOPASSWD: /bin/x' >f", "adduser --disabled-password me",
 		"gpg --batch --delete-secret-keys 0123ABCD", "asadmin --passwordfile f x",
+		"cat >passwd <<E\nx\nE", "cat <<E > 'passwd'\nx\nE", "cat <<E >chpasswd.sh\nx\nE",
+		"echo y | apt-get install cryptsetup-bin", "grep 'secret settings' <<< x",
 		"apt-get install -y oathtool jq", "which mkpasswd htpasswd",
 		"docker run -u node:node x", "docker exec --user=\"a:b\" x",
 		"docker -H=http://h run -u node:node x", "curl http://h -a a:b", "rsync -u h:/a .",
