@@ -669,12 +669,23 @@ static bool is_waited_for(struct confine *c)
 	return sheltered;
 }
 
-/* Is the idle shim at rest? Where a process waits, the shim changes its own scheduling before. */
-static bool is_at_rest(void *shim)
+static bool is_asleep(pid_t pid)
 {
-	pid_t child;
+	struct procfs_stat st;
 
-	return !is_waited_for(all.confine) || procfs_children(*(pid_t *)shim, &child, 1) == 1;
+	return !procfs_stat(pid, &st) && st.state == 'S';
+}
+
+/* Is the idle shim at rest? Before, it changes its own scheduling, its child may be the command that
+ * has ended, and the process that waits has not looked at what it inherited. */
+static bool is_at_rest(void *ctx)
+{
+	pid_t shim = *(pid_t *)ctx, child;
+
+	if (is_waited_for(all.confine) &&
+	    (procfs_children(shim, &child, 1) != 1 || !is_asleep(child)))
+		return false;
+	return is_asleep(shim);
 }
 
 static void (*const touches[])(pid_t) = {
