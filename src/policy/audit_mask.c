@@ -82,6 +82,20 @@ struct audit_place audit_mask_place(const struct audit_mask *m, const char *p)
 	return at;
 }
 
+void audit_mask_skip_to(struct audit_place *at, const char *ends, const char *limit)
+{
+	const unsigned depth = audit_quote_depth(&at->quote);
+
+	for (; at->p < limit && *at->p; at->p++) {
+		unsigned ended = audit_quote_step(&at->quote, *at->p);
+
+		if (strchr(ends, *at->p) &&
+		    (ended <= depth || (strchr("<>)", *at->p) &&
+					audit_quote_depth(&at->quote) <= depth)))
+			return;
+	}
+}
+
 static bool audit_mask_is_redirection(const char *p)
 {
 	p += strspn(p, "0123456789");

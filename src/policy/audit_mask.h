@@ -19,6 +19,8 @@
 /* How far to look for what must be there: looking again and again for what is not is expensive. */
 #define AUDIT_MASK_NEAR 4096
 
+#define AUDIT_MASK_COMMAND_ENDS "\n;|&"
+
 struct audit_place {
 	const char *p;
 	struct audit_quote quote; /* open there */
@@ -52,6 +54,9 @@ bool audit_mask_begins_word(const struct audit_mask *m, const char *p);
 
 /* The place @p, which is not before m->at. */
 struct audit_place audit_mask_place(const struct audit_mask *m, const char *p);
+
+/* Go to the first of @ends before @limit that is not quoted at @at, or to @limit or the end. */
+void audit_mask_skip_to(struct audit_place *at, const char *ends, const char *limit);
 
 /* Write what is before @from, and a mask for what is from there to @to, if anything; go there. */
 void audit_mask_hide(struct audit_mask *m, const char *from, const char *to);

@@ -7,7 +7,6 @@
 #include "policy/audit.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/utf8.h"
 #include "policy/audit_mask.h"
 #include "policy/audit_options.h"
+#include "policy/audit_readers.h"
 
 #define REQUEST_ID_MAX 256
 
@@ -61,53 +61,6 @@ static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
 };
 
-/* What in a command says that it reads a secret from its stdin. */
-static const struct reader {
-	char text[24];
-	bool program; /* it is one, so the text is a whole word */
-	char letter;  /* the short option with which it reads, beside --stdin; 0: it always does */
-	char values[12]; /* short options whose value may be the next word */
-	bool line;    /* it reads a line; what it runs gets the others */
-} readers[] = {
-	{ "sudo", true, 'S', "CDRTUghprtu", true },
-	{ "mkpasswd", true, 's', "PRSm", false },
-	{ "smbpasswd", true, 's', "DLRUcrw", false },
-	{ "htpasswd", true, 'i', "Cr", false },
-	{ "passwd", true, 0, "", false },
-	{ "newusers", true, 0, "", false },
-	{ "kinit", true, 0, "", false },
-	{ "vncpasswd", true, 0, "", false },
-	{ "saslpasswd2", true, 0, "", false },
-	{ "argon2", true, 0, "", false },
-	{ "openconnect", true, 0, "", false },
-	{ "wpa_passphrase", true, 0, "", false },
-	{ "grub-mkpasswd-pbkdf2", false, 0, "", false },
-	{ "ecryptfs-add-passphrase", false, 0, "", false },
-	{ "systemd-creds", false, 0, "", false },
-	{ "secret-tool store", false, 0, "", false },
-	{ "pass insert", false, 0, "", false },
-	{ "rclone obscure -", false, 0, "", false },
-	{ "vercel env add", false, 0, "", false },
-	{ "p4 login", false, 0, "", false },
-	{ "zfs load-key", false, 0, "", false },
-	{ "wg pubkey", false, 0, "", false },
-	{ "-pass stdin", false, 0, "", false },
-	{ "-passin stdin", false, 0, "", false },
-	{ "-passout stdin", false, 0, "", false },
-	{ "--data-file -", false, 0, "", false },
-	{ "password_stdin", false, 0, "", false },
-	{ "chpasswd", false, 0, "", false },
-	{ "cryptsetup", false, 0, "", false },
-	{ "--password-stdin", false, 0, "", false },
-	{ "--passphrase-fd 0", false, 0, "", false },
-	{ "--passphrase-fd=0", false, 0, "", false },
-	{ "--with-token", false, 0, "", false },
-	{ "--data-file=-", false, 0, "", false },
-	{ "secret set", false, 0, "", false },
-	{ "secret put", false, 0, "", false },
-	{ "secret create", false, 0, "", false },
-};
-
 /* Programs that write what they are told. */
 static const char *const writers[] = { "echo", "printf", "yes" };
 
@@ -130,19 +83,12 @@ static const char *const token_prefixes[] = {
 	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
 };
 
-/* What is known of a pipeline. Each of its words may ask. */
-struct audit_pipeline {
-	const char *end;           /* up to here it is known */
-	const char *reader, *stop; /* its last command that reads a secret, if any */
-	bool line;                 /* none of its commands reads more than a line of one */
-};
-
 struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
 	bool in_printf;        /* it is a printf ... */
 	unsigned printf_depth; /* ... in so many quotes */
-	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around it */
+	struct audit_readers readers;
 	const char *document, *document_end; /* a secret here-document that is still to come */
 };
 
@@ -226,23 +172,6 @@ static bool audit_redact_is_pwd(const struct redact *r, const char *p, size_t le
 	return audit_redact_has_tail(p, len, "pwd") &&
 	       (*p == '-' || (len == 3 && p > r->mask.text && p[-1] == ';'));
 }
-
-/* Go to the first of @ends before @limit that is not quoted at @at. */
-static void audit_redact_skip_to(struct audit_place *at, const char *ends, const char *limit)
-{
-	const unsigned depth = audit_quote_depth(&at->quote);
-
-	for (; at->p < limit && *at->p; at->p++) {
-		unsigned ended = audit_quote_step(&at->quote, *at->p);
-
-		if (strchr(ends, *at->p) &&
-		    (ended <= depth || (strchr("<>)", *at->p) &&
-					audit_quote_depth(&at->quote) <= depth)))
-			return;
-	}
-}
-
-static const char command_ends[] = "\n;|&", between_words[] = " \t\\\n";
 
 /* ---- the shapes: each masks what is here and goes behind it, or returns false ---- */
 
@@ -441,7 +370,7 @@ static void audit_redact_mask_formatted(struct redact *r)
 		at.p++;
 	}
 	from = at.p + audit_mask_gap_len(&r->mask, at.p);
-	audit_redact_skip_to(&at, "\n;|&<>)", limit);
+	audit_mask_skip_to(&at, "\n;|&<>)", limit);
 	while (at.p > from && strchr(" \t", at.p[-1]))
 		at.p--;
 	if (at.p > from)
@@ -525,182 +454,10 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
-/* Bytes of the word at @p, where quotes may stand around the whole of it. */
-static size_t audit_redact_word_len(const char *p, const char *end)
-{
-	const char *close = audit_quote_is_mark(*p)
-				    ? memchr(p + 1, *p, (size_t)(end - p - 1)) : NULL;
-	size_t len = close ? (size_t)(close + 1 - p) : 0;
-
-	while (p + len < end && !strchr(" \t\n", p[len]))
-		len++;
-	return len;
-}
-
-/* Is the letter of @row among the short options at @p? *@value: the next word is the value of the
- * last one. */
-static bool audit_redact_has_letter(const struct reader *row, const char *p, size_t len,
-				    bool *value)
-{
-	*value = false;
-	for (size_t i = 1; i < len; i++) {
-		if (p[i] == row->letter)
-			return true;
-		if (strchr(row->values, p[i])) {
-			*value = i + 1 == len;
-			return false;
-		}
-	}
-	return false;
-}
-
-/* Does the program of @row, whose words go from @p to @end, read its stdin? A long option may have
- * its value in the next word. */
-static bool audit_redact_has_option(const struct reader *row, const char *p, const char *end)
-{
-	bool value = false, reads = false;
-
-	while (!reads) {
-		const char *word = p + strspn(p, between_words);
-		size_t len = word < end ? audit_redact_word_len(word, end) : 0;
-		const char *plain = word + strspn(word, "\\\"'");
-		bool option = plain < word + len && *plain == '-';
-
-		if (!len || (!option && !value))
-			break;
-		p = word + len;
-		if (!option)
-			value = false;
-		else if (plain[1] != '-')
-			reads = audit_redact_has_letter(row, plain, (size_t)(p - plain), &value);
-		else
-			value = !(reads = !strncmp(plain, "--stdin", strlen("--stdin")));
-	}
-	return reads;
-}
-
-/* What is behind @text at @p, whose blanks stand for all that is between words, or NULL. */
-static const char *audit_redact_behind(const char *p, const char *end, const char *text)
-{
-	for (; *text; text++) {
-		if (p >= end || (*text == ' ' ? !strchr(between_words, *p) : *p != *text))
-			return NULL;
-		p += *text == ' ' ? strspn(p, between_words) : 1;
-	}
-	return p <= end ? p : NULL;
-}
-
-/* Is the word at @p, of a command that begins at @from, a file that > writes? */
-static bool audit_redact_is_written(const char *from, const char *p)
-{
-	while (p > from && strchr(" \t\"'", p[-1]))
-		p--;
-	return p > from && p[-1] == '>';
-}
-
-/* Does @row say that the command from @from to @end reads a secret, by what is at @p? */
-static bool audit_redact_is_reader(const struct reader *row, const char *from, const char *p,
-				   const char *end)
-{
-	const char *behind = audit_redact_behind(p, end, row->text);
-
-	if (!behind || audit_redact_is_written(from, p))
-		return false;
-	if (!row->program) /* cryptsetup-bin is no reader */
-		return behind == end || !audit_mask_is_name_char(*behind);
-	/* /bin/passwd is a program, /etc/passwd a file */
-	if (!row->letter && p > from && p[-1] == '/' &&
-	    (p - from < 4 || memcmp(p - 4, "bin/", 4) != 0))
-		return false;
-	if (behind < end && !strchr(" \t\n<>)`'\"\\", *behind))
-		return false;
-	behind += behind < end ? strspn(behind, "'\"\\") : 0;
-	return !row->letter || audit_redact_has_option(row, behind, end);
-}
-
-/* What says that a command between @from and @end reads a secret from its stdin, or NULL. What
- * reads more than a line counts first. */
-static const struct reader *audit_redact_find_reader(const char *from, const char *end)
-{
-	bool first[UCHAR_MAX + 1] = { false };
-	const struct reader *found = NULL;
-
-	for (size_t i = 0; i < COUNT_OF(readers); i++)
-		first[(unsigned char)*readers[i].text] = true;
-	for (const char *p = from; p < end; p++) {
-		if (!first[(unsigned char)*p] || (p > from && audit_mask_is_name_char(p[-1])))
-			continue;
-		for (size_t i = 0; i < COUNT_OF(readers); i++)
-			if (*readers[i].text == *p && !(found && readers[i].line) &&
-			    audit_redact_is_reader(&readers[i], from, p, end))
-				found = &readers[i];
-		if (found && !found->line)
-			break;
-	}
-	return found;
-}
-
-/* What is known of the pipeline from @at on, and up to @limit. @start: its first command begins
- * there; @before: what of that is before @at says that it reads a secret. */
-static struct audit_pipeline audit_redact_scan(struct audit_place at, const char *start,
-					       const struct reader *before, const char *limit)
-{
-	struct audit_pipeline found = { .line = true };
-
-	for (;;) {
-		const char *from = at.p;
-		const struct reader *reader;
-
-		audit_redact_skip_to(&at, command_ends, limit);
-		found.end = at.p;
-		reader = audit_redact_find_reader(from, at.p);
-		if (before || reader) {
-			found.reader = start;
-			found.stop = at.p;
-			found.line &= (!before || before->line) && (!reader || reader->line);
-		}
-		if (at.p >= limit || *at.p != '|' || at.p[1] == '|')
-			return found;
-		at.p += 1 + (at.p[1] == '&'); /* | or |& */
-		start = at.p;
-		before = NULL;
-	}
-}
-
-/* Does what is before @p end a command? A backslash continues the line. */
-static bool audit_redact_ends_before(const struct audit_mask *m, const char *p)
-{
-	return strchr(command_ends, p[-1]) &&
-	       (p[-1] != '\n' || p - m->text < 2 || p[-2] != '\\');
-}
-
-/* Of the pipeline that is here. The word at @value, if any, reads nothing: it is that of a <<<. */
-static const struct audit_pipeline *audit_redact_pipeline(struct redact *r, const char *value)
-{
-	const char *p = r->mask.at.p, *limit = p + AUDIT_MASK_NEAR;
-	struct audit_place at = r->mask.at;
-	const char *start = p;
-	struct audit_pipeline *known = &r->pipelines[audit_quote_depth(&r->mask.at.quote)];
-
-	if (known->end && p < known->end)
-		return known;
-	while (start > r->mask.text && p - start < AUDIT_MASK_NEAR &&
-	       !audit_redact_ends_before(&r->mask, start))
-		start--;
-	if (value) {
-		at = audit_mask_place(&r->mask, value);
-		audit_redact_skip_to(&at, " \t\n;|&", limit);
-	}
-	*known = audit_redact_scan(at, start, audit_redact_find_reader(start, p), limit);
-	if (known->end >= limit) /* of what is far, too little was seen */
-		known->end = p + AUDIT_MASK_NEAR / 2;
-	return known;
-}
-
 /* Is what is here written to a command that reads a secret? */
 static bool audit_redact_is_read(struct redact *r)
 {
-	const struct audit_pipeline *known = audit_redact_pipeline(r, NULL);
+	const struct audit_pipeline *known = audit_readers_look(&r->readers, &r->mask, NULL);
 
 	return known->reader && known->reader > r->mask.at.p;
 }
@@ -722,7 +479,7 @@ static bool audit_redact_mask_fed(struct redact *r)
 
 	if (!audit_redact_is_writer(from, len) || !audit_redact_is_read(r))
 		return false;
-	audit_redact_skip_to(&at, command_ends, from + AUDIT_MASK_NEAR);
+	audit_mask_skip_to(&at, AUDIT_MASK_COMMAND_ENDS, from + AUDIT_MASK_NEAR);
 	end = at.p;
 	for (bool option = true; option; option = *from == '-') {
 		from += audit_mask_name_len(from);
@@ -743,7 +500,7 @@ static bool audit_redact_mask_here_string(struct redact *r)
 	if (strncmp(p, "<<<", 3) != 0)
 		return false;
 	value += audit_mask_gap_len(&r->mask, value);
-	stop = audit_redact_pipeline(r, value)->stop;
+	stop = audit_readers_look(&r->readers, &r->mask, value)->stop;
 	return stop && stop > p && audit_mask_value(&r->mask, value, false, false);
 }
 
@@ -789,7 +546,7 @@ static void audit_redact_note_document(struct redact *r)
 	name += tabs;
 	name += strspn(name, " \t\\\"'");
 	len = strcspn(name, " \t\n\\\"';|&<>()`");
-	known = len ? audit_redact_pipeline(r, NULL) : NULL;
+	known = len ? audit_readers_look(&r->readers, &r->mask, NULL) : NULL;
 	if (!known || !known->stop || known->stop <= p)
 		return;
 	r->document = audit_redact_next_line(name + len);

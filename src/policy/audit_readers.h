@@ -1,0 +1,34 @@
+/*
+ * audit_readers - which commands of a pipeline read a secret from their stdin.
+ *
+ * echo X | sudo -S true, passwd me <<< X: what they are fed is the secret, though nothing near it
+ * says so. One walk through a pipeline finds its last reader; the words of the pipeline that ask
+ * then get what is known. What they are fed, and how far that goes, is not its business
+ * (policy/audit_redact.c).
+ */
+#ifndef PROCPEN_POLICY_AUDIT_READERS_H
+#define PROCPEN_POLICY_AUDIT_READERS_H
+
+#include <stdbool.h>
+
+#include "policy/audit_mask.h"
+
+struct audit_pipeline {
+	const char *end;           /* up to here it is known */
+	const char *reader, *stop; /* its last command that reads a secret, if any */
+	bool line;                 /* none of its commands reads more than a line of one */
+};
+
+/* Of one text; all zero at its start. */
+struct audit_readers {
+	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around them */
+};
+
+/*
+ * What is known of the pipeline at m->at. The word at @value, if any, reads nothing: it is that of
+ * a <<<. Looks AUDIT_MASK_NEAR bytes ahead and back. The result is valid until the next call.
+ */
+const struct audit_pipeline *audit_readers_look(struct audit_readers *k, const struct audit_mask *m,
+						const char *value);
+
+#endif
