@@ -54,26 +54,25 @@ static void run_env_add_default(char ***envp, const char *name, const char *dire
 
 static bool run_env_can_write(const struct run_env *run, const char *home, const char *below)
 {
-	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *path = mem_printf("%s%s", home, below);
 
-	if (!home || !*home)
-		return false;
-	if (confine_profile(run->confine, run->request) == CONFINE_NONE)
-		return true;
-	path = mem_printf("%s%s", home, below);
-	return confine_can_write(run->confine, path);
+	return confine_can_write_resolved(run->confine, path);
 }
 
-/* What tools keep in the home leads into @temporary where it cannot be written there. */
+/* What tools keep in the home leads into @temporary where it cannot be written there. Each run
+ * asks, so only the home is resolved, and a link in it counts as what cannot be written. */
 static void run_env_move_caches(const struct run_env *run, char ***envp, const char *temporary)
 {
 	const char *home = run->user->name ? run->user->home : getenv("HOME");
+	AUTO_FREE char *real = home && *home ? realpath(home, NULL) : NULL;
 
-	if (run_env_can_write(run, home, ""))
+	if (home && *home &&
+	    (confine_profile(run->confine, run->request) == CONFINE_NONE ||
+	     confine_can_write_resolved(run->confine, real)))
 		return;
-	if (!run_env_can_write(run, home, "/.cache"))
+	if (!real || !run_env_can_write(run, real, "/.cache"))
 		run_env_add_default(envp, "XDG_CACHE_HOME", temporary, "/cache");
-	if (!run_env_can_write(run, home, "/.npm"))
+	if (!real || !run_env_can_write(run, real, "/.npm"))
 		run_env_add_default(envp, "npm_config_cache", temporary, "/cache/npm");
 	/* Chrome does not start without a writable one. */
 	run_env_add_default(envp, "CHROME_CONFIG_HOME", temporary, "/config");

@@ -61,8 +61,10 @@ char *confine_temporary(const struct confine *c, const struct confine_request *r
 enum confine_profile confine_profile(const struct confine *c,
 				     const struct confine_request *request);
 
-/* Can a run with a sandbox write below @path? True while that is not known. */
+/* Can a run with a sandbox write below @path? True while that is not known. The other one takes
+ * the path without links, NULL: there is nothing. */
 bool confine_can_write(const struct confine *c, const char *path);
+bool confine_can_write_resolved(const struct confine *c, const char *real);
 
 /* Does the canonical @path lie in one that sandbox.readonly keeps from commands? */
 bool confine_is_readonly(const struct confine *c, const char *path);

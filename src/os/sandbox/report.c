@@ -81,10 +81,8 @@ bool confine_is_readonly(const struct confine *c, const char *path)
 	return c->usable & BIT(CONFINE_MOUNT_NS) && confine_mounts_is_readonly(&c->mounts[0], path);
 }
 
-bool confine_can_write(const struct confine *c, const char *path)
+bool confine_can_write_resolved(const struct confine *c, const char *real)
 {
-	AUTO_FREE char *real = realpath(path, NULL);
-
 	if (!c->prepared || c->failure.type || !(c->usable & FILE_LAYERS))
 		return true;
 	if (real && confine_is_readonly(c, real))
@@ -93,6 +91,13 @@ bool confine_can_write(const struct confine *c, const char *path)
 		if (str_path_lies_in(real, c->writable[i]))
 			return true;
 	return false;
+}
+
+bool confine_can_write(const struct confine *c, const char *path)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+
+	return confine_can_write_resolved(c, real);
 }
 
 void confine_probe_all(struct confine *c)
