@@ -154,10 +154,10 @@ static int sandbox_check_parts(const char *path, struct err *e)
 
 static int sandbox_check_absolute(const char *path, struct err *e)
 {
-	if (path[0] == '/' && !strchr(path, '*'))
+	if (path[0] == '/')
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "\"%.256s\" is not an absolute path", path);
-	return err_hint(e, "Start the path with a slash; patterns do not work.");
+	return err_hint(e, "Start the path with a slash.");
 }
 
 int sandbox_check(const struct config *config, struct err *e)
