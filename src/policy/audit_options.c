@@ -14,11 +14,13 @@ enum secret_place {
 	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
 	SECRET_NAMED = 64,   /* the word behind a secret name: set password VALUE */
 	SECRET_REST = 128,   /* words behind the first one */
+	SECRET_NONE = 256,   /* the option holds none, whatever it is called */
+	SECRET_NONE_FIRST = 512, /* the same before the second word, which may be another program */
 };
 
-#define SECRET_BEHIND(c) (SECRET_USER | (unsigned)(c) << 8)
-#define SECRET_NONE 0 /* the option holds none, whatever it is called ... */
-#define SECRET_NONE_FIRST 256 /* ... before the second word: then it may be of another program */
+/* SECRET_USER with the byte @c in place of the colon. */
+#define SECRET_BYTE_SHIFT 16
+#define SECRET_BEHIND(c) (SECRET_USER | (unsigned)(c) << SECRET_BYTE_SHIFT)
 
 /* Options without a value: the one that has the secret may stand behind them, as in -su. */
 #define CURL_FLAGS "#012346aBfgGiIjJklLMnNOpqRsSvVZ"
@@ -333,13 +335,13 @@ static bool audit_options_is_word(const struct audit_mask *m, const char *p)
 
 static bool audit_options_holds_none(const struct secret_option *row)
 {
-	return row->places == SECRET_NONE || row->places == SECRET_NONE_FIRST;
+	return row->places & (SECRET_NONE | SECRET_NONE_FIRST);
 }
 
 /* Is no other program in @c than that of @row: docker exec x curl -u me:x, sort -u|x -u me:x? */
 static bool audit_options_is_alone(const struct audit_command *c, const struct secret_option *row)
 {
-	if (c->crossed || (row->places == SECRET_NONE_FIRST && c->words > 1))
+	if (c->crossed || (row->places & SECRET_NONE_FIRST && c->words > 1))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(secret_options); i++)
 		if (audit_options_has(c->programs, i) &&
@@ -419,9 +421,11 @@ bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late
 
 		c->subcommands[i / 64] &= ~(UINT64_C(1) << i % 64);
 	}
-	if (row->places & SECRET_USER)
-		return audit_mask_pair(m, value, row->places >> 8 ? (char)(row->places >> 8) : ':',
-				       whole);
+	if (row->places & SECRET_USER) {
+		char byte = (char)(row->places >> SECRET_BYTE_SHIFT);
+
+		return audit_mask_pair(m, value, byte ? byte : ':', whole);
+	}
 	if (!audit_mask_value(m, value, whole, false))
 		return false;
 	/* What is called -password may be an option's name, so then the next word goes too. */
