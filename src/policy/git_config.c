@@ -58,7 +58,7 @@ struct settings {
 
 /* What a file was at the last look. */
 struct content {
-	const char *flaw; /* why there is no text */
+	const char *flaw; /* why it is not read; the text says which file it is, and since when */
 	char *text;       /* or NULL: not there */
 	size_t len;
 };
@@ -279,15 +279,19 @@ static int git_config_compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void git_config_parse(const char *text, size_t len, struct settings *into)
+/* Git reads on where the names are too many for us, so that any change counts there. */
+static void git_config_parse(const struct buf *text, struct settings *into)
 {
-	struct reader r = { .at = text, .end = text + len, .into = into };
+	struct reader r = { .at = text->data, .end = text->data + text->len, .into = into };
 
 	buf_init(&r.name, SIZE_MAX / 2);
 	buf_init(&r.value, SIZE_MAX / 2);
-	if (!git_config_read_all(&r))
-		git_config_keep(into, r.names > NAMES_MAX ? "names of more than 4 MiB"
-							  : "a line that git refuses", NULL);
+	if (!git_config_read_all(&r)) {
+		if (r.names > NAMES_MAX)
+			git_config_keep(into, "names of more than 4 MiB", text);
+		else
+			git_config_keep(into, "a line that git refuses", NULL);
+	}
 	if (into->count)
 		qsort(into->lines, into->count, sizeof(*into->lines), git_config_compare);
 	buf_release(&r.name);
@@ -298,18 +302,32 @@ static void git_config_parse(const char *text, size_t len, struct settings *into
 
 static const char no_file[] = "no regular file", too_large[] = "more than 256 KiB";
 
-/* The text of the regular file @fd, up to FILE_MAX bytes. */
-static struct content git_config_read_text(int fd, size_t size)
+/* @st: of what is not read; NULL: not known. A later change of it has to show as well. */
+static struct content git_config_unread(const char *flaw, const struct stat *st)
 {
-	struct content c = { .text = mem_zalloc(size + 1) };
-	ssize_t len = read(fd, c.text, size);
+	struct content c = { .flaw = flaw };
+
+	if (st) {
+		c.text = mem_printf("%ju %ju %jd %jd.%09ld", (uintmax_t)st->st_dev,
+				    (uintmax_t)st->st_ino, (intmax_t)st->st_size,
+				    (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+		c.len = strlen(c.text);
+	}
+	return c;
+}
+
+/* The text of the regular file @fd, up to FILE_MAX bytes. */
+static struct content git_config_read_text(int fd, const struct stat *st)
+{
+	struct content c = { .text = mem_zalloc((size_t)st->st_size + 1) };
+	ssize_t len = read(fd, c.text, (size_t)st->st_size);
 
 	if (len >= 0) {
 		c.len = (size_t)len;
 		return c;
 	}
 	free(c.text);
-	return (struct content){ .flaw = no_file };
+	return git_config_unread(no_file, st);
 }
 
 /* What is at @name in @dir, through no link. Not by its times, which a mapping of the file need not
@@ -322,15 +340,15 @@ static struct content git_config_read(int dir, const char *name)
 
 	if (fd < 0 && (dir < 0 || errno == ENOENT || errno == ENOTDIR))
 		return (struct content){ 0 };
-	if (fd < 0 || fstat(fd, &st))
-		return (struct content){ .flaw = no_file };
+	if (fd < 0 ? fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) : fstat(fd, &st))
+		return git_config_unread(no_file, NULL);
 	if (S_ISDIR(st.st_mode))
 		return (struct content){ 0 };
-	if (!S_ISREG(st.st_mode))
-		return (struct content){ .flaw = no_file };
+	if (fd < 0 || !S_ISREG(st.st_mode))
+		return git_config_unread(no_file, &st);
 	if (st.st_size > (off_t)FILE_MAX)
-		return (struct content){ .flaw = too_large };
-	return git_config_read_text(fd, (size_t)st.st_size);
+		return git_config_unread(too_large, &st);
+	return git_config_read_text(fd, &st);
 }
 
 static bool git_config_is_same(const struct content *a, const struct content *b)
@@ -344,11 +362,11 @@ static void git_config_parse_content(const struct content *c, size_t which, stru
 	const struct buf text = { .data = c->text, .len = c->len };
 
 	if (c->flaw)
-		git_config_keep(into, c->flaw, NULL);
+		git_config_keep(into, c->flaw, &text);
 	else if (!c->text)
 		return;
 	else if (looked_at[which].kind == GIT_SETTINGS)
-		git_config_parse(c->text, c->len, into);
+		git_config_parse(&text, into);
 	else
 		git_config_keep(into, LEADS, looked_at[which].kind == GIT_LINK ? &text : NULL);
 }

@@ -11,7 +11,7 @@
  * to 256 KiB. Settings are read as git reads them (git-config(1), "CONFIGURATION FILE"); what git
  * would refuse, a link and a file that is too large count as differences. Their text is compared,
  * because a command can change it and leave the times: through a mapping, or by moving a whole .git
- * there.
+ * there. Of what is not read the time of its change has to do; what a link leads to is not watched.
  */
 #ifndef PROCPEN_POLICY_GIT_CONFIG_H
 #define PROCPEN_POLICY_GIT_CONFIG_H

@@ -210,6 +210,35 @@ static void test_git_config_what_is_no_file(void **state)
 	}
 }
 
+/* What is not read hides no later change: a first run could make it so, and a second one set a hook. */
+static void test_git_config_changes_unread(void **state)
+{
+	struct fixture *f = *state;
+	const char *path = scratch_path(&f->tmp, "ws/.git/config");
+	char *large = malloc(300000);
+	int64_t start_us;
+
+	memset(large, '#', 299999);
+	large[299999] = '\0';
+	write_config(f, large);
+	begin(f);
+	memcpy(large, "[core]\nhooksPath = x\n", 21);
+	assert_string_equal(changed(f, large), "more than 256 KiB");
+	start_us = begin(f);
+	assert_string_equal(told(f, start_us, ""), "");
+	free(large);
+
+	for (int i = 0; i < 2; i++) {
+		start_us = begin(f);
+		(void)!unlink(path);
+		assert_int_equal(symlink(i ? "b" : "a", path), 0);
+		assert_string_equal(told(f, start_us, "/.git/config: "),
+				    i ? "no regular file" : "more than 256 KiB, no regular file");
+	}
+	start_us = begin(f);
+	assert_string_equal(told(f, start_us, ""), "");
+}
+
 /* The name of a section counts with each of its keys, and a command must not fill the memory so. */
 static void test_git_config_long_names(void **state)
 {
@@ -225,6 +254,8 @@ static void test_git_config_long_names(void **state)
 	text[strlen("[alias \"") + 100] = 's'; /* of those before the limit the first is named */
 	assert_non_null(strstr(changed(f, text), "alias.s000"));
 	assert_string_equal(changed(f, text), "");
+	strcpy(text + at, "[core]\nhooksPath = x\n"); /* git reads on */
+	assert_string_equal(changed(f, text), "names of more than 4 MiB");
 	free(text);
 }
 
@@ -306,6 +337,7 @@ int main(void)
 		TEST(test_git_config_between_runs),
 		TEST(test_git_config_changes_twice),
 		TEST(test_git_config_what_is_no_file),
+		TEST(test_git_config_changes_unread),
 		TEST(test_git_config_long_names),
 		TEST(test_git_config_led_elsewhere),
 		TEST(test_git_config_unchanged_times),
