@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "policy/audit.h"
+#include "policy/dir.h"
 #include "policy/env.h"
 #include "shell/words.h"
 
@@ -106,7 +107,7 @@ static char *command_new_directory(const struct scope *scope, const char *name)
 	if (!absolute && !workspace)
 		return NULL;
 	path = mem_printf("%s%s%s", absolute ? "" : workspace, absolute ? "" : "/", name);
-	real = scope_covers(scope, path) ? realpath(path, NULL) : NULL;
+	real = scope_covers(scope, path) ? dir_real(path) : NULL;
 	return real ? real : mem_strdup(path);
 }
 

@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -189,4 +190,14 @@ char *dir_name(int fd, const char *fallback)
 	if (len > 0 && (size_t)len < sizeof(name) && name[0] == '/')
 		return mem_strndup(name, (size_t)len);
 	return mem_strdup(fallback);
+}
+
+char *dir_real(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+	char *name = fd >= 0 ? dir_name(fd, NULL) : NULL;
+
+	if (name || (fd < 0 && errno != EMFILE && errno != ENFILE))
+		return name;
+	return realpath(path, NULL);
 }

@@ -34,6 +34,10 @@ char *dir_absolute(const char *path);
 /* Do two paths lead to one file, or directory? */
 bool dir_is_same(const char *a, const char *b);
 
+/* As realpath(3), which looks each name up from the root again: commands can make links of so many
+ * names that it takes seconds. Heap; NULL with errno. */
+char *dir_real(const char *path);
+
 /* The path of what @fd is open to, or @fallback (or NULL) without /proc. Heap. */
 char *dir_name(int fd, const char *fallback);
 

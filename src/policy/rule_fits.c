@@ -817,8 +817,8 @@ static bool rule_fits_leads_to(const char *pattern, const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	AUTO_FREE char *folder = mem_strndup(path, (size_t)(name - path));
-	AUTO_FREE char *real_folder = realpath(folder, NULL);
-	AUTO_FREE char *real = realpath(path, NULL);
+	AUTO_FREE char *real_folder = dir_real(folder);
+	AUTO_FREE char *real = dir_real(path);
 	char moved[PATH_MAX + NAME_MAX];
 
 	if (real && !strcmp(strrchr(real, '/') + 1, name) && rule_text_fits(pattern, real))
@@ -906,8 +906,8 @@ static bool rule_fits_is_in(const struct rule *r, const char *path)
  * them may make a decision stricter, not laxer. */
 static bool rule_fits_leads_in(const struct rule *r, const char *path, uint64_t *steps)
 {
-	AUTO_FREE char *directory = realpath(r->directory, NULL);
-	AUTO_FREE char *real = realpath(path, NULL);
+	AUTO_FREE char *directory = dir_real(r->directory);
+	AUTO_FREE char *real = dir_real(path);
 
 	*steps += WORK_REALPATH + WORK_REALPATH;
 	return (real && rule_fits_is_in(r, real)) ||

@@ -263,7 +263,8 @@ static bool scope_is_shut(int dir)
 /*
  * Why does @path not open, if it lies inside? Cuts @path behind the first name that is at fault.
  * NULL: it may lie outside. A path with ".." may pass there on its way, and a link may lead there:
- * what is there must not show, so these always may.
+ * what is there must not show, so these always may. Not for one that has more links than the kernel
+ * follows: name by name it would follow all of them.
  */
 static const char *scope_find_fault(const struct scope *s, char *path)
 {
@@ -305,7 +306,7 @@ static int scope_fail_open(const struct scope *s, const char *path, int sys, str
 	for (size_t i = 1; i < s->count; i++)
 		if (scope_rest_of(s->names[i], path) && scope_dir_is_gone(&s->dirs[i]))
 			return scope_fail_gone(s, i, e);
-	fault = scope_find_fault(s, at);
+	fault = sys == ELOOP ? NULL : scope_find_fault(s, at);
 	if (fault) {
 		err_set(e, ERR_BAD_DIRECTORY, "working_directory \"%.256s\": %.256s %s", path, at,
 			fault);
@@ -385,28 +386,62 @@ int scope_beneath(const struct scope *s, const char *path, int *fd, const char *
 	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
 }
 
+/* The end of a name of @path between @from and @to, near the middle; @from: there is none. */
+static size_t scope_middle(const char *path, size_t from, size_t to)
+{
+	size_t middle = from + (to - from) / 2, at = middle;
+
+	while (at > from && (path[at] != '/' || path[at - 1] == '/'))
+		at--;
+	if (at > from)
+		return at;
+	for (at = middle + 1; at < to; at++)
+		if (path[at] == '/' && path[at - 1] != '/')
+			return at;
+	return from;
+}
+
+/*
+ * How much of @path there is, as a directory: *@fd is open to it. *@missing: how much there is not,
+ * up to the next name. By halves, because each look takes the kernel milliseconds where commands
+ * have made links of thousands of names.
+ */
+static size_t scope_find_existing(char *path, int *fd, size_t *missing)
+{
+	size_t there = 0, end = strlen(path);
+
+	*fd = open(path[0] == '/' ? "/" : ".", OPEN_DIR);
+	*missing = end;
+	for (size_t at = end; at > there; at = scope_middle(path, there, *missing)) {
+		char after = path[at];
+		int next;
+
+		path[at] = '\0';
+		next = open(path, OPEN_DIR);
+		path[at] = after;
+		if (next < 0) {
+			*missing = at;
+			continue;
+		}
+		mem_cleanup_close(fd);
+		*fd = next;
+		there = at;
+	}
+	return there;
+}
+
 bool scope_covers(const struct scope *s, const char *path)
 {
 	AUTO_FREE char *existing = mem_strdup(path);
-	size_t end = strlen(existing);
+	AUTO_CLOSE int fd = -1;
+	size_t missing, there = scope_find_existing(existing, &fd, &missing);
+	struct stat st;
 
-	for (;;) {
-		struct stat st;
-
-		while (end > 0 && existing[end - 1] == '/')
-			end--;
-		existing[end] = '\0';
-
-		AUTO_CLOSE int fd = open(end ? existing : path[0] == '/' ? "/" : ".", OPEN_DIR);
-
-		if (fd >= 0)
-			return scope_lies_inside(s, fd) || scope_may_leave(path + end);
-		/* A dangling link, or no root: another process decides where it will lead. */
-		if (end == 0 || (lstat(existing, &st) == 0 && S_ISLNK(st.st_mode)))
-			return true;
-		while (end > 0 && existing[end - 1] != '/')
-			end--;
-	}
+	/* A dangling link, or no root: another process decides where it will lead. */
+	existing[missing] = '\0';
+	if (fd < 0 || (there < missing && !lstat(existing, &st) && S_ISLNK(st.st_mode)))
+		return true;
+	return scope_lies_inside(s, fd) || scope_may_leave(path + there);
 }
 
 /* scope_covers() of @name in the directory @dir, open as @fd, which is not covered. Most are

@@ -73,4 +73,29 @@ static inline void scratch_link(struct scratch *s, const char *target, const cha
 		abort();
 }
 
+/* A link l0 in @name that leads to @name itself, by 38 links and 60,000 names. */
+static inline void scratch_maze(struct scratch *s, const char *name)
+{
+	enum { DEEP = 800, LINKS = 38 };
+	int top = open(scratch_path(s, name), O_PATH | O_DIRECTORY | O_CLOEXEC), at = dup(top);
+	char target[5 * DEEP + 16], link[16];
+
+	for (int i = 0; i < DEEP; i++) {
+		int next = mkdirat(at, "a", 0700) ? -1 : openat(at, "a", O_PATH | O_CLOEXEC);
+
+		close(at);
+		at = next;
+		memcpy(target + 2 * i, "a/", 2);
+		memcpy(target + 2 * DEEP + 3 * i, "../", 3);
+	}
+	for (int i = 0; i < LINKS; i++) {
+		snprintf(target + 5 * DEEP, 16, i + 1 < LINKS ? "l%d" : ".", i + 1);
+		snprintf(link, sizeof(link), "l%d", i);
+		if (at < 0 || symlinkat(target, top, link))
+			abort();
+	}
+	close(at);
+	close(top);
+}
+
 #endif

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -90,6 +92,40 @@ static void test_dir_leaks_nothing(void **state)
 	assert_int_equal(before, after);
 }
 
+static void test_dir_real_is_like_realpath(void **state)
+{
+	static const char *const paths[] = {
+		"a", "to_a/b/..", "file", "to_file", "loop", "nowhere", "missing", "file/x", "chain39",
+		"maze/l0",
+	};
+	clock_t start, theirs = 0, ours = 0;
+
+	(void)state;
+	scratch_mkdir(&tmp, "maze");
+	scratch_maze(&tmp, "maze");
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
+		const char *path = scratch_path(&tmp, paths[i]);
+		AUTO_FREE char *one = NULL, *two = NULL;
+		int why, why_real;
+
+		start = clock();
+		one = realpath(path, NULL);
+		why = errno;
+		theirs = clock() - start;
+		start = clock();
+		two = dir_real(path);
+		why_real = errno;
+		ours = clock() - start;
+		assert_int_equal(!one, !two);
+		if (one)
+			assert_string_equal(one, two);
+		else
+			assert_int_equal(why, why_real);
+	}
+	if (ours >= theirs / 4) /* of the last */
+		fail_msg("%ld us, realpath(3) %ld", (long)ours, (long)theirs);
+}
+
 static int setup(void **state)
 {
 	char from[20], to[20];
@@ -132,6 +168,7 @@ int main(void)
 		cmocka_unit_test(test_dir_by_steps_is_like_the_kernel),
 		cmocka_unit_test(test_dir_magic_links_are_refused),
 		cmocka_unit_test(test_dir_leaks_nothing),
+		cmocka_unit_test(test_dir_real_is_like_realpath),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

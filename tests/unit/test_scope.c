@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -576,6 +577,39 @@ static void test_scope_covers(void **state)
 	assert_false(scope_covers(f->scope, "/no-such-directory/x"));
 }
 
+/* Links of very many names: the server must not follow them again for each name behind them. */
+static void test_scope_follows_a_maze_few_times(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	char path[4096], *name = NULL;
+	clock_t start, once;
+	int fd;
+
+	scratch_maze(&f->tmp, "ws");
+	start = clock();
+	fd = open(scratch_path(&f->tmp, "ws/l0"), O_PATH | O_CLOEXEC);
+	once = clock() - start;
+	assert_true(fd >= 0);
+	close(fd);
+
+	strcpy(path, scratch_path(&f->tmp, "ws/l0"));
+	for (int i = 0; i < 400; i++)
+		strcat(path, "/x");
+	start = clock();
+	assert_true(scope_covers(f->scope, path));
+	assert_in_range(clock() - start, 0, 100 * once);
+
+	*path = '\0';
+	for (int i = 0; i < 400; i++)
+		strcat(path, "l0/");
+	start = clock();
+	assert_int_equal(scope_open(f->scope, path, &fd, &name, &e), -1);
+	assert_in_range(clock() - start, 0, 100 * once);
+	assert_int_equal(e.type, ERR_PATH_OUT_OF_SCOPE);
+	err_release(&e);
+}
+
 static void test_scope_covers_any(void **state)
 {
 	static const char *const names[] = { "in", "b", NULL };
@@ -676,6 +710,7 @@ int main(void)
 		TEST(test_scope_out_of_descriptors_is_no_verdict),
 		TEST(test_scope_without_openat2),
 		TEST(test_scope_covers),
+		TEST(test_scope_follows_a_maze_few_times),
 		TEST(test_scope_covers_any),
 		TEST(test_scope_finds_what_lies_below),
 		TEST(test_scope_leaks_no_descriptors),
