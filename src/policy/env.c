@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -20,6 +21,10 @@
 
 /* Bytes of names or of a PATH that a message shows. */
 #define SHOWN_MAX 240
+
+/* Processor time that a search of PATH may take: a request may name very many directories, and a
+ * command may have made links of very many names to them. */
+#define SEARCH_US 20000
 
 /* Protected names that details list, and bytes of each. */
 #define NAMES_MAX 100
@@ -335,6 +340,16 @@ static int env_fail_absent(const char *program, const char *path, struct err *e)
 			strlen(path) > SHOWN_MAX ? "..." : ".", err_rows[e->type].hint);
 }
 
+/* Not CommandNotFound, because it may be in a directory that is left. */
+static int env_fail_search(const char *program, struct err *e)
+{
+	err_set(e, ERR_SPAWN_FAILED, "the search for \"%.128s\" in PATH takes too long", program);
+	err_detail(e, "stage", json_string("exec"));
+	err_detail(e, "errno", json_string(err_sys_name(ETIME)));
+	return err_hint(e, "Name the program by its path, or the directories of PATH without "
+			   "links.");
+}
+
 /* "dir/program"; an empty directory is the working directory. */
 static char *env_join_program(const char *dir, size_t dir_len, const char *program)
 {
@@ -354,6 +369,7 @@ static char *env_join_program(const char *dir, size_t dir_len, const char *progr
 static int env_find_in_path(const char *search, int cwd_fd, const char *program, char **path,
 			    struct err *e)
 {
+	const clock_t limit = clock() + SEARCH_US * (CLOCKS_PER_SEC / 1000000);
 	AUTO_FREE char *denied = NULL;
 	int denied_sys = 0;
 
@@ -377,6 +393,8 @@ static int env_find_in_path(const char *search, int cwd_fd, const char *program,
 		dir += len;
 		if (*dir == '\0')
 			break;
+		if (clock() > limit)
+			return env_fail_search(program, e);
 	}
 	if (denied)
 		return env_fail_exec(denied, denied_sys, e);

@@ -43,7 +43,7 @@ const char *env_get(char *const *envp, const char *name);
  * Find @program as execvp(3) does: with a slash it is a path (relative to @cwd_fd);
  * else each directory of PATH in @envp is searched, relative ones from @cwd_fd. *@path:
  * heap. Returns 0, or -1 with CommandNotFound (message and hint name the PATH searched)
- * or SpawnFailed (found, but nowhere executable; stage "exec").
+ * or SpawnFailed (found, but nowhere executable, or the search takes too long; stage "exec").
  */
 int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path,
 		     struct err *e);

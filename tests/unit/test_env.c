@@ -482,6 +482,28 @@ static void test_env_find_program_relative_path_entries(void **state)
 	assert_found(f, "one", "prog", "./prog");
 }
 
+/* Directories behind thousands of names each: a search that took seconds would hold the server up. */
+static void test_env_find_program_in_time(void **state)
+{
+	enum { COUNT = 400 };
+	struct fixture *f = *state;
+	char request[4096];
+	clock_t start;
+
+	scratch_mkdir(&f->tmp, "maze");
+	scratch_maze(&f->tmp, "maze");
+	strcpy(request, "{\"PATH\": \"maze");
+	for (int i = 0; i < COUNT; i++)
+		strcat(request, ":l0");
+	strcat(request, "\"}");
+	assert_built(f, request);
+	start = clock();
+	assert_found(f, "maze", "a/../../one/prog", "a/../../one/prog");
+	assert_not_found(f, "maze", "l0/prog", ERR_COMMAND_NOT_FOUND);
+	assert_not_found(f, "maze", "prog", ERR_SPAWN_FAILED);
+	assert_in_range(clock() - start, 0, CLOCKS_PER_SEC / 5);
+}
+
 static void test_env_find_program_long_names(void **state)
 {
 	struct fixture *f = *state;
@@ -537,6 +559,7 @@ int main(void)
 		PROGRAM_TEST(test_env_find_program_skips_a_closed_directory),
 		PROGRAM_TEST(test_env_find_program_with_a_slash),
 		PROGRAM_TEST(test_env_find_program_relative_path_entries),
+		PROGRAM_TEST(test_env_find_program_in_time),
 		PROGRAM_TEST(test_env_find_program_long_names),
 	};
 
