@@ -66,7 +66,9 @@ for name in {path, "/dev/tty", "/dev/console", *glob.glob("/dev/pts/*"), *glob.g
 try:
     ours, theirs = pty.openpty()
     os.write(os.open(os.ttyname(theirs), os.O_RDWR | os.O_NOCTTY), b"own\n")
-    print("made", os.read(ours, 100))
+    made = b""
+    while not made.endswith(b"\n"): made += os.read(ours, 100) # it may come in pieces
+    print("made", made)
 except OSError as e:
     print("made none", e.strerror)
 """
