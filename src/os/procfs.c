@@ -168,10 +168,11 @@ static bool procfs_look_kept(struct walk *w, struct procfs_process *p, bool *lis
 	return true;
 }
 
-/* Add the children of @p, then read what it is: if it still lives, they were all there. */
+/* Add the children of @p, then read what it is: if it still lives, they were all there. Where
+ * processes do nothing but fork and leave, most are gone by now, and their files are dear to miss. */
 static void procfs_visit(struct walk *w, struct procfs_process *p)
 {
-	bool listed, gone = procfs_look_kept(w, p, &listed);
+	bool listed = false, gone = procfs_is_gone(p->pid) || procfs_look_kept(w, p, &listed);
 
 	if (!gone && (!listed || p->stat.threads > 1)) {
 		(void)procfs_each_child(p->pid, procfs_add_process, w);

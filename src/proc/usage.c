@@ -18,6 +18,8 @@ static int64_t usage_add(const struct procfs_process *process, bool is_shim, str
 	const struct procfs_stat *stat = &process->stat;
 	uint64_t r, w;
 
+	if (stat->state == 'X') /* gone since it was listed */
+		return 0;
 	if (!procfs_io(process->pid, &r, &w)) {
 		u->io_read_bytes += (int64_t)r;
 		u->io_write_bytes += (int64_t)w;
