@@ -135,6 +135,35 @@ static bool script_run_takes_list(const struct script_reader *r, size_t i)
 	       (script_is_char(&r->t, i + 3, ',') && script_is_char(&r->t, i + 4, '['));
 }
 
+/* Does the call between tokens @i and @end take the arguments of the script: sys.argv[1:], @ARGV,
+ * process.argv[1], the arg[1] of Lua? */
+static bool script_run_takes_arguments(struct script_reader *r, size_t i, size_t end)
+{
+	for (size_t k = i + 1; k < end && k < i + SCRIPT_EXPRESSION_MAX && script_step(r, 1); k++)
+		if (script_token_in(&r->t, k, " argv ARGV ") ||
+		    (script_token_in(&r->t, k, " arg ") && script_is_char(&r->t, k + 1, '[')))
+			return true;
+	return false;
+}
+
+/* run(sys.argv[1:]), run(["rm"] + sys.argv[1:]), system($ARGV[0]): the arguments of the script
+ * behind the words of @a, and each as a text. Which of them the call takes is not read. */
+static void script_run_arguments(struct script_reader *r, size_t i, const struct script_args *a)
+{
+	const struct place *at = r->at;
+	struct shell_word *words;
+
+	if (!at->arg_count || !script_run_takes_arguments(r, i, a->end) ||
+	    !action_charge(r->out, at->arg_count))
+		return;
+	words = shell_alloc(r->t.arena, (a->count + at->arg_count) * sizeof(*words));
+	memcpy(words, a->words, a->count * sizeof(*words));
+	memcpy(words + a->count, at->args, at->arg_count * sizeof(*words));
+	action_words(r->out, words, a->count + at->arg_count, ACTION_LENIENT);
+	for (size_t k = 0; k < at->arg_count && !a->count; k++)
+		action_text(r->out, &at->args[k], ACTION_LENIENT);
+}
+
 /* The actions from number @first on read @input, unless it is NULL. */
 static void script_run_feed(struct script_reader *r, size_t first, const struct shell_word *input)
 {
@@ -167,6 +196,7 @@ void script_read_run(struct script_reader *r, size_t i)
 		a.words[a.count++] = *before; /* "text".execute() */
 	if (!a.count)
 		script_run_read_bare_words(r, i);
+	script_run_arguments(r, i, &a);
 	if (!a.count || script_run_is_unknown(r, i))
 		return;
 	text = script_with_variables(r, &a.words[0]);
