@@ -39,6 +39,23 @@ static void script_files_run_by_sign(struct script_reader *r, const struct shell
 	action_text(r->out, &text, ACTION_LENIENT);
 }
 
+/* open(F, "-|", "cmd", "arg") and open(F, "|-", "cmd") of Perl. */
+static void script_files_run_by_mode(struct script_reader *r, const struct script_args *a)
+{
+	const char *mode = a->count > 1 ? a->words[0].text.s : "";
+	size_t count = a->count - 1;
+	struct shell_word *words;
+
+	if (strncmp(mode, "-|", 2) != 0 && strncmp(mode, "|-", 2) != 0)
+		return;
+	words = shell_alloc(r->t.arena, count * sizeof(*words));
+	memcpy(words, a->words + 1, count * sizeof(*words));
+	if (count > 1)
+		action_words(r->out, words, count, ACTION_LENIENT);
+	else
+		action_text(r->out, words, ACTION_LENIENT);
+}
+
 /* A call like glob() expands *, ? and [ of @w, but no [ that has no ] behind it. */
 static void script_files_mark_globs(struct script_reader *r, struct shell_word *w)
 {
@@ -76,6 +93,8 @@ static void script_files_read_write(struct script_reader *r, size_t i)
 	bool mode = !opens || r->write_flags;
 
 	script_read_args(r, i + 1, &a);
+	if (opens)
+		script_files_run_by_mode(r, &a);
 	for (size_t k = a.count < 2; k < a.count; k++)
 		mode |= script_files_is_write_mode(&a.words[k]);
 	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {

@@ -7,6 +7,7 @@ const char script_runs[] =
 	"getoutput getstatusoutput shell_exec passthru proc_open pcntl_exec popen2 popen3 capture2 "
 	"capture2e capture3 posix_spawn posix_spawnp execute spawn_shell create_subprocess_shell "
 	"create_subprocess_exec sh command cmd CreateProcess startProcess Command outputOf "
+	"CommandContext ProcessBuilder open2 open3 systemx capturex exec_command "
 	"exec_sync $ execa execaSync execaCommand execaCommandSync ";
 
 const char script_sure_runs[] =
