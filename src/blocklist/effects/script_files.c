@@ -5,6 +5,7 @@
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/script_names.h"
+#include "blocklist/effects/script_run.h"
 
 /* A mode of open() that writes: "w", "wb", "r+", ">", "a". */
 static bool script_files_is_write_mode(const struct shell_word *w)
@@ -36,6 +37,7 @@ static void script_files_run_by_sign(struct script_reader *r, const struct shell
 	if (len < 2 || (w->text.s[0] != '|' && w->text.s[len - 1] != '|'))
 		return;
 	text = word_slice(w, w->text.s[0] == '|', len - (w->text.s[len - 1] == '|'), r->t.arena);
+	script_note_shell(r, &text, 1);
 	action_text(r->out, &text, ACTION_LENIENT);
 }
 
@@ -50,6 +52,7 @@ static void script_files_run_by_mode(struct script_reader *r, const struct scrip
 		return;
 	words = shell_alloc(r->t.arena, count * sizeof(*words));
 	memcpy(words, a->words + 1, count * sizeof(*words));
+	script_note_shell(r, words, count);
 	if (count > 1)
 		action_words(r->out, words, count, ACTION_LENIENT);
 	else

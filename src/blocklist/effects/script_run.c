@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/script_names.h"
 #include "blocklist/effects/script_network.h"
@@ -19,6 +20,73 @@ void script_run_input(struct script_reader *r, const struct shell_word *before)
 	action_text(r->out, &both[0], ACTION_LENIENT);
 }
 
+/* ---- a shell that the text writes to ---- */
+
+void script_note_shell(struct script_reader *r, const struct shell_word *words, size_t count)
+{
+	struct shell_word *items = NULL;
+	size_t n = word_items(&words[0], false, r->out->budget, r->t.arena, &items);
+	const struct blocklist_name *name = n ? name_of(&items[0]) : NULL;
+	const struct blocklist_wrapper *wrapper = name ? name_wrapper(name) : NULL;
+
+	if (!wrapper || (wrapper->kind != WRAPPER_SHELL && !word_in(&items[0], " su ")))
+		return;
+	for (size_t k = 1; k < n + count - 1; k++) {
+		const struct shell_text *text = k < n ? &items[k].text : &words[k - n + 1].text;
+
+		if (text->len > 1 && (text->s[0] != '-' || strchr(text->s, 'c')))
+			return; /* a command or a file; popen("sh", "w") has none */
+	}
+	r->shell = true;
+}
+
+/* Does token @i write to something that is no screen: p.stdin.write(x), f:write(x), print $f "x",
+ * fwrite($p, x), send x? */
+static bool script_run_is_write(const struct script_text *t, size_t i)
+{
+	static const char calls[] = " fwrite fputs send exp_send ";
+	static const char methods[] = " write communicate end puts print say printf sendline "
+				      "sendall writelines ";
+	static const char screens[] = " stdout stderr STDOUT STDERR console sys ";
+
+	if (script_token_in(t, i, calls))
+		return true;
+	if (!script_token_in(t, i, methods))
+		return false;
+	if (script_is_char(t, i - 1, '.') || script_is_char(t, i - 1, ':'))
+		return !script_token_in(t, i - 2, screens);
+	return script_token_in(t, i, " print say printf puts ") && i + 1 < t->count &&
+	       !script_token_in(t, i + 1, screens) &&
+	       (t->tokens[i + 1].kind == TOKEN_NAME || script_is_char(t, i + 1, '$') ||
+		script_is_char(t, i + 1, '{'));
+}
+
+/* What is written to the shell. */
+static void script_run_read_write(struct script_reader *r, size_t i)
+{
+	struct script_args a;
+
+	if (!r->shell || !script_run_is_write(&r->t, i))
+		return;
+	script_read_args(r, i + 1, &a);
+	for (size_t k = 0; k < a.count; k++) {
+		struct shell_word *values;
+		size_t n = script_values(r, &a.words[k], &values);
+
+		for (size_t m = 0; m < n; m++)
+			action_text(r->out, &values[m], ACTION_LENIENT);
+	}
+}
+
+/* Do bare words follow the spawn of Expect at token @i? Behind their line is another command. */
+static bool script_run_has_bare_words(const struct script_text *t, size_t i)
+{
+	return script_token_in(t, i, " spawn ") && i + 1 < t->count && !script_new_line(t, i + 1) &&
+	       (t->tokens[i + 1].kind == TOKEN_NAME || script_is_char(t, i + 1, '/') ||
+		(script_is_char(t, i + 1, '.') && script_is_char(t, i + 2, '/'))) &&
+	       !script_is_char(t, i + 2, ',');
+}
+
 /* Tcl's exec rm -rf /: bare words to the end of the line. */
 static void script_run_read_bare_words(struct script_reader *r, size_t i)
 {
@@ -26,12 +94,14 @@ static void script_run_read_bare_words(struct script_reader *r, size_t i)
 	size_t from = r->t.tokens[i].end, to = from;
 	struct shell_word text;
 
-	if (!script_token_in(&r->t, i, " exec spawn ") || i + 1 >= r->t.count ||
-	    r->t.tokens[i + 1].kind != TOKEN_NAME)
+	if (!script_run_has_bare_words(&r->t, i) &&
+	    (!script_token_in(&r->t, i, " exec ") || i + 1 >= r->t.count ||
+	     r->t.tokens[i + 1].kind != TOKEN_NAME))
 		return;
 	while (to < t->len && t->s[to] != '\n' && t->s[to] != ';')
 		to++;
 	text = word_slice(r->t.text, from, to, r->t.arena);
+	script_note_shell(r, &text, 1);
 	action_text(r->out, &text, ACTION_LENIENT);
 }
 
@@ -194,12 +264,15 @@ void script_read_run(struct script_reader *r, size_t i)
 		script_run_read_source(r, i, a.end);
 	if (!a.count && before && script_is_char(&r->t, i - 1, '.'))
 		a.words[a.count++] = *before; /* "text".execute() */
+	if (script_run_has_bare_words(&r->t, i))
+		a.count = 0;
 	if (!a.count)
 		script_run_read_bare_words(r, i);
 	script_run_arguments(r, i, &a);
 	if (!a.count || script_run_is_unknown(r, i))
 		return;
 	text = script_with_variables(r, &a.words[0]);
+	script_note_shell(r, a.words, a.count);
 	if (a.directory)
 		action_chdir(r->out, a.directory, ACTION_PUSH);
 	first = r->out->count + (a.count > 1 && script_run_takes_list(r, i));
@@ -316,6 +389,7 @@ static bool script_run_is_call(const struct script_reader *r, size_t i)
 void script_read_runs(struct script_reader *r, size_t i)
 {
 	script_run_read_others(r, i);
+	script_run_read_write(r, i);
 	if (script_run_is_quoted(r, i))
 		script_read_run(r, i + 1);
 	if (script_run_is_call(r, i))

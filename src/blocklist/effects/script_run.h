@@ -14,6 +14,10 @@
 /* The program runs its standard input as shell text, after @before unless that is NULL. */
 void script_run_input(struct script_reader *r, const struct shell_word *before);
 
+/* The text runs @count @words, or the text that one is: note it if that is a shell which reads its
+ * commands from a pipe or a terminal. */
+void script_note_shell(struct script_reader *r, const struct shell_word *words, size_t count);
+
 /* Token @i is the name of a call that runs its arguments: add them. */
 void script_read_run(struct script_reader *r, size_t i);
 

@@ -11,7 +11,7 @@ static char script_text_escape(const char *s, size_t len, size_t i, size_t *used
 	char c = i + 1 < len ? s[i + 1] : '\\';
 
 	*used = i + 1 < len ? 2 : 1;
-	if (c == 'n')
+	if (c == 'n' || c == 'r') /* the key Enter */
 		return '\n';
 	if (c == 't')
 		return '\t';
