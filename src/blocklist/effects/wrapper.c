@@ -515,6 +515,49 @@ static bool wrapper_is_one_command(const struct wrapping *w, const struct shell_
 	return true;
 }
 
+/* The words from @at to @end as text; of tmux send-keys, with the key that ends a line. */
+static const struct shell_word *wrapper_text(const struct wrapping *w, size_t at, size_t end)
+{
+	static const char enter[] = " Enter C-m C-j KPEnter ";
+	struct shell_word *words;
+
+	if (!command_in(w->cmd, " tmux byobu "))
+		return wrapper_join(w, w->words + at, end - at);
+	words = shell_alloc(w->out->arena, (end - at) * sizeof(*words));
+	for (size_t i = at; i < end; i++)
+		words[i - at] = word_in(&w->words[i], enter)
+				? word_fixed("\n", SHELL_LITERAL, &w->words[i], w->out->arena)
+				: w->words[i];
+	return wrapper_join(w, words, end - at);
+}
+
+/* tmux new -d \; send-keys halt Enter: a word that ends in ; ends a command. */
+static void wrapper_run_chain(struct wrapping *w)
+{
+	struct shell_word *words;
+	size_t n = 1;
+	bool ended = false;
+
+	if (!command_in(w->cmd, " tmux byobu ") || !action_charge(w->out, w->count))
+		return;
+	words = shell_alloc(w->out->arena, 2 * w->count * sizeof(*words));
+	words[0] = w->words[0];
+	for (size_t i = 1; i < w->count; i++) {
+		size_t len = w->words[i].text.len;
+		bool ends = len && w->words[i].text.s[len - 1] == ';';
+
+		if (len > ends)
+			words[n++] = word_slice(&w->words[i], 0, len - ends, w->out->arena);
+		ended |= ends;
+		if (!ends && (!ended || i + 1 < w->count))
+			continue;
+		action_words(w->out, words, n, 0);
+		words += n;
+		words[0] = w->words[0];
+		n = 1;
+	}
+}
+
 static void wrapper_read_text(struct wrapping *w)
 {
 	size_t at = w->args->first_operand, end;
@@ -530,7 +573,7 @@ static void wrapper_read_text(struct wrapping *w)
 	}
 	for (end = at; end < w->count && !word_begins(&w->words[end], ":::");)
 		end++;
-	template = end > at ? wrapper_join(w, w->words + at, end - at) : NULL;
+	template = end > at ? wrapper_text(w, at, end) : NULL;
 	if (end == w->count && w->wrapper->feeds) {
 		wrapper_run_fed_texts(w, template);
 		return;
@@ -810,6 +853,7 @@ static void wrapper_read_kind(struct wrapping *w)
 		wrapper_read_multicall(w);
 		return;
 	}
+	wrapper_run_chain(w);
 	args_read(w->args, w->words, w->count, strtab_get(wrapper->values),
 		  wrapper->kind != WRAPPER_OPTION);
 	if (!inert || !args_has(w->args, inert))
