@@ -810,10 +810,12 @@ static void wrapper_read_code(struct wrapping *w)
 
 	if (wrapper_run_options(w, words, count))
 		return;
+	if (count > 1 && word_is(words, "run") && command_in(w->cmd, " deno bun crystal "))
+		for (words++, count--; count > 1 && words->text.s[0] == '-' &&
+				       !word_is_stdin(words); count--)
+			words++; /* deno run -A x.ts */
 	if (count > 1 && word_is(words, "eval")) /* deno eval */
 		wrapper_run_text(w, words + 1, words, count);
-	else if (count > 1 && word_is(words, "run") && word_is_stdin(words + 1)) /* deno run - */
-		input_run(w->cmd, NULL, 0, w->flags, w->out);
 	else if (!strtab_get(w->wrapper->text))
 		wrapper_read_awk(w, at);
 	else if (count && !word_is_stdin(words))
