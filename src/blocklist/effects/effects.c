@@ -50,7 +50,7 @@ static const struct reader {
 	{ " rimraf del-cli ", read_rimraf },
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
 	{ " visudo vipw vigr ", read_visudo },
-	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
+	{ " sqlite3 sqlite psql mysql mariadb duckdb osqueryi ", read_sql },
 	{ " osascript ", read_osascript },
 	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },
 	{ " cmd.exe cmd ", read_windows },
