@@ -92,7 +92,8 @@ static void script_files_read_write(struct script_reader *r, size_t i)
 	struct script_args a;
 	bool opens = script_token_in(&r->t, i, " open fopen sysopen File IO ");
 	bool copies = script_token_in(&r->t, i,
-				      " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
+				      " copyfile copy copy2 copyFileSync cp copyFile copyfileobj "
+				      "copy_stream copy_file ");
 	bool mode = !opens || r->write_flags;
 
 	script_read_args(r, i + 1, &a);
@@ -284,6 +285,24 @@ void script_read_remove(struct script_reader *r, size_t i, const char *effect)
 	r->listed[removes_it] |= !a.count;
 }
 
+/* Tcl's file delete -force /etc: bare words to the end of the command. */
+static void script_files_read_bare_words(struct script_reader *r, size_t i)
+{
+	size_t from = r->t.tokens[i].end;
+	struct shell_word text, *items;
+	size_t n;
+
+	if (!script_token_in(&r->t, i, " delete ") || !script_token_in(&r->t, i - 1, " file ") ||
+	    script_is_char(&r->t, i + 1, '('))
+		return;
+	text = word_slice(r->t.text, from, from + strcspn(r->t.text->text.s + from, "\n;]}"),
+			  r->t.arena);
+	n = word_items(&text, false, r->out->budget, r->t.arena, &items);
+	for (size_t k = 0; k < n; k++)
+		if (items[k].text.s[0] != '-')
+			action_touch(r->out, "remove_tree", &items[k]);
+}
+
 /* require("rimraf")(...), require("rimraf").sync(...) */
 static void script_files_read_rimraf(struct script_reader *r, size_t i)
 {
@@ -309,7 +328,7 @@ static void script_files_read_writes(struct script_reader *r, size_t i)
 		" open fopen writeFileSync writeFile appendFileSync appendFile "
 		"file_put_contents truncate truncateSync File IO "
 		"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
-		"writeTextFile copyfileobj writelines ";
+		"writeTextFile copyfileobj writelines copy_stream copy_file ";
 	bool of_file = script_token_in(&r->t, i, " write binwrite ") &&
 		       script_token_in(&r->t, i - 2, " File IO ");
 
@@ -329,6 +348,7 @@ void script_read_files(struct script_reader *r, size_t i)
 		script_read_remove(r, i, "remove_tree");
 	if (script_token_in(&r->t, i, script_removes))
 		script_read_remove(r, i, script_removed);
+	script_files_read_bare_words(r, i);
 	if (script_token_in(&r->t, i, moves) || script_files_is_replace(r, i))
 		script_read_remove(r, i, "move");
 	if (script_token_in(&r->t, i, " chmod chmodSync ") && i + 1 < r->t.count &&
