@@ -50,6 +50,7 @@ static const struct reader {
 	{ " rimraf del-cli ", read_rimraf },
 	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
 	{ " visudo vipw vigr ", read_visudo },
+	{ " go java jbang dart ", read_sources },
 	{ " sqlite3 sqlite psql mysql mariadb duckdb osqueryi ", read_sql },
 	{ " osascript ", read_osascript },
 	{ " pwsh powershell pwsh.exe powershell.exe ", read_powershell },

@@ -458,6 +458,20 @@ static void options_run_elsewhere(struct action_list *out)
 		out->list[i].flags |= ACTION_ELSEWHERE;
 }
 
+/* go run x.go, java X.java: the source files among the words. */
+void read_sources(const struct command *cmd, struct action_list *out)
+{
+	bool runs = command_in(cmd, " java jbang ") ||
+		    (cmd->count > 1 && word_is(&cmd->words[1], "run"));
+
+	for (size_t i = 1; runs && i < cmd->count; i++) {
+		const char *dot = strrchr(cmd->words[i].text.s, '.');
+
+		if (dot && list_has(" .go .java .dart ", dot, strlen(dot)))
+			action_file(out, &cmd->words[i], NULL, 0, ACTION_FOREIGN);
+	}
+}
+
 void read_options(const struct command *cmd, struct action_list *out)
 {
 	static bool filled;

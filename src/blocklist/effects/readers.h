@@ -63,6 +63,7 @@ void read_powershell(const struct command *cmd, struct action_list *out);
 /* ---- options: shell text in options of programs that are no wrappers ---- */
 
 void read_options(const struct command *cmd, struct action_list *out);
+void read_sources(const struct command *cmd, struct action_list *out);
 void read_tar(const struct command *cmd, struct action_list *out);
 
 /* ---- windows: cmd.exe, PowerShell ---- */
