@@ -274,6 +274,8 @@ void script_read_remove(struct script_reader *r, size_t i, const char *effect)
 	if (effect == script_removed &&
 	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* vim */
 		effect = "remove_tree";
+	if (strcmp(effect, "remove_tree") == 0)
+		script_run_variables(r, i, &a, "rm -rf");
 	script_files_settle_loops(r, &a, effect);
 	for (size_t k = 0; k < a.count; k++)
 		script_files_touch(r, effect, true, &a.words[k]);

@@ -1,7 +1,9 @@
 #include "blocklist/effects/script_run.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/script_names.h"
@@ -234,6 +236,57 @@ static void script_run_arguments(struct script_reader *r, size_t i, const struct
 		action_text(r->out, &at->args[k], ACTION_LENIENT);
 }
 
+/* The token with the name of the variable that os.environ["X"], getenv("X"), ENV["X"], $ENV{X} or
+ * process.env.X reads, with the first of these words at token @i; 0: it reads none. */
+static size_t script_run_env_name(const struct script_text *t, size_t i)
+{
+	bool env = script_token_in(t, i, " env ") && script_token_in(t, i - 2, " process ");
+	size_t k = i + 1;
+
+	if (!env && !script_token_in(t, i, " environ getenv ENV ENVIRON "))
+		return 0;
+	while (k < i + 4 && (script_token_in(t, k, " get fetch ") ||
+			     (k < t->count && t->tokens[k].kind == TOKEN_OTHER)))
+		k++;
+	return k > i + 1 && k < t->count && t->tokens[k].kind != TOKEN_OTHER ? k : 0;
+}
+
+/* Has the call no constant, or only one that may be the name of a variable? */
+static bool script_run_takes_name(const struct script_args *a)
+{
+	const char *s = a->count ? a->words[0].text.s : "";
+
+	while (str_is_name_char(*s))
+		s++;
+	return a->count < 2 && !*s;
+}
+
+void script_run_variables(struct script_reader *r, size_t i, const struct script_args *a,
+			  const char *command)
+{
+	size_t last = i + SCRIPT_EXPRESSION_MAX;
+
+	if (!script_run_takes_name(a))
+		return;
+	for (size_t k = i + 1; k < a->end && k < last && script_step(r, 1); k++) {
+		size_t at = script_run_env_name(&r->t, k), len = 0;
+		const struct shell_word *string = script_string(&r->t, at);
+		const char *name = string ? string->text.s
+					  : r->t.text->text.s + r->t.tokens[at].start;
+		struct shell_word text;
+		char *s;
+
+		while (at && str_is_name_char(name[len]))
+			len++;
+		if (!len || !script_step(r, 1 + len / SCRIPT_STEP_BYTES))
+			continue;
+		s = shell_alloc(r->t.arena, strlen(command) + len + sizeof(" \"$\""));
+		sprintf(s, "%s \"$%.*s\"", command, (int)len, name);
+		text = word_fixed(s, SHELL_LITERAL, r->t.text, r->t.arena);
+		action_text(r->out, &text, ACTION_LENIENT);
+	}
+}
+
 /* The actions from number @first on read @input, unless it is NULL. */
 static void script_run_feed(struct script_reader *r, size_t first, const struct shell_word *input)
 {
@@ -269,6 +322,7 @@ void script_read_run(struct script_reader *r, size_t i)
 	if (!a.count)
 		script_run_read_bare_words(r, i);
 	script_run_arguments(r, i, &a);
+	script_run_variables(r, i, &a, "eval");
 	if (!a.count || script_run_is_unknown(r, i))
 		return;
 	text = script_with_variables(r, &a.words[0]);

@@ -14,6 +14,11 @@
 /* The program runs its standard input as shell text, after @before unless that is NULL. */
 void script_run_input(struct script_reader *r, const struct shell_word *before);
 
+/* The call at token @i with the arguments @a does to a variable of the environment that it reads,
+ * and to nothing else, what @command of the shell does. */
+void script_run_variables(struct script_reader *r, size_t i, const struct script_args *a,
+			  const char *command);
+
 /* The text runs @count @words, or the text that one is: note it if that is a shell which reads its
  * commands from a pipe or a terminal. */
 void script_note_shell(struct script_reader *r, const struct shell_word *words, size_t count);
