@@ -599,12 +599,15 @@ static void wrapper_read_text(struct wrapping *w)
 
 /* ---- su -c TEXT; runuser -u USER COMMAND; script FILE COMMAND ---- */
 
-/* su USER -- -c TEXT: what is behind the -- are arguments of the user's shell. */
+/* su USER -- -c TEXT: what is behind the -- are arguments of the user's shell; but a command behind
+ * runuser -u USER -- */
 static bool wrapper_run_shell_option(struct wrapping *w)
 {
 	const struct args *a = w->args;
 
-	for (size_t i = 1; w->wrapper->login && i + 1 < a->operand_count; i++)
+	if (!w->wrapper->login || args_has(a, " -u --user "))
+		return false;
+	for (size_t i = 1; i + 1 < a->operand_count; i++)
 		if (word_is(a->operands[i], "-c")) {
 			wrapper_run_text(w, a->operands[i + 1], NULL, 0);
 			return true;
