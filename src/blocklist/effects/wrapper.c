@@ -702,7 +702,7 @@ static bool wrapper_may_be_value(const struct wrapping *w, size_t i)
 		const struct shell_word *before = &w->words[i - k];
 
 		if (before->text.s[0] == '-')
-			return !word_in(before, no_value) &&
+			return !word_in(before, no_value) && !word_begins(before, "--no-") &&
 			       !memchr(before->text.s, '=', before->text.len);
 	}
 	return false;
