@@ -80,11 +80,43 @@ static void script_run_read_write(struct script_reader *r, size_t i)
 	}
 }
 
+/*
+ * The command of Tcl from byte @from to the end of its line as shell text, where 'word' is what
+ * {word} is to Tcl.
+ */
+static struct shell_word script_run_bare_text(const struct script_reader *r, size_t from)
+{
+	const struct shell_text *t = &r->t.text->text;
+	char *s = shell_copy(r->t.arena, t->s, t->len);
+	size_t to, open = 0, depth = 0;
+	struct shell_word text;
+
+	from += strspn(s + from, " ");
+	while (s[from] == '-') { /* spawn -noecho */
+		from += strcspn(s + from, " ;\n");
+		from += strspn(s + from, " ");
+	}
+	for (to = from; to < t->len && (depth || (s[to] != '\n' && s[to] != ';')); to++) {
+		if (s[to] == '{' && depth++ == 0)
+			open = to;
+		if (s[to] != '}')
+			continue;
+		if (!depth)
+			break;
+		if (--depth == 0 && s[open - 1] == ' ' && !memchr(s + open, '\'', to - open))
+			s[open] = s[to] = '\'';
+	}
+	text = word_slice(r->t.text, from, to, r->t.arena);
+	text.text.s = shell_copy(r->t.arena, s + from, to - from);
+	return text;
+}
+
 /* Do bare words follow the spawn of Expect at token @i? Behind their line is another command. */
 static bool script_run_has_bare_words(const struct script_text *t, size_t i)
 {
 	return script_token_in(t, i, " spawn ") && i + 1 < t->count && !script_new_line(t, i + 1) &&
 	       (t->tokens[i + 1].kind == TOKEN_NAME || script_is_char(t, i + 1, '/') ||
+		script_is_char(t, i + 1, '-') ||
 		(script_is_char(t, i + 1, '.') && script_is_char(t, i + 2, '/'))) &&
 	       !script_is_char(t, i + 2, ',');
 }
@@ -92,17 +124,15 @@ static bool script_run_has_bare_words(const struct script_text *t, size_t i)
 /* Tcl's exec rm -rf /: bare words to the end of the line. */
 static void script_run_read_bare_words(struct script_reader *r, size_t i)
 {
-	const struct shell_text *t = &r->t.text->text;
-	size_t from = r->t.tokens[i].end, to = from;
 	struct shell_word text;
 
 	if (!script_run_has_bare_words(&r->t, i) &&
 	    (!script_token_in(&r->t, i, " exec ") || i + 1 >= r->t.count ||
 	     r->t.tokens[i + 1].kind != TOKEN_NAME))
 		return;
-	while (to < t->len && t->s[to] != '\n' && t->s[to] != ';')
-		to++;
-	text = word_slice(r->t.text, from, to, r->t.arena);
+	if (!action_charge(r->out, r->t.text->text.len))
+		return;
+	text = script_run_bare_text(r, r->t.tokens[i].end);
 	script_note_shell(r, &text, 1);
 	action_text(r->out, &text, ACTION_LENIENT);
 }
@@ -433,6 +463,8 @@ static bool script_run_is_call(const struct script_reader *r, size_t i)
 		return r->awk; /* command = "x"; command | getline */
 	if (script_is_char(&r->t, i + 1, '\\') && script_is_char(&r->t, i + 2, '('))
 		return false; /* a pattern: s/system\("x"\)/f()/ */
+	if (script_token_in(&r->t, i - 1, " spawn ")) /* its program, in bare words */
+		return false;
 	if (script_token_in(&r->t, i, " command ") && i >= 2 && script_is_char(&r->t, i - 1, '.') &&
 	    !script_token_in(&r->t, i - 2, " Sys ")) /* of OCaml */
 		return false;
