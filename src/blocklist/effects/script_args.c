@@ -234,7 +234,7 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 		if (join)
 			script_args_settle_base(r, a, i, value);
 		script_args_append(r, a, value, join);
-	} else if (script_token_in(&r->t, i, homes)) {
+	} else if (script_token_in(&r->t, i, homes) && !script_is_char(&r->t, i - 1, '/')) {
 		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
 	} else if (!script_token_in(&r->t, i, silent) &&
 		   !strchr("0123456789", r->t.text->text.s[t->start]) && join && a->count) {
