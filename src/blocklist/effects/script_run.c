@@ -162,6 +162,16 @@ static void script_run_read_source(struct script_reader *r, size_t i, size_t end
 	}
 }
 
+/* May the program be @name, behind @program? execl("/bin/rm", "rm", "-rf", "/") has it twice, and
+ * join(" ", "rm", "-rf", "/") behind a blank; but ["getent", "passwd", "root"] runs getent. */
+static bool script_run_precedes(const struct shell_word *program, const struct shell_word *name)
+{
+	bool foreign;
+	struct shell_text a = name_base(program, &foreign), b = name_base(name, &foreign);
+
+	return word_is(program, " ") || (a.len == b.len && memcmp(a.s, b.s, a.len) == 0);
+}
+
 /* The words of @a as a program and its arguments; a list, as args of spawn("rm", args), is many. */
 static void script_run_words(struct script_reader *r, const struct script_args *a)
 {
@@ -184,8 +194,7 @@ static void script_run_words(struct script_reader *r, const struct script_args *
 		memcpy(words + n, items[k], counts[k] * sizeof(*words));
 	if (count > 1)
 		action_words(r->out, words, count, ACTION_LENIENT);
-	/* execl("/bin/rm", "rm", "-rf", "/") has the name twice. */
-	if (count > 2)
+	if (count > 2 && script_run_precedes(&words[0], &words[1]))
 		action_words(r->out, words + 1, count - 1, ACTION_LENIENT);
 }
 
