@@ -219,15 +219,16 @@ static bool script_vars_line(struct script_reader *r, size_t *i, struct shell_wo
 }
 
 /* ["a b", "c"] or [["a", "b"], ["c"]] from token @i on, a line for each; empty if it is neither, or
- * a list of a single string. */
-static struct shell_word script_vars_lines(struct script_reader *r, size_t i)
+ * a list of a single string, unless @one. */
+static struct shell_word script_vars_lines(struct script_reader *r, size_t i, bool one)
 {
 	struct shell_word parts[3] = { { .text = { .s = "" } } };
 	bool several;
 
 	if (!script_is_char(&r->t, i, '[') && !script_is_char(&r->t, i, '('))
 		return parts[0];
-	several = script_is_char(&r->t, ++i, '[') || script_is_char(&r->t, i, '(');
+	several = one || script_is_char(&r->t, i + 1, '[') || script_is_char(&r->t, i + 1, '(');
+	i++;
 	for (size_t n = 0; n < CONSTANT_PIECES_MAX && script_vars_line(r, &i, &parts[2]); n++) {
 		if (!script_step(r, 1 + parts[0].text.len / SCRIPT_STEP_BYTES))
 			break;
@@ -514,7 +515,7 @@ static void script_vars_note_lines(struct script_reader *r, size_t i, bool loop,
 	if (v->is_item && list)
 		v->lines = list->lines;
 	else if (v->is_item || script_is_char(&r->t, i + 1, '='))
-		v->lines = script_vars_lines(r, v->is_item ? at : i + 2);
+		v->lines = script_vars_lines(r, v->is_item ? at : i + 2, v->is_item);
 }
 
 /* The value of @v, with its name at token @i. False: it has none that is known. */
@@ -540,12 +541,59 @@ static bool script_vars_note_value(struct script_reader *r, size_t i, bool loop,
 	return true;
 }
 
+/* Where the constant of NAME += and NAME.append( begins, with NAME at token @i; 0: nowhere. */
+static size_t script_vars_growth(const struct script_text *t, size_t i)
+{
+	if (script_is_char(t, i + 1, '+') && script_is_char(t, i + 2, '='))
+		return i + 3;
+	if (!script_is_char(t, i + 1, '.') || !script_is_char(t, i + 3, '(') ||
+	    !script_token_in(t, i + 2, " append extend push concat "))
+		return 0;
+	return i + 3 + script_is_char(t, i + 4, '[');
+}
+
+/* cmd += " -rf", args += ["-rf"], args.append("-rf"), args.push("-rf"): what NAME at token @i has,
+ * and more. False: it is none of these. */
+static bool script_vars_grow(struct script_reader *r, size_t i)
+{
+	size_t from = script_vars_growth(&r->t, i);
+	bool list = from && !script_string(&r->t, from), plain;
+	const struct script_variable *old = from ? script_find_variable(r, i) : NULL;
+	struct script_variable *v = old ? &r->variables[old - r->variables]
+					: &r->variables[r->variable_count];
+	struct shell_word parts[3], more;
+
+	if (!from || (old ? old->may_be_empty || old->is_listing : !list) ||
+	    !script_vars_constant(r, from, &more, &plain))
+		return false;
+	if (!old)
+		*v = (struct script_variable){ .start = r->t.tokens[i].start,
+					       .len = r->t.tokens[i].end - r->t.tokens[i].start,
+					       .is_list = plain, .value = more,
+					       .lines = script_vars_lines(r, from, true) };
+	r->variable_count += !old;
+	if (!old || !script_step(r, 1 + (v->value.text.len + v->lines.text.len + more.text.len) /
+						SCRIPT_STEP_BYTES))
+		return true;
+	parts[0] = v->lines.text.len ? v->lines : v->value;
+	parts[1] = script_char(r, '\n', SHELL_LITERAL, i);
+	parts[2] = script_vars_lines(r, from, true);
+	v->lines = list ? word_concat_all(parts, COUNT_OF(parts), r->t.arena) : v->lines;
+	parts[0] = v->value;
+	parts[1] = more;
+	v->value = list ? word_join(parts, 2, r->t.arena)
+			: word_concat(&parts[0], &parts[1], r->t.arena);
+	v->is_list &= plain || !list;
+	return true;
+}
+
 void script_note_variable(struct script_reader *r, size_t i)
 {
 	bool loop = script_token_in(&r->t, i + 1, " in of ");
 	struct script_variable *v = &r->variables[r->variable_count];
 
-	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX)
+	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX ||
+	    script_vars_grow(r, i))
 		return;
 	*v = (struct script_variable){ .start = r->t.tokens[i].start,
 				       .len = r->t.tokens[i].end - r->t.tokens[i].start };
