@@ -118,7 +118,7 @@ static const char silent[] =
 	"process env File fs require shell True False true false capture_output "
 	"check text stdout stderr PIPE subprocess recursive force ignore_errors "
 	"qw q qq m s exit and or not map chr bytes bytearray list decode encode "
-	"escapeshellarg escapeshellcmd shlex quote str String strval fromCharCode apply sh";
+	"split escapeshellarg escapeshellcmd shlex quote str String strval fromCharCode apply sh";
 
 /* Does token @i join two pieces of an argument: + . or the slash of Path? */
 static bool script_args_joins(const struct script_reader *r, size_t i)

@@ -111,9 +111,14 @@ static struct shell_word script_run_bare_text(const struct script_reader *r, siz
 	return text;
 }
 
-/* Do bare words follow the spawn of Expect at token @i? Behind their line is another command. */
+/* Do bare words follow the spawn of Expect at token @i, or the exec of Tcl? Behind their line is
+ * another command. */
 static bool script_run_has_bare_words(const struct script_text *t, size_t i)
 {
+	if (script_token_in(t, i, " exec ") && i + 2 < t->count && !script_new_line(t, i + 2))
+		return t->tokens[i + 1].kind == TOKEN_NAME &&
+		       (t->tokens[i + 2].kind == TOKEN_NAME || script_is_char(t, i + 2, '-')) &&
+		       !script_token_in(t, i + 2, " if unless or and for while ");
 	return script_token_in(t, i, " spawn ") && i + 1 < t->count && !script_new_line(t, i + 1) &&
 	       (t->tokens[i + 1].kind == TOKEN_NAME || script_is_char(t, i + 1, '/') ||
 		script_is_char(t, i + 1, '-') ||
