@@ -8,24 +8,36 @@
 #define LINE_MAX_BYTES 256
 /* Calls of a function that count. */
 #define CALLS_MAX 16
+/* Tokens of its parameters that are looked at. */
+#define PARAMETERS_MAX 32
 
-/* The parameter of the function whose name is token @i, or 0. */
+/* x => and (x, y) => at token @i: the token x; 0: it is neither. */
+static size_t script_functions_arrow(const struct script_text *t, size_t i)
+{
+	size_t end = i;
+
+	if (script_is_char(t, i, '('))
+		while (end < t->count && end < i + PARAMETERS_MAX && !script_is_char(t, end, ')'))
+			end++;
+	if (!script_is_char(t, end + 1, '=') || !script_is_char(t, end + 2, '>'))
+		return 0;
+	return i + script_is_char(t, i, '(');
+}
+
+/* The parameter of the function whose name is token @i, or 0; of a method, the one behind self. */
 static size_t script_functions_parameter(const struct script_text *t, size_t i)
 {
 	size_t at = i + 1;
 
-	if (script_token_in(t, i - 1, " def function ")) {
-		if (!script_is_char(t, at, '('))
-			return 0;
+	if (script_token_in(t, i - 1, " def function func ") && script_is_char(t, at, '('))
 		at += 1 + script_is_char(t, at + 1, '$');
-	} else { /* f = (x) => */
-		if (!script_is_char(t, at, '=') || !script_is_char(t, at + 1, '(') ||
-		    !script_is_char(t, at + 3, ')') || !script_is_char(t, at + 4, '=') ||
-		    !script_is_char(t, at + 5, '>'))
-			return 0;
+	else if (script_is_char(t, at, '=')) /* f = async (x) => */
+		at = script_functions_arrow(t, at + 1 + script_token_in(t, at + 1, " async "));
+	else
+		return 0;
+	if (script_token_in(t, at, " self cls ") && script_is_char(t, at + 1, ','))
 		at += 2;
-	}
-	if (at >= t->count || t->tokens[at].kind != TOKEN_NAME ||
+	if (!at || at >= t->count || t->tokens[at].kind != TOKEN_NAME ||
 	    script_token_in(t, at, " self cls "))
 		return 0;
 	return at;
