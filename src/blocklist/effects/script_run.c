@@ -80,6 +80,17 @@ static void script_run_read_write(struct script_reader *r, size_t i)
 	}
 }
 
+/* Quotes for the shell in place of the braces s[0] and s[len], unless both are in the word. */
+static void script_run_quote(char *s, size_t len)
+{
+	bool quoted = memchr(s, '\'', len);
+
+	for (size_t i = 0; i < len && quoted; i++)
+		if (strchr("\"$`\\", s[i]))
+			return;
+	s[0] = s[len] = quoted ? '"' : '\'';
+}
+
 /*
  * The command of Tcl from byte @from to the end of its line as shell text, where 'word' is what
  * {word} is to Tcl.
@@ -103,8 +114,8 @@ static struct shell_word script_run_bare_text(const struct script_reader *r, siz
 			continue;
 		if (!depth)
 			break;
-		if (--depth == 0 && s[open - 1] == ' ' && !memchr(s + open, '\'', to - open))
-			s[open] = s[to] = '\'';
+		if (--depth == 0 && s[open - 1] == ' ')
+			script_run_quote(s + open, to - open);
 	}
 	text = word_slice(r->t.text, from, to, r->t.arena);
 	text.text.s = shell_copy(r->t.arena, s + from, to - from);
