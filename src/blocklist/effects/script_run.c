@@ -475,11 +475,29 @@ static bool script_run_is_of_other(const struct script_reader *r, size_t i)
 	       !script_token_in(&r->t, i - 2, " os ");
 }
 
+/* /x/.exec("..."), and of re = /x/ re.exec("..."): of a pattern. */
+static bool script_run_is_of_pattern(struct script_reader *r, size_t i)
+{
+	const struct script_text *t = &r->t;
+
+	if (i < 3 || !script_token_in(t, i, " exec ") || !script_is_char(t, i - 1, '.'))
+		return false;
+	if (script_is_char(t, i - 2, '/') || script_is_char(t, i - 3, '/')) /* /x/g */
+		return true;
+	for (size_t k = 0; k + 4 < i && script_step(r, 1); k++)
+		if (script_is_char(t, k + 1, '=') && script_same_text(t, k, i - 2) &&
+		    (script_is_char(t, k + 2, '/') || script_token_in(t, k + 2, " RegExp ") ||
+		     script_token_in(t, k + 3, " RegExp ")))
+			return true;
+	return false;
+}
+
 /* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
  * for (command of ["..."]); run.call(null, "...") does. */
-static bool script_run_is_call(const struct script_reader *r, size_t i)
+static bool script_run_is_call(struct script_reader *r, size_t i)
 {
-	if (!script_token_in(&r->t, i, script_runs) || script_run_is_of_other(r, i))
+	if (!script_token_in(&r->t, i, script_runs) || script_run_is_of_other(r, i) ||
+	    script_run_is_of_pattern(r, i))
 		return false;
 	if (script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, ':'))
 		return script_token_in(&r->t, i + 2, " apply bind call __call__ ") ||
@@ -505,7 +523,7 @@ void script_read_runs(struct script_reader *r, size_t i)
 		script_read_run(r, i + 1);
 	if (script_run_is_call(r, i))
 		script_read_run(r, i);
-	if (script_token_in(&r->t, i, " exec eval "))
+	if (script_token_in(&r->t, i, " exec eval ") && !script_run_is_of_pattern(r, i))
 		script_run_read_eval(r, i);
 	if (script_token_in(&r->t, i, " chdir ") &&
 	    (script_is_char(&r->t, i + 1, '(') || script_string(&r->t, i + 1)))
