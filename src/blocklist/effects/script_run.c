@@ -9,6 +9,13 @@
 #include "blocklist/effects/script_names.h"
 #include "blocklist/effects/script_network.h"
 
+/* Arguments of the script that a call gets. */
+#define ARGUMENTS_MAX 8
+/* Variables of the environment that calls run or remove. */
+#define ENVIRON_MAX 32
+/* Tokens before a call among which its pattern is looked for. */
+#define PATTERN_BACK 128
+
 void script_run_input(struct script_reader *r, const struct shell_word *before)
 {
 	struct shell_word both[2];
@@ -91,34 +98,34 @@ static void script_run_quote(char *s, size_t len)
 	s[0] = s[len] = quoted ? '"' : '\'';
 }
 
-/*
- * The command of Tcl from byte @from to the end of its line as shell text, where 'word' is what
- * {word} is to Tcl.
- */
-static struct shell_word script_run_bare_text(const struct script_reader *r, size_t from)
+/* Where the command of Tcl from byte @from on ends: with its line, with its block, or at a ;. */
+static size_t script_run_bare_end(const struct shell_text *t, size_t from)
 {
-	const struct shell_text *t = &r->t.text->text;
-	char *s = shell_copy(r->t.arena, t->s, t->len);
-	size_t to, open = 0, depth = 0;
-	struct shell_word text;
+	size_t depth = 0;
 
-	from += strspn(s + from, " ");
-	while (s[from] == '-') { /* spawn -noecho */
-		from += strcspn(s + from, " ;\n");
-		from += strspn(s + from, " ");
-	}
-	for (to = from; to < t->len && (depth || (s[to] != '\n' && s[to] != ';')); to++) {
-		if (s[to] == '{' && depth++ == 0)
-			open = to;
-		if (s[to] != '}')
-			continue;
-		if (!depth)
+	for (; from < t->len && (depth || (t->s[from] != '\n' && t->s[from] != ';')); from++) {
+		if (t->s[from] == '}' && !depth)
 			break;
-		if (--depth == 0 && s[open - 1] == ' ')
-			script_run_quote(s + open, to - open);
+		depth += t->s[from] == '{';
+		depth -= t->s[from] == '}';
 	}
-	text = word_slice(r->t.text, from, to, r->t.arena);
-	text.text.s = shell_copy(r->t.arena, s + from, to - from);
+	return from;
+}
+
+/* That command as shell text, where 'word' is what {word} is to Tcl. */
+static struct shell_word script_run_bare_text(const struct script_reader *r, size_t from, size_t to)
+{
+	struct shell_word text = word_slice(r->t.text, from, to, r->t.arena);
+	char *s = shell_copy(r->t.arena, text.text.s, text.text.len);
+	size_t open = 0, depth = 0;
+
+	for (size_t i = 0; i < text.text.len; i++) {
+		if (s[i] == '{' && depth++ == 0)
+			open = i;
+		if (s[i] == '}' && depth && --depth == 0 && open && s[open - 1] == ' ')
+			script_run_quote(s + open, i - open);
+	}
+	text.text.s = s;
 	return text;
 }
 
@@ -140,15 +147,23 @@ static bool script_run_has_bare_words(const struct script_text *t, size_t i)
 /* Tcl's exec rm -rf /: bare words to the end of the line. */
 static void script_run_read_bare_words(struct script_reader *r, size_t i)
 {
+	const struct shell_text *t = &r->t.text->text;
+	size_t from = r->t.tokens[i].end, to;
 	struct shell_word text;
 
 	if (!script_run_has_bare_words(&r->t, i) &&
 	    (!script_token_in(&r->t, i, " exec ") || i + 1 >= r->t.count ||
 	     r->t.tokens[i + 1].kind != TOKEN_NAME))
 		return;
-	if (!action_charge(r->out, r->t.text->text.len))
+	from += strspn(t->s + from, " ");
+	while (t->s[from] == '-') { /* spawn -noecho */
+		from += strcspn(t->s + from, " ;\n");
+		from += strspn(t->s + from, " ");
+	}
+	to = script_run_bare_end(t, from);
+	if (!action_charge(r->out, 4 * (to - from)))
 		return;
-	text = script_run_bare_text(r, r->t.tokens[i].end);
+	text = script_run_bare_text(r, from, to);
 	script_note_shell(r, &text, 1);
 	action_text(r->out, &text, ACTION_LENIENT);
 }
@@ -277,18 +292,18 @@ static bool script_run_takes_arguments(struct script_reader *r, size_t i, size_t
  * behind the words of @a, and each as a text. Which of them the call takes is not read. */
 static void script_run_arguments(struct script_reader *r, size_t i, const struct script_args *a)
 {
-	const struct place *at = r->at;
+	const struct shell_word *given = r->at->args;
+	size_t count = r->at->arg_count < ARGUMENTS_MAX ? r->at->arg_count : ARGUMENTS_MAX;
 	struct shell_word *words;
 
-	if (!at->arg_count || !script_run_takes_arguments(r, i, a->end) ||
-	    !action_charge(r->out, at->arg_count))
+	if (!count || !script_run_takes_arguments(r, i, a->end) || !action_charge(r->out, count))
 		return;
-	words = shell_alloc(r->t.arena, (a->count + at->arg_count) * sizeof(*words));
+	words = shell_alloc(r->t.arena, (a->count + count) * sizeof(*words));
 	memcpy(words, a->words, a->count * sizeof(*words));
-	memcpy(words + a->count, at->args, at->arg_count * sizeof(*words));
-	action_words(r->out, words, a->count + at->arg_count, ACTION_LENIENT);
-	for (size_t k = 0; k < at->arg_count && !a->count; k++)
-		action_text(r->out, &at->args[k], ACTION_LENIENT);
+	memcpy(words + a->count, given, count * sizeof(*words));
+	action_words(r->out, words, a->count + count, ACTION_LENIENT);
+	for (size_t k = 0; k < count && !a->count; k++)
+		action_text(r->out, &given[k], ACTION_LENIENT);
 }
 
 /* The token with the name of the variable that os.environ["X"], getenv("X"), ENV["X"], $ENV{X} or
@@ -333,8 +348,10 @@ void script_run_variables(struct script_reader *r, size_t i, const struct script
 
 		while (at && str_is_name_char(name[len]))
 			len++;
-		if (!len || !script_step(r, 1 + len / SCRIPT_STEP_BYTES))
+		if (!len || r->environ == ENVIRON_MAX ||
+		    !script_step(r, 1 + len / SCRIPT_STEP_BYTES))
 			continue;
+		r->environ++;
 		s = shell_alloc(r->t.arena, strlen(command) + len + sizeof(" \"$\""));
 		sprintf(s, "%s \"$%.*s\"", command, (int)len, name);
 		text = word_fixed(s, SHELL_LITERAL, r->t.text, r->t.arena);
@@ -484,7 +501,8 @@ static bool script_run_is_of_pattern(struct script_reader *r, size_t i)
 		return false;
 	if (script_is_char(t, i - 2, '/') || script_is_char(t, i - 3, '/')) /* /x/g */
 		return true;
-	for (size_t k = 0; k + 4 < i && script_step(r, 1); k++)
+	for (size_t k = i > PATTERN_BACK ? i - PATTERN_BACK : 0;
+	     k + 4 < i && action_charge(r->out, 2); k++)
 		if (script_is_char(t, k + 1, '=') && script_same_text(t, k, i - 2) &&
 		    (script_is_char(t, k + 2, '/') || script_token_in(t, k + 2, " RegExp ") ||
 		     script_token_in(t, k + 3, " RegExp ")))
@@ -494,10 +512,9 @@ static bool script_run_is_of_pattern(struct script_reader *r, size_t i)
 
 /* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
  * for (command of ["..."]); run.call(null, "...") does. */
-static bool script_run_is_call(struct script_reader *r, size_t i)
+static bool script_run_is_call(const struct script_reader *r, size_t i)
 {
-	if (!script_token_in(&r->t, i, script_runs) || script_run_is_of_other(r, i) ||
-	    script_run_is_of_pattern(r, i))
+	if (!script_token_in(&r->t, i, script_runs) || script_run_is_of_other(r, i))
 		return false;
 	if (script_is_char(&r->t, i + 1, '.') || script_is_char(&r->t, i + 1, ':'))
 		return script_token_in(&r->t, i + 2, " apply bind call __call__ ") ||
@@ -517,13 +534,15 @@ static bool script_run_is_call(struct script_reader *r, size_t i)
 
 void script_read_runs(struct script_reader *r, size_t i)
 {
+	if (script_run_is_of_pattern(r, i))
+		return;
 	script_run_read_others(r, i);
 	script_run_read_write(r, i);
 	if (script_run_is_quoted(r, i))
 		script_read_run(r, i + 1);
 	if (script_run_is_call(r, i))
 		script_read_run(r, i);
-	if (script_token_in(&r->t, i, " exec eval ") && !script_run_is_of_pattern(r, i))
+	if (script_token_in(&r->t, i, " exec eval "))
 		script_run_read_eval(r, i);
 	if (script_token_in(&r->t, i, " chdir ") &&
 	    (script_is_char(&r->t, i + 1, '(') || script_string(&r->t, i + 1)))

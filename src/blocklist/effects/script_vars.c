@@ -6,6 +6,8 @@
 #include "blocklist/command/word.h"
 
 #define CONSTANT_PIECES_MAX 64
+/* A text or list of more bytes is a document, and no command that grows. */
+#define GROWN_MAX 512
 /* Steps of the budget for each step here. */
 #define WORK_STEP 15u
 /* Steps to search a word for a name, besides those for its bytes. */
@@ -572,7 +574,8 @@ static bool script_vars_grow(struct script_reader *r, size_t i)
 					       .is_list = plain, .value = more,
 					       .lines = script_vars_lines(r, from, true) };
 	r->variable_count += !old;
-	if (!old || !script_step(r, 1 + (v->value.text.len + v->lines.text.len + more.text.len) /
+	if (!old || v->value.text.len + v->lines.text.len > GROWN_MAX ||
+	    !script_step(r, 1 + (v->value.text.len + v->lines.text.len + more.text.len) /
 						SCRIPT_STEP_BYTES))
 		return true;
 	parts[0] = v->lines.text.len ? v->lines : v->value;

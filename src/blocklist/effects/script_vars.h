@@ -31,6 +31,7 @@ struct script_reader {
 	bool picks;       /* the text has an "if": a loop may leave out files */
 	bool codes;       /* the text makes characters of numbers */
 	bool shell;       /* the text has started a shell without a command */
+	unsigned environ; /* variables of the environment that were run or removed */
 	bool listed[2];   /* script_files_touch_listed() has run: [0] to change modes, [1] to
 			   * remove */
 	struct script_variable {
