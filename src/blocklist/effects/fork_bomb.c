@@ -126,7 +126,7 @@ static bool fork_bomb_is_itself(const struct shell_command *c)
 	return c->word_count > 0;
 }
 
-/* $0 & $0 */
+/* $0 & $0, $0 | $0. One that only something else feeds runs alone. */
 static bool fork_bomb_of_self(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	uint32_t first = SHELL_NONE, last = SHELL_NONE;
@@ -137,13 +137,13 @@ static bool fork_bomb_of_self(const struct shell_script *s, uint32_t *start, uin
 
 		if (!fork_bomb_is_itself(c))
 			continue;
-		forks |= (c->context & SHELL_BACKGROUND) || c->piped_from != SHELL_NONE;
+		forks |= (c->context & SHELL_BACKGROUND) ||
+			 (last != SHELL_NONE && c->piped_from <= last);
 		if (first == SHELL_NONE)
 			first = i;
-		else
-			last = i;
+		last = i;
 	}
-	return forks && last != SHELL_NONE &&
+	return forks && last != first &&
 	       fork_bomb_at(s->commands[first].start, s->commands[last].end, start, end);
 }
 
