@@ -165,6 +165,8 @@ bool listing_picks(const struct shell_command *c)
 	}
 	if (listing_program_in(&w, " sed gsed "))
 		return listing_has_letter(&w, "n");
+	if (listing_program_in(&w, " fzf sk ")) /* else somebody picks */
+		return !listing_has_letter(&w, "f") && !listing_has(&w, " --filter ");
 	return !listing_has(&w, keeps);
 }
 
