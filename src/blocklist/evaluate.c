@@ -55,6 +55,11 @@ struct script_run {
 	const struct shell_word *from_input;  /* the text, if it is the input of all (e->input), */
 	const struct shell_word *outer_input; /* which is in use then: it comes back here */
 	uint32_t next;         /* command to judge */
+	/* The next functions of the script to meet, and the end of the definition that the command
+	 * stands in, with the directory behind it. */
+	size_t function;
+	uint32_t defined_to;
+	struct directories outside;
 	size_t bytes;          /* of the budget, to give back */
 	/* Before the command: if it leaves nothing behind, its memory is used again. */
 	struct shell_arena_mark mark;
@@ -576,6 +581,28 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 		shell_arena_rewind(&e->arena, &run->mark);
 }
 
+/* Enter and leave definitions, up to command @next. They run nothing: a cd ends with them. */
+static void evaluate_meet_functions(struct evaluation *e, struct script_run *run, uint32_t next)
+{
+	const struct shell_script *s = &run->script;
+
+	if (run->defined_to && run->defined_to <= next) {
+		directories_enter(&e->directories, 0, &run->subshells);
+		directories_copy(&e->directories, &run->outside);
+		run->defined_to = 0;
+	}
+	for (; run->function < s->function_count && s->functions[run->function].first <= next;
+	     run->function++) {
+		const struct shell_function *f = &s->functions[run->function];
+
+		if (!f->uncalled || f->last <= next)
+			continue;
+		directories_enter(&e->directories, 0, &run->subshells);
+		directories_copy(&run->outside, &e->directories);
+		run->defined_to = f->last;
+	}
+}
+
 static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame *f)
 {
 	struct script_run *run = f->run;
@@ -590,9 +617,7 @@ static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	f->at.index = run->next++;
 	f->at.beside |= c->context & SHELL_BACKGROUND || c->piped_from != SHELL_NONE;
 	f->list.keeps_directory = true;
-	/* A definition runs nothing, so no cd in it counts. */
-	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
-		evaluate_save_directory(e, f);
+	evaluate_meet_functions(e, run, f->at.index);
 	directories_enter(&e->directories, c->context, &run->subshells);
 	input_find(&f->at, e->input, &e->budget, &e->arena);
 	if (run->from_input)
@@ -610,6 +635,7 @@ static bool evaluate_end_script(struct evaluation *e, struct evaluation_frame *f
 	const struct shell_script *s = &f->run->script;
 
 	f->more = NULL;
+	evaluate_meet_functions(e, f->run, (uint32_t)s->command_count);
 	directories_enter(&e->directories, 0, &f->run->subshells);
 	if (!f->run->keeps_directory)
 		directories_copy(&e->directories, &f->run->start);
@@ -658,6 +684,8 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->source = NULL;
 	run->repeats = 0;
 	run->next = 0;
+	run->function = 0;
+	run->defined_to = 0;
 	run->from_input = NULL;
 	run->keeps_directory = false;
 	run->subshells.count = 0;

@@ -104,6 +104,7 @@ static void call_list_function(struct expander *e, struct function *f)
 		.start = f->node->start,
 		.end = f->node->end,
 		.gone = f->gone,
+		.uncalled = !(e->context & SHELL_IN_CALL),
 	};
 }
 
@@ -142,6 +143,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	if (!choice_is_followed(e) || !expand_enter(e, f->node->start))
 		return STATUS_UNKNOWN;
 	expand_charge(e, WORK_CALL);
+	e->context |= SHELL_IN_FUNCTION | context;
 	if (listed)
 		call_list_function(e, f);
 	f->active = true;
@@ -150,7 +152,6 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 		call_set_params(e, c);
 	else
 		array_fill(e, PARAMS, NULL, 0, false, ARRAY_UNKNOWN);
-	e->context |= SHELL_IN_FUNCTION | context;
 	s = branch_body(e, f->node->body);
 	if (listed)
 		e->script->functions[f->index].last = (uint32_t)e->script->command_count;

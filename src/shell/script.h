@@ -169,6 +169,7 @@ struct shell_function {
 	uint32_t first, last; /* commands [first, last) are its body */
 	uint32_t start, end;
 	uint32_t gone; /* from where on it may not be there: unset, not defined; or SHELL_NONE */
+	bool uncalled; /* no call of it was seen, so its body stands behind all else */
 };
 
 enum shell_trouble {
