@@ -609,6 +609,19 @@ static bool dataflow_may_be_code(const struct shell_word *word)
 	return word_in(word, " --command --eval --exec ");
 }
 
+/* "$dir/$name" is a path, whatever printed the parts: no text that a shell would split and run. */
+static bool dataflow_is_path(const struct shell_word *w)
+{
+	bool slash = false;
+
+	for (size_t i = 0; i < w->text.len; i++) {
+		if (w->kind[i] == SHELL_UNKNOWN_FIELDS)
+			return false;
+		slash |= w->kind[i] == SHELL_LITERAL && w->text.s[i] == '/';
+	}
+	return slash;
+}
+
 unsigned dataflow_of_program(const struct place *at, const struct shell_word *words,
 			     size_t count)
 {
@@ -617,6 +630,8 @@ unsigned dataflow_of_program(const struct place *at, const struct shell_word *wo
 		     !strchr("-+", words[1].text.s[0]) && !strchr(words[1].text.s, '=');
 	bool code = count == 1;
 
+	if (dataflow_is_path(&words[0]))
+		return 0;
 	for (size_t i = 1; i < count && !known; i++)
 		code |= dataflow_may_be_code(&words[i]);
 	if (!code)
