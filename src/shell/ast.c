@@ -112,7 +112,7 @@ enum ast_ask ast_asks(const struct ast_node *n, const char *name, uint64_t *look
 	return empty ? ASK_EMPTY : ASK_SET;
 }
 
-/* ---- variables that are not empty ---- */
+/* ---- variables that are not empty, or not another text ---- */
 
 /* The variable that @w is; with @quoted only if it is in quotes. NULL: it is something else. */
 static const char *ast_variable(const struct ast_word *w, bool quoted)
@@ -135,25 +135,45 @@ static bool ast_needs_text(const struct ast_word *w)
 	       strchr("nabcdefghkprsuwxGLNOS", p->text.s[1]);
 }
 
+/* The text that @w is; NULL: it is another, or to [[ ]] a pattern. */
+static const struct ast_text *ast_constant(const struct ast_word *w)
+{
+	const struct ast_part *p = w->parts;
+
+	while (p && p->next && p->type == PART_TEXT && !p->text.len)
+		p = p->next;
+	if (!p || p->next || p->type != PART_TEXT)
+		return NULL;
+	for (size_t i = 0; i < p->text.len && !p->quoted; i++)
+		if (strchr("*?[\\~(", p->text.s[i]))
+			return NULL;
+	return &p->text;
+}
+
 /*
- * The variable that is not empty if the condition from @w to before @end @holds, or does not; or
+ * The variable that is not *@text if the condition from @w to before @end @holds, or does not; or
  * NULL. @splits: an unquoted one that is empty is no word, so that [ -n $x ] holds.
  */
 static const char *ast_condition_sets(const struct ast_word *w, const struct ast_word *end,
-				      bool holds, bool splits)
+				      const struct ast_tests *t, bool splits,
+				      const struct ast_text **text)
 {
+	static const struct ast_text empty = { .s = "" };
 	const struct ast_word *second = w->next != end ? w->next : NULL;
 	const struct ast_word *third = second && second->next != end ? second->next : NULL;
 
+	*text = &empty;
 	if (!second)
-		return holds ? ast_variable(w, false) : NULL;
-	if (!third && holds)
+		return t->holds ? ast_variable(w, false) : NULL;
+	if (!third && t->holds)
 		return ast_needs_text(w) ? ast_variable(second, splits) : NULL;
 	if (!third)
 		return ast_is_text(w, "-z") ? ast_variable(second, false) : NULL;
-	if (third->next != end || !ast_is_text(third, "") ||
-	    !(holds ? ast_is_text(second, "!=")
-		    : ast_is_text(second, "=") || ast_is_text(second, "==")))
+	*text = ast_constant(third);
+	if (third->next != end || !*text ||
+	    !(t->holds ? ast_is_text(second, "!=")
+		       : ast_is_text(second, "=") ||
+				 (ast_is_text(second, "==") && (t->bash || !splits))))
 		return NULL;
 	return ast_variable(w, splits);
 }
@@ -176,20 +196,21 @@ static const struct ast_word *ast_test_words(const struct ast_node *n)
 								    : ast_operands(n);
 }
 
-/* Does "and" stand at @w, a word of the test @n, or in [[ ]] before it? */
-static bool ast_is_and(const struct ast_node *n, const struct ast_word *w)
+/* Does "and" stand at @w, a word of the test @n, or in [[ ]] before it; with @or that? */
+static bool ast_is_joint(const struct ast_node *n, const struct ast_word *w, bool or)
 {
-	return n->type == AST_TEST ? w->before == '&' : ast_is_text(w, "-a");
+	return n->type == AST_TEST ? w->before == (or ? '|' : '&')
+				   : ast_is_text(w, or ? "-o" : "-a");
 }
 
-/* "!", "or", a bracket, or an operator of [[ ]] that compares? */
-static bool ast_is_other(const struct ast_node *n, const struct ast_word *w)
+/* "!", a bracket, an operator of [[ ]] that compares, or "or", with @or "and"? */
+static bool ast_is_other(const struct ast_node *n, const struct ast_word *w, bool or)
 {
 	if (n->type == AST_TEST)
-		return (w->before && w->before != '&') || ast_is_text(w, "!");
-	return ast_is_text(w, "-o") || (w->parts && w->parts->type == PART_TEXT &&
-					w->parts->text.len == 1 &&
-					strchr("!()", w->parts->text.s[0]));
+		return (w->before && !ast_is_joint(n, w, or)) || ast_is_text(w, "!");
+	return ast_is_joint(n, w, !or) || (w->parts && w->parts->type == PART_TEXT &&
+					   w->parts->text.len == 1 &&
+					   strchr("!()", w->parts->text.s[0]));
 }
 
 static bool ast_ends_test(const struct ast_word *w)
@@ -197,36 +218,36 @@ static bool ast_ends_test(const struct ast_word *w)
 	return ast_is_text(w, "]") || ast_is_text(w, "]]");
 }
 
-/* The words of [ ], [[ ]] or test, which may be several conditions with "and" between them. */
-static void ast_test_sets(const struct ast_node *n, bool holds, ast_set_fn *found, void *ctx)
+/* The words of [ ], [[ ]] or test, which may be several conditions: with "and" between them each
+ * holds if all do, with "or" none if all do not. */
+static void ast_test_sets(const struct ast_node *n, const struct ast_tests *t)
 {
 	const struct ast_word *w = ast_test_words(n), *end;
 	bool absent = w != ast_operands(n);
 
-	if (absent && !holds)
+	if (absent && !t->holds)
 		return;
 	for (end = w; end; end = end->next)
-		if (ast_is_other(n, end) || (!holds && end != w && ast_is_and(n, end)))
+		if (ast_is_other(n, end, !t->holds))
 			return;
 	for (; w && !ast_ends_test(w); w = end) {
+		const struct ast_text *text;
 		const char *name;
 
 		end = w->next;
-		while (end && !ast_ends_test(end) && !ast_is_and(n, end))
+		while (end && !ast_ends_test(end) && !ast_is_joint(n, end, !t->holds))
 			end = end->next;
-		name = ast_condition_sets(w, end, holds,
-					  n->type == AST_SIMPLE && !absent);
+		name = ast_condition_sets(w, end, t, n->type == AST_SIMPLE && !absent, &text);
 		if (name)
-			found(ctx, name);
-		if (end && n->type == AST_SIMPLE && ast_is_and(n, end))
+			t->found(t->ctx, name, text);
+		if (end && n->type == AST_SIMPLE && ast_is_joint(n, end, !t->holds))
 			end = end->next;
 	}
 }
 
-void ast_sets(const struct ast_node *n, const struct ast_node *end, bool holds, ast_set_fn *found,
-	      void *ctx)
+void ast_sets(const struct ast_node *n, const struct ast_node *end, const struct ast_tests *t)
 {
-	const enum ast_join joined = holds ? JOIN_AND : JOIN_OR;
+	const enum ast_join joined = t->holds ? JOIN_AND : JOIN_OR;
 
 	for (const struct ast_node *m = n; m != end; m = m->next) {
 		const struct ast_node *test = ast_single(m);
@@ -236,8 +257,9 @@ void ast_sets(const struct ast_node *n, const struct ast_node *end, bool holds, 
 			return;
 	}
 	for (; n != end; n = n->next) {
-		const struct ast_node *test = ast_single(n);
+		struct ast_tests one = *t;
 
-		ast_test_sets(test, holds != ast_is_negated(n), found, ctx);
+		one.holds ^= ast_is_negated(n);
+		ast_test_sets(ast_single(n), &one);
 	}
 }

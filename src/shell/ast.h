@@ -170,12 +170,16 @@ enum ast_ask {
  */
 enum ast_ask ast_asks(const struct ast_node *n, const char *name, uint64_t *looked);
 
-/*
- * Call @found for each variable that is not empty where the tests from @n to before @end, members
- * of a list, all hold, or with !@holds all do not.
- */
-typedef void ast_set_fn(void *ctx, const char *name);
-void ast_sets(const struct ast_node *n, const struct ast_node *end, bool holds, ast_set_fn *found,
-	      void *ctx);
+/* What is known of tests, and what is to be called for each variable that is not @text then, as
+ * the empty one. */
+struct ast_tests {
+	bool holds; /* all of them hold; else none does */
+	bool bash;  /* [ ] knows ==; to dash that is an error, which is no test that fails */
+	void (*found)(void *ctx, const char *name, const struct ast_text *text);
+	void *ctx;
+};
+
+/* Look at the tests from @n to before @end, members of a list. */
+void ast_sets(const struct ast_node *n, const struct ast_node *end, const struct ast_tests *t);
 
 #endif

@@ -207,7 +207,33 @@ static void join_is_whole(struct value *v)
 		v->v[i].name = 0;
 }
 
-static void join_assume_set(void *ctx, const char *name)
+static bool join_is_text(const struct value *v, const struct ast_text *text)
+{
+	bool same = v->len == text->len;
+
+	for (uint32_t i = 0; i < v->len && same; i++)
+		same = char_is_known(&v->v[i]) && !v->v[i].name && v->v[i].c == text->s[i];
+	return same;
+}
+
+/* @before without the value @text; NULL: it has no other. */
+static const struct assignment *join_without(struct expander *e, const struct assignment *before,
+					     const struct ast_text *text)
+{
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+
+	if (before->is_array || before->other)
+		return before;
+	*b = *before;
+	b->values = NULL;
+	for (const struct value *v = before->values; v; v = v->other)
+		if (!join_is_text(v, text))
+			values_add(e, &b->values, value_make(e, v->v, v->len));
+	return b->values ? b : NULL;
+}
+
+/* @name is not @text here. What is never anything else does not come here: it may be any other. */
+static void join_assume_set(void *ctx, const char *name, const struct ast_text *text)
 {
 	struct expander *e = ctx;
 	const struct assignment *before = vars_get(e, name), *tested;
@@ -217,16 +243,18 @@ static void join_assume_set(void *ctx, const char *name)
 	if (!isalpha((unsigned char)name[0]) || e->has_namerefs || !strcmp(name, "HOME"))
 		return;
 	if (!before) {
-		if (!initial_value(e, name, 0))
+		if (!text->len && !initial_value(e, name, 0))
 			vars_set(e, name, value_unknown_set(e, name, 0));
 		return;
 	}
-	tested = join_tested(e, before, true);
+	tested = text->len ? join_without(e, before, text) : join_tested(e, before, true);
+	if (!tested)
+		vars_set(e, name, value_unknown_set(e, name, 0));
 	if (!tested || tested == before)
 		return;
 	b = shell_alloc(e->arena, sizeof(*b));
 	*b = *tested;
-	for (struct value *v = b->values; v; v = v->other)
+	for (struct value *v = b->values; v && !text->len; v = v->other)
 		join_is_whole(v);
 	vars_set_binding(e, name, b);
 }
@@ -234,5 +262,8 @@ static void join_assume_set(void *ctx, const char *name)
 void join_assume(struct expander *e, const struct ast_node *test, const struct ast_node *end,
 		 bool holds)
 {
-	ast_sets(test, end, holds, join_assume_set, e);
+	const struct ast_tests tests = { .holds = holds, .ctx = e, .found = join_assume_set,
+					 .bash = e->memory->family == SHELL_FAMILY_BASH };
+
+	ast_sets(test, end, &tests);
 }
