@@ -227,7 +227,7 @@ static bool path_tree_is_same_glob(const struct node *n, struct path_part p)
 /* Endings and names of what projects make. Nothing that a system needs is named so. */
 static const char work_endings[] =
 	" .log .tmp .bak .orig .rej .o .pyc .deb .dsc .changes .buildinfo .rpm .whl .egg-info "
-	".tar .tar.gz .tar.xz .tar.bz2 .tgz .zip .md .csv .html ";
+	".tar .tar.gz .tar.xz .tar.bz2 .tgz .zip .md .csv .html .php .js .ts .json .jar .war ";
 static const char work_names[] = " node_modules __pycache__ .pytest_cache .mypy_cache .venv dist ";
 
 /* Write the characters of @p from @from on as text; "" if it is too long or not plain. */
