@@ -135,23 +135,13 @@ void reaper_add_unwatched(struct reaper *r, struct reaper_usage *sum)
 	}
 }
 
-/* /proc may hide one that is there. */
-static bool reaper_lives(pid_t pid)
-{
-	struct procfs_stat st;
-
-	if (procfs_stat(pid, &st))
-		return !procfs_is_gone(pid);
-	return st.state != 'Z' && st.state != 'X';
-}
-
 bool reaper_has_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
 
 	for (int i = 0; i < count; i++)
-		if (reaper_is_orphan(r, pids[i]) && reaper_lives(pids[i]))
+		if (reaper_is_orphan(r, pids[i]) && !reaper_child_is(pids[i], WEXITED))
 			return true;
 	return count < 0 && !r->childless;
 }

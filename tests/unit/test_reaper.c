@@ -1,6 +1,8 @@
 #include "unit.h"
 
 #include <poll.h>
+#include <pthread.h>
+#include <sys/syscall.h>
 
 #include "children.h"
 #include "os/procfs.h"
@@ -239,6 +241,39 @@ static void test_reaper_sweep_cancelled_at_its_end(void **state)
 	assert_int_equal(other.calls, 0);
 }
 
+static bool shows_as_zombie(void *pid)
+{
+	struct procfs_stat st;
+
+	return !procfs_stat(*(pid_t *)pid, &st) && st.state == 'Z';
+}
+
+static void *wait_for_ever(void *ctx)
+{
+	for (;;)
+		pause();
+	return ctx;
+}
+
+/* The kernel shows it as a zombie, but it goes on in its other thread. */
+static void test_reaper_orphan_without_first_thread_lives(void **state)
+{
+	pid_t orphan = fork();
+	pthread_t thread;
+
+	(void)state;
+	if (!orphan) {
+		alarm(60);
+		_exit(pthread_create(&thread, NULL, wait_for_ever, NULL) ? 1 :
+		      (int)syscall(SYS_exit, 0));
+	}
+	assert_true(children_wait(&all, shows_as_zombie, &orphan));
+	assert_true(reaper_has_orphans(all.reaper));
+	assert_int_equal(kill(orphan, SIGKILL), 0);
+	assert_true(children_wait(&all, children_none, NULL));
+	assert_false(reaper_has_orphans(all.reaper));
+}
+
 /* From here on processes without no_new_privs are somebody else's. Keep this the last sweep. */
 static void test_reaper_spares_privileged(void **state)
 {
@@ -294,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_reaper_sweep_deadline),
 		cmocka_unit_test(test_reaper_sweep_from_its_callback),
 		cmocka_unit_test(test_reaper_sweep_cancelled_at_its_end),
+		cmocka_unit_test(test_reaper_orphan_without_first_thread_lives),
 		cmocka_unit_test(test_reaper_spares_privileged),
 		cmocka_unit_test(test_reaper_does_not_hold_the_loop),
 	};
