@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "cap/cap.h"
-#include "os/procfs.h"
+#include "os/shim/procread.h"
 #include "rpc/rpc.h"
 
 #define READ_US 2000       /* of reading /proc for one sample */
@@ -79,10 +79,11 @@ static double metrics_percent(const struct metrics *m, const struct metrics_samp
 
 static void metrics_write_memory(struct jsonw *w, const struct proctab_usage *usage)
 {
-	struct procfs_stat own = { 0 };
+	struct procread_stat own = { 0 };
 
-	(void)procfs_stat(getpid(), &own);
-	jsonw_int(w, "memory_bytes", (int64_t)own.rss_bytes + usage->memory_bytes);
+	(void)procread_stat(getpid(), &own);
+	jsonw_int(w, "memory_bytes",
+		  (int64_t)own.rss_pages * sysconf(_SC_PAGESIZE) + usage->memory_bytes);
 	jsonw_int_or_null(w, "memory_limit_bytes",
 			  usage->memory_limit && usage->memory_limit != INT64_MAX,
 			  usage->memory_limit);

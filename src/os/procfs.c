@@ -8,39 +8,8 @@
 
 #include "base/mem.h"
 #include "os/procfs_kept.h"
-#include "os/shim/procread.h"
 
 #define TREE_LOOKS 4 /* at the root's children; a tree at rest needs one */
-
-/* From the @text of a stat file, of the length @n. */
-static int procfs_parse_stat(const char *text, long n, struct procfs_stat *st)
-{
-	struct procread_stat stat;
-
-	if (procread_parse_stat(text, n, &stat))
-		return -1;
-	st->state = stat.state;
-	st->parent = stat.parent;
-	st->threads = stat.threads;
-	st->child_ticks = stat.child_ticks;
-	st->cpu_ticks = stat.cpu_ticks + stat.child_ticks;
-	st->rss_bytes = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return 0;
-}
-
-int procfs_stat(pid_t pid, struct procfs_stat *st)
-{
-	const char *text = NULL;
-	long n = procread_of(pid, "/stat", &text);
-
-	return procfs_parse_stat(text, n, st);
-}
-
-bool procfs_lives(const struct procfs_stat *st)
-{
-	return procread_shows_life(
-		&(struct procread_stat){ .state = st->state, .threads = (uint32_t)st->threads });
-}
 
 uint64_t procfs_own_us(pid_t pid)
 {
@@ -151,7 +120,7 @@ static bool procfs_look(struct walk *w, struct procfs_process *p, bool *listed)
 
 	*listed = !procfs_kept_children(p->pid, procfs_add_process, w);
 	n = procfs_kept_read(p->pid, PROCFS_STAT, &text);
-	return procfs_parse_stat(text, n, &p->stat);
+	return procread_parse_stat(text, n, &p->stat);
 }
 
 /* Look at files that the last look has left open, or that are opened for this one. */
@@ -176,11 +145,11 @@ static void procfs_visit(struct walk *w, struct procfs_process *p)
 
 	if (!gone && (!listed || p->stat.threads > 1)) {
 		(void)procfs_each_child(p->pid, procfs_add_process, w);
-		gone = procfs_stat(p->pid, &p->stat);
+		gone = procread_stat(p->pid, &p->stat);
 	}
 	if (gone) /* or hidden */
-		p->stat = (struct procfs_stat){ .state = procfs_is_gone(p->pid) ? 'X' : 'S' };
-	w->lost = w->lost || !procfs_lives(&p->stat);
+		p->stat = (struct procread_stat){ .state = procfs_is_gone(p->pid) ? 'X' : 'S' };
+	w->lost = w->lost || !procread_shows_life(&p->stat);
 }
 
 /*

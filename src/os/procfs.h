@@ -1,5 +1,6 @@
 /*
- * procfs - reads the few facts about other processes that the server needs from /proc (proc(5)).
+ * procfs - reads the few facts about other processes that the server needs from /proc (proc(5)),
+ * beside those of os/shim/procread.
  *
  * A process may vanish at any moment; every function reports that. Never signal a pid read here
  * unless it is our own child: another process may have that number by then.
@@ -11,23 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct procfs_stat {
-	char state;          /* 'R', 'S', 'Z' ... */
-	pid_t parent;
-	long threads;        /* a zombie with more than one thread lives on in the others */
-	uint64_t cpu_ticks;  /* its own and its reaped children's, user and system */
-	uint64_t child_ticks; /* of these, the reaped children's */
-	uint64_t rss_bytes;
-};
-
-/* 0, or -1 when the process is gone or unreadable. */
-int procfs_stat(pid_t pid, struct procfs_stat *st);
+#include "os/shim/procread.h"
 
 /* Is there no process @pid? /proc may hide one that is there (proc(5), hidepid). */
 bool procfs_is_gone(pid_t pid);
-
-/* Is it alive, in its first thread or in others? */
-bool procfs_lives(const struct procfs_stat *st);
 
 /* Processor time of the first thread of @pid, without its children; 0 where the kernel does not
  * count it (/proc/PID/schedstat: its first number, in ns). */
@@ -51,7 +39,7 @@ pid_t procfs_find_inner(pid_t shim, pid_t inner);
 
 struct procfs_process {
 	pid_t pid;
-	struct procfs_stat stat;
+	struct procread_stat stat;
 };
 
 /*

@@ -122,12 +122,12 @@ void reaper_add_unwatched(struct reaper *r, struct reaper_usage *sum)
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
 	int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
 	uint64_t read_bytes, write_bytes;
-	struct procfs_stat st;
+	struct procread_stat st;
 
 	for (int i = 0; i < count; i++) {
-		if (*reaper_find_entry(r, pids[i]) || procfs_stat(pids[i], &st))
+		if (*reaper_find_entry(r, pids[i]) || procread_stat(pids[i], &st))
 			continue;
-		sum->cpu_us += (int64_t)st.cpu_ticks * tick_us;
+		sum->cpu_us += (int64_t)(st.cpu_ticks + st.child_ticks) * tick_us;
 		if (procfs_io(pids[i], &read_bytes, &write_bytes))
 			continue;
 		sum->io_read_bytes += (int64_t)read_bytes;

@@ -256,9 +256,9 @@ static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
  */
 static bool tree_should_kill_shim(struct tree *t, bool late)
 {
-	struct procfs_stat st = { .state = 'R' }; /* unless it can be read */
+	struct procread_stat st = { .state = 'R' }; /* unless it can be read */
 
-	(void)procfs_stat(t->shim_pid, &st);
+	(void)procread_stat(t->shim_pid, &st);
 	if (reaper_child_is(t->shim_pid, WSTOPPED) || st.state == 't')
 		return true;
 	if (late)

@@ -15,7 +15,7 @@ static int usage_count; /* in it, the shim included; 0: none, -1: they could not
 static int64_t usage_add(const struct procfs_process *process, bool is_shim, struct usage *u,
 			 int64_t *resident)
 {
-	const struct procfs_stat *stat = &process->stat;
+	const struct procread_stat *stat = &process->stat;
 	uint64_t r, w;
 
 	if (stat->state == 'X') /* gone since it was listed */
@@ -26,9 +26,9 @@ static int64_t usage_add(const struct procfs_process *process, bool is_shim, str
 	}
 	if (is_shim)
 		return (int64_t)stat->child_ticks;
-	u->alive += procfs_lives(stat);
-	*resident += (int64_t)stat->rss_bytes;
-	return (int64_t)stat->cpu_ticks;
+	u->alive += procread_shows_life(stat);
+	*resident += (int64_t)stat->rss_pages * sysconf(_SC_PAGESIZE);
+	return (int64_t)(stat->cpu_ticks + stat->child_ticks);
 }
 
 int64_t usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u)

@@ -94,16 +94,16 @@ static inline bool children_none(void *ctx)
 
 static inline bool children_gone(void *pid)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
-	return procfs_stat(*(pid_t *)pid, &st) < 0 || st.state == 'Z' || st.state == 'X';
+	return procread_stat(*(pid_t *)pid, &st) < 0 || st.state == 'Z' || st.state == 'X';
 }
 
 static inline bool children_stopped(void *pid)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
-	return !procfs_stat(*(pid_t *)pid, &st) && st.state == 'T';
+	return !procread_stat(*(pid_t *)pid, &st) && st.state == 'T';
 }
 
 /* Nothing may be left of what a test started. */

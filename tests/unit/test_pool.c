@@ -671,9 +671,9 @@ static bool is_waited_for(struct confine *c)
 
 static bool is_asleep(pid_t pid)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
-	return !procfs_stat(pid, &st) && st.state == 'S';
+	return !procread_stat(pid, &st) && st.state == 'S';
 }
 
 /* Is the idle shim at rest? Before, it changes its own scheduling, its child may be the command that
@@ -1492,13 +1492,13 @@ static void step(pid_t shim)
 static void wait_for_zombie_of(pid_t shim)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
-	struct procfs_stat st = { 0 };
+	struct procread_stat st = { 0 };
 	pid_t child;
 
 	while (st.state != 'Z') {
 		nanosleep(&moment, NULL);
 		assert_int_equal(procfs_children(shim, &child, 1), 1);
-		assert_int_equal(procfs_stat(child, &st), 0);
+		assert_int_equal(procread_stat(child, &st), 0);
 	}
 }
 

@@ -33,26 +33,25 @@ static void release_children(int hold[2], int count)
 
 static void test_procfs_stat_of_ourselves(void **state)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
 	(void)state;
-	assert_int_equal(procfs_stat(getpid(), &st), 0);
+	assert_int_equal(procread_stat(getpid(), &st), 0);
 	assert_int_equal(st.state, 'R');
 	assert_int_equal(st.parent, getppid());
-	assert_true(st.rss_bytes > 100000);
-	assert_true(st.cpu_ticks >= st.child_ticks);
+	assert_true(st.rss_pages > 20);
 }
 
 /* The name stands in the middle of the line and may hold anything. */
 static void test_procfs_stat_with_a_hostile_name(void **state)
 {
 	char name[16];
-	struct procfs_stat st;
+	struct procread_stat st;
 
 	(void)state;
 	assert_int_equal(prctl(PR_GET_NAME, name), 0);
 	assert_int_equal(prctl(PR_SET_NAME, "x) Z 1 2 (y) "), 0);
-	assert_int_equal(procfs_stat(getpid(), &st), 0);
+	assert_int_equal(procread_stat(getpid(), &st), 0);
 	prctl(PR_SET_NAME, name);
 	assert_int_equal(st.state, 'R');
 	assert_int_equal(st.parent, getppid());
@@ -60,13 +59,13 @@ static void test_procfs_stat_with_a_hostile_name(void **state)
 
 static void test_procfs_stat_counts_time(void **state)
 {
-	struct procfs_stat before, after;
+	struct procread_stat before, after;
 	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
 
 	(void)state;
-	assert_int_equal(procfs_stat(getpid(), &before), 0);
+	assert_int_equal(procread_stat(getpid(), &before), 0);
 	do
-		assert_int_equal(procfs_stat(getpid(), &after), 0);
+		assert_int_equal(procread_stat(getpid(), &after), 0);
 	while (after.cpu_ticks < before.cpu_ticks + 3 && clock_mono_ms() < until);
 	assert_true(after.cpu_ticks >= before.cpu_ticks + 3);
 	assert_int_equal(after.child_ticks, before.child_ticks);
@@ -74,7 +73,7 @@ static void test_procfs_stat_counts_time(void **state)
 
 static void test_procfs_of_no_process(void **state)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 	uint64_t r, w;
 	pid_t pid = fork(), out[4];
 	struct procfs_process tree[4];
@@ -83,12 +82,12 @@ static void test_procfs_of_no_process(void **state)
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(procfs_stat(pid, &st), -1);
+	assert_int_equal(procread_stat(pid, &st), -1);
 	assert_int_equal(procfs_io(pid, &r, &w), -1);
 	assert_int_equal(procfs_children(pid, out, 4), 0);
 	assert_int_equal(procfs_tree(pid, tree, 4), 0);
-	assert_int_equal(procfs_stat(0, &st), -1);
-	assert_int_equal(procfs_stat(-1, &st), -1);
+	assert_int_equal(procread_stat(0, &st), -1);
+	assert_int_equal(procread_stat(-1, &st), -1);
 }
 
 /* A look at a process that has ended is one failed open, never a scan of /proc: in a tree that forks
@@ -120,7 +119,7 @@ static void test_procfs_children_of_no_process_are_not_searched(void **state)
 
 static void test_procfs_zombie(void **state)
 {
-	struct procfs_stat st = { 0 };
+	struct procread_stat st = { 0 };
 	siginfo_t info;
 	pid_t pid = fork(), out[4];
 
@@ -128,7 +127,7 @@ static void test_procfs_zombie(void **state)
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(procfs_stat(pid, &st), 0);
+	assert_int_equal(procread_stat(pid, &st), 0);
 	assert_int_equal(st.state, 'Z');
 	assert_int_equal(st.parent, getpid());
 	assert_int_equal(procfs_children(getpid(), out, 4), 1);

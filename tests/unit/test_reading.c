@@ -118,7 +118,7 @@ static enum reading look(pid_t child, const struct reading_file *file, enum read
 	enum reading found = READING_NO;
 
 	for (int i = 0; i < 6000; i++) {
-		(void)procfs_stat(child, &p.stat);
+		(void)procread_stat(child, &p.stat);
 		found = reading_of(&p, 1, file);
 		if (found == wanted && (wanted != READING_NO || i > 10))
 			break;
@@ -230,7 +230,7 @@ static void look_at_the_hidden(void)
 		usleep(10000);
 	CHECK(access(path, F_OK));
 	CHECK(procfs_tree(getpid(), tree, 2) == 2);
-	CHECK(tree[1].pid == child && procfs_lives(&tree[1].stat));
+	CHECK(tree[1].pid == child && procread_shows_life(&tree[1].stat));
 	CHECK(reading_of(&tree[1], 1, &file) == READING_UNKNOWN);
 	tree[1].stat.threads = 1; /* it has hidden since */
 	CHECK(reading_of(&tree[1], 1, &file) == READING_UNKNOWN);

@@ -53,7 +53,7 @@ static void test_reaper_interrupts_nothing(void **state)
 {
 	struct pollfd wait = { .events = POLLIN };
 	const pid_t here = getpid();
-	struct procfs_stat st;
+	struct procread_stat st;
 	int done[2];
 	pid_t pid;
 
@@ -63,7 +63,7 @@ static void test_reaper_interrupts_nothing(void **state)
 	if (!pid) {
 		do
 			usleep(1000);
-		while (procfs_stat(here, &st) || st.state != 'S');
+		while (procread_stat(here, &st) || st.state != 'S');
 		kill(here, SIGCHLD);
 		usleep(50000);
 		_exit(write(done[1], "", 1) != 1);
@@ -243,9 +243,9 @@ static void test_reaper_sweep_cancelled_at_its_end(void **state)
 
 static bool shows_as_zombie(void *pid)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
-	return !procfs_stat(*(pid_t *)pid, &st) && st.state == 'Z';
+	return !procread_stat(*(pid_t *)pid, &st) && st.state == 'Z';
 }
 
 static void *wait_for_ever(void *ctx)

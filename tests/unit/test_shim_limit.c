@@ -258,9 +258,9 @@ static void test_watch_cpu(void **state)
 
 static char state_of(pid_t pid)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
-	assert_int_equal(procfs_stat(pid, &st), 0);
+	assert_int_equal(procread_stat(pid, &st), 0);
 	return st.state;
 }
 

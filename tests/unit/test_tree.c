@@ -316,9 +316,9 @@ static pid_t deaf_process(bool traced, pid_t *tracer)
 
 static bool is_traced(void *pid)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 
-	return !procfs_stat(*(pid_t *)pid, &st) && st.state == 't';
+	return !procread_stat(*(pid_t *)pid, &st) && st.state == 't';
 }
 
 static bool is_sealed(void *ctx)

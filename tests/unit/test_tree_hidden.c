@@ -38,7 +38,7 @@ static void test_tree_hidden_shim_stopped(void **state)
 	bool empty = false;
 	struct tree tree = { .on_report = on_report, .on_empty = on_empty, .ctx = &empty };
 	struct started started;
-	struct procfs_stat st;
+	struct procread_stat st;
 
 	(void)state;
 	if (!hidden)
@@ -47,7 +47,7 @@ static void test_tree_hidden_shim_stopped(void **state)
 	tree_start(&tree, all.loop, all.reaper, started.spawned.shim_pid,
 		   started.spawned.control_fd);
 	assert_int_equal(children_number(started.output), 1);
-	assert_int_equal(procfs_stat(tree.shim_pid, &st), -1);
+	assert_int_equal(procread_stat(tree.shim_pid, &st), -1);
 	assert_int_equal(kill(tree.shim_pid, SIGSTOP), 0);
 	tree_kill(&tree);
 	assert_true(children_wait(&all, is_empty, &empty));
@@ -60,7 +60,7 @@ static void test_tree_hidden_shim_stopped(void **state)
 /* It lives as long as nothing says that it does not. */
 static void test_tree_hidden_orphan_is_not_forgotten(void **state)
 {
-	struct procfs_stat st;
+	struct procread_stat st;
 	pid_t orphan;
 
 	(void)state;
@@ -72,7 +72,7 @@ static void test_tree_hidden_orphan_is_not_forgotten(void **state)
 		for (;;)
 			pause();
 	}
-	while (!procfs_stat(orphan, &st))
+	while (!procread_stat(orphan, &st))
 		usleep(1000);
 	assert_true(reaper_has_orphans(all.reaper));
 	assert_int_equal(kill(orphan, SIGKILL), 0);
