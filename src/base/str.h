@@ -40,6 +40,14 @@ static inline bool str_path_lies_in(const char *path, const char *directory)
 	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
 }
 
+/* The last part of @path: what is behind its last slash, or all of it. */
+static inline const char *str_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* Write the path of @len bytes at @s to @out as an absolute one, and a NUL, without "." and empty
  * parts, and with each ".." resolved by name; the root is "". @out has room for @len + 2 bytes, and
  * may be @s if that is absolute. Returns the new length. */

@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "base/schema.h"
+#include "base/str.h"
 #include "policy/env.h"
 #include "shell/words.h"
 
@@ -121,9 +122,7 @@ static void over_add_prefix(struct over_words *c, const struct over_preset *pres
 /* ssh joins the words of the command for a shell. */
 static bool over_is_ssh(const char *program)
 {
-	const char *slash = strrchr(program, '/');
-
-	return !strcmp(slash ? slash + 1 : program, "ssh");
+	return !strcmp(str_base_name(program), "ssh");
 }
 
 static void over_add_server(struct over_words *c, const struct over_preset *preset,

@@ -24,18 +24,11 @@ static const struct {
 	{ "sh", SHELL_FAMILY_POSIX },
 };
 
-static const char *run_shell_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Index in the table, or -1. */
 static int run_shell_find(const char *path)
 {
 	for (size_t i = 0; i < COUNT_OF(run_shell_families); i++)
-		if (!strcmp(run_shell_base(path), run_shell_families[i].name))
+		if (!strcmp(str_base_name(path), run_shell_families[i].name))
 			return (int)i;
 	return -1;
 }
@@ -47,7 +40,7 @@ static enum shell_family run_shell_family(const char *path)
 	enum shell_family family = run_shell_families[run_shell_find(path)].family;
 	AUTO_FREE char *target = family == SHELL_FAMILY_POSIX ? realpath(path, NULL) : NULL;
 
-	return target && !strcmp(run_shell_base(target), "dash") ? SHELL_FAMILY_DASH : family;
+	return target && !strcmp(str_base_name(target), "dash") ? SHELL_FAMILY_DASH : family;
 }
 
 static bool run_shell_is_hidden(const struct config *config, const char *path)
@@ -89,7 +82,7 @@ static const char *run_shell_lacks(const struct config *config, const char *path
 /* Can commands write the directory of @path? */
 static bool run_shell_is_in_scope(const struct scope *scope, const char *path)
 {
-	AUTO_FREE char *directory = mem_strndup(path, (size_t)(run_shell_base(path) - path));
+	AUTO_FREE char *directory = mem_strndup(path, (size_t)(str_base_name(path) - path));
 
 	return scope_covers(scope, directory);
 }
@@ -178,7 +171,7 @@ char *run_shell_new_doubt(const struct run_shell *shell, const struct config *co
 
 const char *run_shell_name(const struct run_shell *shell)
 {
-	return run_shell_base(shell->path);
+	return str_base_name(shell->path);
 }
 
 void run_shell_release(struct run_shell *shell)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* Is it a known path from the root or a home, with or without globs? */
@@ -206,8 +207,7 @@ static bool filenames_of_locate(struct expander *e, const struct call *c)
 
 bool filenames_write(struct expander *e, const struct call *c)
 {
-	const char *slash = strrchr(c->words[0].text.s, '/');
-	const char *name = slash ? slash + 1 : c->words[0].text.s;
+	const char *name = str_base_name(c->words[0].text.s);
 
 	if (strcmp(name, "find") == 0)
 		return filenames_of_find(e, c);

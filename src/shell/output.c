@@ -59,13 +59,12 @@ static enum status output_run_printf(struct expander *e, const struct call *c)
 static enum status output_unknown(struct expander *e, const struct call *c)
 {
 	const char *name = c->count > 0 ? shell_word_constant(&c->words[0]) : NULL;
-	const char *slash = name ? strrchr(name, '/') : NULL;
 	char text[36] = "$(";
 	struct shell_char ch;
 	size_t len;
 
 	if (name) {
-		name = slash ? slash + 1 : name;
+		name = str_base_name(name);
 		len = strnlen(name, 32);
 		memcpy(text + 2, name, len);
 		memcpy(text + 2 + len, ")", 2);
@@ -198,7 +197,7 @@ static enum status output_basename(struct expander *e, const struct call *given)
 	}
 	if (!path || (slash && !slash[1]))
 		return output_unknown(e, given);
-	const char *part = base ? (slash ? slash + 1 : path)
+	const char *part = base ? str_base_name(path)
 				: !slash ? "." : slash == path ? "/"
 				: shell_copy(e->arena, path, (size_t)(slash - path));
 
@@ -375,9 +374,9 @@ static const struct program {
 
 static const char *output_base_name(const struct shell_word *w)
 {
-	const char *name = shell_word_constant(w), *slash = name ? strrchr(name, '/') : NULL;
+	const char *name = shell_word_constant(w);
 
-	return slash ? slash + 1 : name;
+	return name ? str_base_name(name) : NULL;
 }
 
 static const struct program *output_program(const char *name)

@@ -65,6 +65,16 @@ static void test_str_hash(void **state)
 	assert_int_equal(str_hash("foobar", 6), 0xbf9cf968u);
 }
 
+static void test_str_base_name(void **state)
+{
+	(void)state;
+	assert_string_equal(str_base_name("/usr/bin/ls"), "ls");
+	assert_string_equal(str_base_name("ls"), "ls");
+	assert_string_equal(str_base_name("/"), "");
+	assert_string_equal(str_base_name("a/"), "");
+	assert_string_equal(str_base_name(""), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -72,6 +82,7 @@ int main(void)
 		cmocka_unit_test(test_str_path_lies_in),
 		cmocka_unit_test(test_str_fold_path),
 		cmocka_unit_test(test_str_hash),
+		cmocka_unit_test(test_str_base_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "blocklist/effects/autorun.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
@@ -13,7 +14,7 @@ static bool autorun_hook(const struct shell_text *file)
 		" applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit "
 		"prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge "
 		"post-rewrite pre-push pre-receive post-receive post-update ";
-	const char *slash = strrchr(file->s, '/'), *base = slash ? slash + 1 : file->s;
+	const char *base = str_base_name(file->s);
 
 	return list_has(hooks, base, file->len - (size_t)(base - file->s));
 }

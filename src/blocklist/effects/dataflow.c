@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/command/args.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
@@ -368,9 +369,7 @@ static bool dataflow_ends_substitution(const struct dataflow *f, uint32_t index,
 static const char *dataflow_substitution_name(const struct shell_command *c, char *name,
 					      size_t size)
 {
-	const char *slash = strrchr(c->words[0].text.s, '/');
-
-	snprintf(name, size, "$(%.26s)", slash ? slash + 1 : c->words[0].text.s);
+	snprintf(name, size, "$(%.26s)", str_base_name(c->words[0].text.s));
 	return name;
 }
 

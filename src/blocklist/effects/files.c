@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
@@ -295,7 +296,7 @@ static void files_note_remote_copy(struct written_files *files, const struct wri
 		if (!colon || s[0] == '-' || memchr(s, '/', (size_t)(colon - s)) ||
 		    (to == &c->words[i] && c->count > 2))
 			continue;
-		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
+		base = str_base_name(colon + 1);
 		last = word_slice(&c->words[i], (size_t)(base - s), c->words[i].text.len,
 				  c->w.arena);
 		files_fetch(files, here || to == &c->words[i] ? &last : to, &c->w);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/command/word.h"
 
 /* Steps of the budget for a command, and for each word. */
@@ -141,8 +142,7 @@ static bool find_only_changes_mode(const struct shell_word *words, size_t count)
 		" chmod chown chgrp setfacl restorecon chcon gzip bzip2 xz mv cp ";
 
 	for (size_t i = 0; i < count && i < 2; i++) {
-		const char *slash = strrchr(words[i].text.s, '/');
-		const char *name = slash ? slash + 1 : words[i].text.s;
+		const char *name = str_base_name(words[i].text.s);
 
 		if (list_has(changers, name, strlen(name)))
 			return true;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "blocklist/command/word.h"
 
 /* Functions beyond this are not compared in pairs: the work is quadratic. */
@@ -102,8 +103,7 @@ static bool fork_bomb_of_loop(const struct shell_script *s, uint32_t *start, uin
 
 static bool fork_bomb_names_shell(const struct shell_word *w)
 {
-	const char *slash = strrchr(w->text.s, '/');
-	const char *name = slash ? slash + 1 : w->text.s;
+	const char *name = str_base_name(w->text.s);
 
 	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0;
 }

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/jsonc.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 #define UNIT_MAX 16
@@ -164,7 +165,6 @@ static const char *setup_json_word(const json_t *entry, size_t i)
 static bool setup_json_is_written_by_us(const json_t *there, const json_t *entry)
 {
 	const char *program = setup_json_word(there, 0);
-	const char *slash = program ? strrchr(program, '/') : NULL;
 	json_t *args = json_object_get(there, "args"), *same, *word;
 	bool serves = false, ours;
 	size_t i;
@@ -174,7 +174,7 @@ static bool setup_json_is_written_by_us(const json_t *there, const json_t *entry
 			return false;
 		serves |= !strcmp(json_string_value(word), "serve");
 	}
-	if (!program || !serves || strcmp(slash ? slash + 1 : program, "procpen"))
+	if (!program || !serves || strcmp(str_base_name(program), "procpen"))
 		return false;
 	same = json_deep_copy(there);
 	json_object_set(same, "command", json_object_get(entry, "command"));
