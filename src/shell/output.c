@@ -56,21 +56,25 @@ static enum status output_run_printf(struct expander *e, const struct call *c)
 
 /* ---- programs that pass their input on ---- */
 
+const char *shell_output_name(const char *program, char name[SHELL_OUTPUT_NAME_SIZE])
+{
+	const char *base = str_base_name(program);
+	size_t len = strnlen(base, SHELL_OUTPUT_NAME_SIZE - sizeof("$()"));
+
+	memcpy(name, "$(", 2);
+	memcpy(name + 2, base, len);
+	memcpy(name + 2 + len, ")", 2);
+	return name;
+}
+
 static enum status output_unknown(struct expander *e, const struct call *c)
 {
 	const char *name = c->count > 0 ? shell_word_constant(&c->words[0]) : NULL;
-	char text[36] = "$(";
+	char text[SHELL_OUTPUT_NAME_SIZE];
 	struct shell_char ch;
-	size_t len;
 
-	if (name) {
-		name = str_base_name(name);
-		len = strnlen(name, 32);
-		memcpy(text + 2, name, len);
-		memcpy(text + 2 + len, ")", 2);
-	}
-	ch = char_unknown(e, name ? text : NULL, CHAR_UNKNOWN,
-			    c->count > 0 ? c->words[0].start : 0);
+	ch = char_unknown(e, name ? shell_output_name(name, text) : NULL, CHAR_UNKNOWN,
+			  c->count > 0 ? c->words[0].start : 0);
 	chars_copy(e, e->io.capture, &ch, 1);
 	return STATUS_UNKNOWN;
 }

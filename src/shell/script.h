@@ -45,6 +45,11 @@ struct shell_unknown {
 	const char *name; /* a variable's ("PWD", "1"), "$(mktemp)", "<(" or SHELL_RANGE */
 };
 
+/* The name of what is unknown of the output of @program, a path or a name: "$(mktemp)". Cuts a long
+ * one. Returns @name. */
+#define SHELL_OUTPUT_NAME_SIZE 36
+const char *shell_output_name(const char *program, char name[SHELL_OUTPUT_NAME_SIZE]);
+
 /* The name of a number that is any of a long range: {2..65535}, for ((i=2; i<65535; i++)). */
 #define SHELL_RANGE "{0..9}"
 

@@ -1,7 +1,6 @@
 #include "blocklist/effects/dataflow.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,7 +275,7 @@ static unsigned dataflow_of_names(const struct dataflow *f, const struct shell_w
 		if (dataflow_of_name(word->unknowns[i].name))
 			return dataflow_of_name(word->unknowns[i].name);
 	for (uint32_t i = 0; i < word->unknown_count; i++)
-		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
+		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k]; k++)
 			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
 				return f->text_flows[k];
 	return 0;
@@ -296,7 +295,7 @@ static unsigned dataflow_of_printed(const struct dataflow *f, uint32_t index)
 	const struct shell_command *c = &f->script->commands[index];
 	size_t i = 1;
 
-	if (!f->text_names[0][0] || name_in(&c->words[0], " cat "))
+	if (!f->text_names[0] || name_in(&c->words[0], " cat "))
 		return 0;
 	while (i < c->word_count && (c->words[i].text.s[0] == '-' || c->words[i].text.s[0] == '%'))
 		i++;
@@ -338,9 +337,9 @@ static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool f
 
 static void dataflow_add_name(struct dataflow *f, const char *name, unsigned flow)
 {
-	for (size_t k = 0; k < COUNT_OF(f->text_names); k++)
-		if (!f->text_names[k][0]) {
-			snprintf(f->text_names[k], sizeof(f->text_names[k]), "%s", name);
+	for (size_t k = 0; *name && k < COUNT_OF(f->text_names); k++)
+		if (!f->text_names[k]) {
+			f->text_names[k] = name;
 			f->text_flows[k] = (uint16_t)flow;
 			return;
 		}
@@ -365,12 +364,13 @@ static bool dataflow_ends_substitution(const struct dataflow *f, uint32_t index,
 	return c->word_count && (c->context & context) && !dataflow_is_piped(f, index);
 }
 
-/* "$(program)": the name that the parser gives the unknown output of @c. */
-static const char *dataflow_substitution_name(const struct shell_command *c, char *name,
-					      size_t size)
+/* The name that the parser gives the unknown output of @c. */
+static const char *dataflow_output_name(const struct shell_command *c, struct shell_arena *arena)
 {
-	snprintf(name, size, "$(%.26s)", str_base_name(c->words[0].text.s));
-	return name;
+	char name[SHELL_OUTPUT_NAME_SIZE];
+
+	shell_output_name(c->words[0].text.s, name);
+	return shell_copy(arena, name, strlen(name));
 }
 
 /* Does @program assign its input to the variables that its operands name? */
@@ -381,10 +381,9 @@ static bool dataflow_reads_names(const char *program)
 							 strcmp(program, "readarray") == 0);
 }
 
-static void dataflow_note_names(struct dataflow *f, uint32_t index)
+static void dataflow_note_names(struct dataflow *f, uint32_t index, struct shell_arena *arena)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	char name[32];
 	unsigned flow = 0;
 
 	if (!c->word_count && (f->children[index] & FLOW_TEXTS))
@@ -392,8 +391,7 @@ static void dataflow_note_names(struct dataflow *f, uint32_t index)
 			dataflow_add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
 	if ((f->out[index] & FLOW_TEXTS) &&
 	    dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS))
-		dataflow_add_name(f, dataflow_substitution_name(c, name, sizeof(name)),
-				  f->out[index] & FLOW_TEXTS);
+		dataflow_add_name(f, dataflow_output_name(c, arena), f->out[index] & FLOW_TEXTS);
 	/* curl | while read x */
 	if (c->word_count > 1 && dataflow_reads_names(c->words[0].text.s))
 		flow = dataflow_input(f, index) & (FLOW_REMOTE | FLOW_FILTERED);
@@ -406,24 +404,22 @@ static void dataflow_add_list(struct dataflow *f, const char *name, unsigned flo
 {
 	size_t k = 0;
 
-	while (k < COUNT_OF(f->list_names) && f->list_names[k][0] &&
-	       strcmp(f->list_names[k], name))
+	while (k < COUNT_OF(f->list_names) && f->list_names[k] && strcmp(f->list_names[k], name))
 		k++;
-	if (k == COUNT_OF(f->list_names) || strlen(name) >= sizeof(f->list_names[k]))
+	if (k == COUNT_OF(f->list_names) || !*name)
 		return;
-	strcpy(f->list_names[k], name);
+	f->list_names[k] = name;
 	f->list_flows[k] |= (uint16_t)flow;
 }
 
 /* Name the variable or substitution with a list: for x in $(ps), ps | while read x. */
-static void dataflow_note_lists(struct dataflow *f, uint32_t index)
+static void dataflow_note_lists(struct dataflow *f, uint32_t index, struct shell_arena *arena)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned out = f->out[index] & FLOW_LISTS, in = dataflow_input(f, index) & FLOW_LISTS;
-	char name[32];
 
 	if (out && dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
-		dataflow_add_list(f, dataflow_substitution_name(c, name, sizeof(name)), out);
+		dataflow_add_list(f, dataflow_output_name(c, arena), out);
 	/* A read of several columns is taken to select by them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
 	    shell_read_names(c->words, c->word_count) == c->word_count - 1)
@@ -506,11 +502,11 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 	if (dataflow_pass(f, true))
 		dataflow_pass(f, false);
 	for (uint32_t i = 0; i < script->command_count; i++)
-		dataflow_note_names(f, i);
-	if (f->text_names[0][0])
+		dataflow_note_names(f, i, arena);
+	if (f->text_names[0])
 		dataflow_pass(f, false);
 	for (uint32_t i = 0; (f->flows & FLOW_LISTS) && i < script->command_count; i++)
-		dataflow_note_lists(f, i);
+		dataflow_note_lists(f, i, arena);
 }
 
 /* Does the standard output of @c go to a file, by its redirections alone? */
@@ -651,7 +647,7 @@ unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
 
 	for (size_t i = 1; i < count; i++)
 		for (uint32_t u = 0; u < words[i].unknown_count; u++)
-			for (size_t k = 0; k < COUNT_OF(f->list_names) && f->list_names[k][0]; k++)
+			for (size_t k = 0; k < COUNT_OF(f->list_names) && f->list_names[k]; k++)
 				if (strcmp(f->list_names[k], words[i].unknowns[u].name) == 0)
 					flow |= f->list_flows[k];
 	return flow;

@@ -23,10 +23,10 @@ struct dataflow {
 	uint16_t *children; /* enum blocklist_flow of its substitutions' output */
 	uint8_t *sinks;     /* true if a word or redirection of it is >(...) */
 	uint32_t sockets; /* bit fd % 32: the descriptor is a network connection */
-	char text_names[8][32]; /* variables with a text of FLOW_TEXTS; "" ends */
+	const char *text_names[8]; /* variables with a text of FLOW_TEXTS; NULL ends */
 	uint16_t text_flows[8];
 	unsigned flows; /* all in @out */
-	char list_names[8][32]; /* variables and "$(program)" that hold such output; "" ends */
+	const char *list_names[8]; /* variables and "$(program)" that hold such output; NULL ends */
 	uint16_t list_flows[8];
 };
 
