@@ -43,7 +43,6 @@ struct ast_word {
 	struct ast_word *next;
 	struct ast_part *parts;
 	uint32_t start, end; /* in the outermost text */
-	bool quoted;         /* a part of it is quoted */
 	bool simple;         /* one unquoted text without any special character */
 	char before;         /* in [[ ]]: the operator before it, '&' for &&; or NUL */
 };

@@ -44,7 +44,6 @@ static struct ast_part *lex_add_part(struct lex_reader *r, struct lex_word *b,
 	p->type = (uint8_t)type;
 	p->quoted = quoted;
 	p->text = lex_slice(r, from, r->pos > from ? r->pos : from);
-	b->word->quoted |= quoted;
 	*b->tail = p;
 	b->tail = &p->next;
 	b->last = p;
@@ -773,7 +772,6 @@ struct ast_word *lex_quoted_until(struct lex_reader *r, int term)
 	struct lex_word b;
 
 	lex_word_start(r, &b);
-	b.word->quoted = true;
 	lex_quoted(r, &b, term);
 	lex_word_end(r, &b);
 	return b.word;
