@@ -1,8 +1,8 @@
 /*
  * shell_ast - the syntax tree: grammar and word build it, eval walks it.
  *
- * Types only; private to src/shell. All of it lives in the script's arena. Each text
- * has the offsets of its bytes in the outermost text, so no node needs its source.
+ * Private to src/shell. All of it lives in the script's arena. Each text has the offsets of its
+ * bytes in the outermost text, so no node needs its source.
  */
 #ifndef PROCPEN_SHELL_AST_H
 #define PROCPEN_SHELL_AST_H

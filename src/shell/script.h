@@ -1,7 +1,7 @@
 /*
  * shell_script - the result of shell/parse: simple commands with resolved words.
  *
- * Types only. All pointers are into memory of the script.
+ * All pointers are into memory of the script.
  */
 #ifndef PROCPEN_SHELL_SCRIPT_H
 #define PROCPEN_SHELL_SCRIPT_H
