@@ -49,28 +49,26 @@ static bool arith_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* A name of at most 63 characters; its length. */
-static size_t arith_read_name(const struct arith *a, char name[64])
+/* The length of the name at @p; 0: there is none. */
+static size_t arith_name_len(const char *p)
 {
 	size_t n = 0;
 
-	while (n < 63 && str_is_name_char(a->p[n]) && (n > 0 || !arith_is_digit(a->p[n]))) {
-		name[n] = a->p[n];
+	while (str_is_name_char(p[n]) && (n > 0 || !arith_is_digit(p[n])))
 		n++;
-	}
-	name[n] = '\0';
 	return n;
 }
 
 static int64_t arith_variable(struct arith *a)
 {
-	char name[64], *end, *text;
+	size_t len = arith_name_len(a->p);
 	const struct value *v;
+	char *end, *text;
 	int64_t n;
 	bool unset;
 
-	a->p += arith_read_name(a, name);
-	v = vars_value_or_unset(a->e, name, &unset);
+	v = vars_value_or_unset(a->e, shell_copy(a->e->arena, a->p, len), &unset);
+	a->p += len;
 	text = v ? chars_string(a->e, v->v, v->len) : NULL;
 	if (!text)
 		return unset ? 0 : arith_fail(a);
@@ -141,20 +139,22 @@ static int64_t arith_sum(struct arith *a)
 static int64_t arith_assign(struct arith *a)
 {
 	const char *start;
-	char name[64], text[32];
+	char text[32];
+	size_t len;
 	int64_t n;
 
 	arith_skip(a);
 	start = a->p;
-	a->p += arith_read_name(a, name);
-	if (a->p == start || !arith_take(a, '=') || *a->p == '=') {
+	len = arith_name_len(start);
+	a->p += len;
+	if (!len || !arith_take(a, '=') || *a->p == '=') {
 		a->p = start;
 		return arith_sum(a);
 	}
 	n = arith_sum(a);
 	snprintf(text, sizeof(text), "%lld", (long long)n);
 	if (!a->failed)
-		vars_set(a->e, name, value_text(a->e, text, 0));
+		vars_set(a->e, shell_copy(a->e->arena, start, len), value_text(a->e, text, 0));
 	return n;
 }
 
@@ -184,11 +184,11 @@ static void arith_forget(struct arith *a, const char *text)
 	const char *p = text;
 
 	while (*p) {
-		char name[64];
-		size_t len = arith_read_name(&(struct arith){ .p = p }, name);
+		size_t len = arith_name_len(p);
 
 		if (len > 0 && arith_changes(text, (size_t)(p - text), len))
-			vars_set(a->e, name, value_unknown_set(a->e, NAME_NUMBER, 0));
+			vars_set(a->e, shell_copy(a->e->arena, p, len),
+				 value_unknown_set(a->e, NAME_NUMBER, 0));
 		p += len > 0 ? len : 1;
 	}
 }

@@ -16,18 +16,14 @@ const struct ast_node *ast_single(const struct ast_node *n)
 	return n;
 }
 
-bool ast_command_name(const struct ast_node *n, char name[AST_NAME_SIZE])
+const char *ast_command_name(const struct ast_node *n, struct shell_arena *arena)
 {
 	const struct ast_text *t;
 
 	if (!n->words || !n->words->simple)
-		return false;
+		return NULL;
 	t = &n->words->parts->text;
-	if (t->len >= AST_NAME_SIZE)
-		return false;
-	memcpy(name, t->s, t->len);
-	name[t->len] = '\0';
-	return true;
+	return shell_copy(arena, t->s, t->len);
 }
 
 static bool ast_words_mention(const struct ast_word *w, const char *name, uint64_t *looked)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shell/arena.h"
+
 /* Bytes and their offsets: at[i], or pos + i if at is NULL. */
 struct ast_text {
 	const char *s;
@@ -151,9 +153,8 @@ bool ast_is_word(const struct ast_word *w, const char *text);
 /* The command that @n is, if it is a list or a pipeline of that only; else @n. */
 const struct ast_node *ast_single(const struct ast_node *n);
 
-/* The name of the command @n. False: it is long, or no text without special characters. */
-#define AST_NAME_SIZE 64u
-bool ast_command_name(const struct ast_node *n, char name[AST_NAME_SIZE]);
+/* The name of the command @n, in @arena. NULL: it is no text without special characters. */
+const char *ast_command_name(const struct ast_node *n, struct shell_arena *arena);
 
 /* What a command asks of a variable. */
 enum ast_ask {

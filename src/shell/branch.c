@@ -120,7 +120,7 @@ static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsig
 {
 	const struct ast_node *before = NULL;
 	struct function *f;
-	char name[AST_NAME_SIZE];
+	const char *name;
 
 	while (n && !n->background &&
 	       (n->type == AST_GROUP || n->type == AST_LIST ||
@@ -136,7 +136,8 @@ static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsig
 		return false;
 	if (branch_is_jump(e, n->words, called > 0))
 		return true;
-	if (called == LEAVES_DEPTH || !ast_command_name(n, name))
+	name = called == LEAVES_DEPTH ? NULL : ast_command_name(n, e->arena);
+	if (!name)
 		return false;
 	f = call_find_function(e, name);
 	return f && branch_leaves_by(e, f->node->body, called + 1);

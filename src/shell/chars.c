@@ -458,11 +458,11 @@ uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, b
 	uint32_t last = end ? (uint32_t)(end - t->s) : t->len - 1;
 	bool is_set = i < last && t->s[i + 1] == mark_set;
 	bool is_given = i < last && t->s[i + 1] == mark_given;
+	char *name = shell_alloc_raw(e->arena, last - i + 1);
 	struct shell_char c;
-	char name[64];
 	size_t len = 0;
 
-	for (uint32_t k = i + 1 + (is_set || is_given); k < last && len + 1 < sizeof(name); k++) {
+	for (uint32_t k = i + 1 + (is_set || is_given); k < last; k++) {
 		const char *r = strchr(mark_replaced, t->s[k]);
 
 		name[len++] = r && *r ? mark_special[r - mark_replaced] : t->s[k];

@@ -102,20 +102,18 @@ static void expand_dollars(struct expander *e, struct chars *c)
 	struct chars out = { 0 };
 
 	for (size_t i = 0; i < c->len && !expand_failed(e); i++) {
-		char name[64];
 		size_t n = 0;
 
 		if (c->v[i].kind != CHAR_DOLLAR) {
 			chars_copy(e, &out, &c->v[i], 1);
 			continue;
 		}
-		uint32_t at = c->v[i].at;
+		while (i + 1 + n < c->len && expand_is_name_char(&c->v[i + 1 + n]))
+			n++;
+		const char *name = chars_string(e, &c->v[i + 1], n);
 
-		for (; i + 1 < c->len && n < sizeof(name) - 1 && expand_is_name_char(&c->v[i + 1]);
-		     i++)
-			name[n++] = c->v[i + 1].c;
-		name[n] = '\0';
-		expand_param(e, &(struct ast_param){ .name = name }, false, at, &out);
+		expand_param(e, &(struct ast_param){ .name = name }, false, c->v[i].at, &out);
+		i += n;
 	}
 	chars_release(c);
 	*c = out;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* ---- while, until ---- */
@@ -259,12 +260,23 @@ static size_t loops_semicolon(const struct chars *text, size_t at)
 	return at;
 }
 
-/* The header of for ((i=1; ...)): the first assignment, and how far i goes. *@name: i, or "". */
-static void loops_header(struct expander *e, const struct ast_node *n, char name[64])
+/* The name at the start of @s, behind blanks; NULL: there is none. */
+static const char *loops_first_name(struct expander *e, const char *s)
+{
+	size_t len = 0;
+
+	s += strspn(s, " \t\n");
+	while (str_is_name_char(s[len]))
+		len++;
+	return len ? shell_copy(e->arena, s, len) : NULL;
+}
+
+/* The header of for ((i=1; ...)): the first assignment, and how far i goes. Returns i, or NULL. */
+static const char *loops_header(struct expander *e, const struct ast_node *n)
 {
 	struct chars text = { 0 };
 	size_t first_end, test_end;
-	const char *start = NULL, *step = NULL;
+	const char *start = NULL, *step = NULL, *name = NULL;
 	int64_t first;
 
 	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
@@ -274,16 +286,18 @@ static void loops_header(struct expander *e, const struct ast_node *n, char name
 		start = chars_string(e, text.v, first_end);
 		step = chars_string(e, text.v + test_end, text.len - test_end);
 	}
-	if (start && sscanf(start, " %63[A-Za-z0-9_]", name) == 1 &&
-	    expand_arith(e, &(struct chars){ .v = text.v, .len = first_end }, &first) &&
+	if (start)
+		name = loops_first_name(e, start);
+	if (name && expand_arith(e, &(struct chars){ .v = text.v, .len = first_end }, &first) &&
 	    vars_value(e, name))
 		loops_note_range(e, n, name,
 				 &(struct chars){ .v = text.v + first_end + 1,
 						  .len = test_end - first_end - 1 },
 				 first, step && (strstr(step, "++") || strstr(step, "--")));
 	else
-		name[0] = '\0';
+		name = NULL;
 	chars_release(&text);
+	return name;
 }
 
 /* Behind the loop @name has a value that it has in no turn. */
@@ -330,14 +344,13 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 	const struct ast_node *read = loops_read(e, n->condition);
 	struct join left, *breaks = e->jumps.breaks;
 	size_t from = e->io.capture ? e->io.capture->len : 0;
-	char name[64] = "";
+	const char *name;
 	const struct value *input = e->io.input;
 	bool reads = read && loops_has_certain(input), endless;
 	const struct turn none = { 0, reads ? STATUS_OK : STATUS_UNKNOWN, SHELL_NONE };
 	bool in_background = e->context & SHELL_BACKGROUND;
 
-	if (n->words)
-		loops_header(e, n, name);
+	name = n->words ? loops_header(e, n) : NULL;
 	join_start(e, &left);
 	left.outer = breaks;
 	e->jumps.breaks = &left;
@@ -353,7 +366,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 		loops_end_of_input(e, read, input);
 	if (!reads && !endless && !n->words)
 		branch_may_be_missing(e, from);
-	if (name[0])
+	if (name)
 		loops_after_header(e, n, name);
 	loops_end(e, &left, endless);
 	return STATUS_UNKNOWN;

@@ -199,11 +199,9 @@ static enum status record_run(struct expander *e, struct call c)
 
 static struct alias *record_alias(struct expander *e, const struct ast_node *n)
 {
-	char name[AST_NAME_SIZE];
+	const char *name = e->memory->alias_lists ? ast_command_name(n, e->arena) : NULL;
 
-	if (!e->memory->alias_lists || !ast_command_name(n, name))
-		return NULL;
-	return call_find_alias(e, name);
+	return name ? call_find_alias(e, name) : NULL;
 }
 
 /* Run the command @index of the script, which was recorded for @n. */
