@@ -286,7 +286,7 @@ int command_sleeps(const struct command *c)
 
 static long command_set_timer(const struct command *c, int64_t ns)
 {
-	const struct { int64_t interval_s, interval_ns, s, ns; } at = { .ns = ns };
+	const struct __kernel_itimerspec at = { .it_value.tv_nsec = ns };
 
 	return sys4(__NR_timerfd_settime, c->timer_fd, 0, &at, 0);
 }

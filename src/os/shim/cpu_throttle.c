@@ -12,10 +12,6 @@
 #define ROUNDING_NS 1000
 #define CPU_SET_BYTES 1024
 
-struct kernel_sigaction {
-	unsigned long handler, flags, restorer, mask;
-};
-
 static int64_t permille, balance_ns, processors;
 static uint64_t last_ns, last_cpu_ns;
 static int whole_namespace, stopped;
@@ -35,7 +31,7 @@ static int64_t cpu_throttle_count_processors(void)
 void cpu_throttle_start(uint32_t limit, int reaches_all)
 {
 	/* Without SA_NOCLDSTOP each stop of a child would wake the shim. */
-	struct kernel_sigaction quiet = { .flags = SA_NOCLDSTOP };
+	struct sigaction quiet = { .sa_flags = SA_NOCLDSTOP };
 
 	permille = limit;
 	whole_namespace = reaches_all;
@@ -44,7 +40,7 @@ void cpu_throttle_start(uint32_t limit, int reaches_all)
 	stopped = 0;
 	last_ns = sampler_now_ns();
 	last_cpu_ns = 0;
-	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.mask));
+	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.sa_mask));
 }
 
 /* Stop the running members of the last sample. Returns how many. If a SIGSTOP is already pending,

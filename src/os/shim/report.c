@@ -1,6 +1,7 @@
 #include "os/shim/report.h"
 
 #include <linux/errno.h>
+#include <linux/time_types.h>
 
 #include "os/shim/message.h"
 #include "os/shim/sys.h"
@@ -9,7 +10,7 @@
 
 int report_send(const struct shim_report *report)
 {
-	const struct { int64_t s, ns; } pause = { 0, PAUSE_NS };
+	const struct __kernel_timespec pause = { 0, PAUSE_NS };
 
 	for (;;) {
 		long result = sys6(__NR_sendto, SHIM_FD_CONTROL, (long)report, sizeof(*report),

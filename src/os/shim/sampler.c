@@ -26,11 +26,11 @@ static int dropped; /* ... and a process has ended since: time may be missing fr
 
 static uint64_t sampler_clock_ns(long id)
 {
-	struct { int64_t s, ns; } t;
+	struct __kernel_timespec t;
 
 	if (sys2(__NR_clock_gettime, id, &t) < 0)
 		return 0;
-	return (uint64_t)t.s * 1000000000u + (uint64_t)t.ns;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 uint64_t sampler_now_ns(void)

@@ -39,6 +39,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/socket.h>
+#include <linux/time_types.h>
 #include <linux/wait.h>
 
 #include "os/shim/command.h"
@@ -108,7 +109,7 @@ static void shim_add_usage(struct shim_report *report)
 static void shim_sleep(int ms)
 {
 	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
-	struct { int64_t s, ns; } pause = { 0, ms * 1000000 };
+	struct __kernel_timespec pause = { 0, ms * 1000000 };
 
 	/* ppoll fails if the command has lowered our RLIMIT_NOFILE: then just wait. */
 	if (sys5(__NR_ppoll, &wait, 1, &pause, 0, 0) < 0)
@@ -356,12 +357,11 @@ static int shim_reap_backlog(void)
  */
 static void shim_let_kernel_reap(void)
 {
-	const struct { void (*handler)(int); unsigned long flags; void *restorer; uint64_t mask; }
-		ignore = { .handler = SIG_IGN };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	kernel_reaps = 1;
 	tally_lose();
-	sys4(__NR_rt_sigaction, SIGCHLD, &ignore, 0, sizeof(ignore.mask));
+	sys4(__NR_rt_sigaction, SIGCHLD, &ignore, 0, sizeof(ignore.sa_mask));
 	while (shim_reap() == REAP_MAX)
 		;
 }
@@ -582,15 +582,15 @@ _Noreturn static void kill_for_limit(enum shim_limit limit)
 static long shim_wait_for_event(struct pollfd polls[POLLS], int more)
 {
 	int64_t ns = more ? 0 : limit_wait();
-	struct { int64_t s, ns; } pause;
+	struct __kernel_timespec pause;
 
 	polls[2].fd = sockets_listener();
 	polls[2].revents = 0; /* else a failed call would leave it, and sockets_serve() block */
 
 	if (!announced && (ns < 0 || ns > SHIM_ANNOUNCE_MS * 1000000))
 		ns = SHIM_ANNOUNCE_MS * 1000000;
-	pause.s = ns / 1000000000;
-	pause.ns = ns % 1000000000;
+	pause.tv_sec = ns / 1000000000;
+	pause.tv_nsec = ns % 1000000000;
 	return sys5(__NR_ppoll, polls, POLLS, ns < 0 ? 0 : &pause, 0, 0);
 }
 
@@ -604,7 +604,7 @@ static void shim_serve(void)
 	};
 
 	for (;;) {
-		struct { int64_t s, ns; } moment = { 0, SHIM_ANNOUNCE_MS * 1000000 };
+		struct __kernel_timespec moment = { 0, SHIM_ANNOUNCE_MS * 1000000 };
 		enum shim_limit limit;
 		int more = shim_reap() == REAP_MAX;
 		long ready;

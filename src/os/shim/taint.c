@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <linux/sem.h>
 #include <linux/shm.h>
+#include <linux/time_types.h>
 #include <stdint.h>
 
 #include "os/shim/namespaces.h"
@@ -133,7 +134,7 @@ static int taint_ipc_unchanged(void)
 static int taint_drop_signals(void)
 {
 	const uint64_t all = ~0ULL;
-	const struct { int64_t s, ns; } at_once = { 0, 0 };
+	const struct __kernel_timespec at_once = { 0, 0 };
 	long result = 0;
 
 	for (int i = 0; i < SIGNALS_MAX && result >= 0; i++)
