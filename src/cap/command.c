@@ -1,6 +1,5 @@
 #include "cap/command.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,17 +258,4 @@ void command_fail_blocked(const struct blocklist_verdict *v, struct err *e)
 	if (v->has_span)
 		err_detail(e, "span",
 			   json_pack("[I,I]", (json_int_t)v->start, (json_int_t)v->end));
-}
-
-void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed)
-{
-	char text[200];
-
-	if (!waiting)
-		return;
-	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
-		 "quote, a here-document or a command that goes on; process.input sends the rest%s",
-		 waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
-		 typed ? ", or \\u0003 (^C) to drop it" : "");
-	jsonw_str(w, NULL, text);
 }

@@ -14,7 +14,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/jsonw.h"
 #include "blocklist/blocklist.h"
 #include "policy/config.h"
 #include "policy/run_shell.h"
@@ -73,9 +72,5 @@ enum err_type command_blocked_type(const struct blocklist_verdict *v);
 
 /* Fill @e for a command that @v blocks. */
 void command_fail_blocked(const struct blocklist_verdict *v, struct err *e);
-
-/* Write into the open array of warnings that @waiting bytes of input wait in the server, if any.
- * @typed: on a terminal. */
-void command_warn_waiting(struct jsonw *w, size_t waiting, bool typed);
 
 #endif

@@ -21,6 +21,7 @@
 #include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/judge.h"
+#include "cap/run_warnings.h"
 #include "os/pty.h"
 
 #define BEGUN_SHOWN 40   /* bytes of a line in a hint */
@@ -553,7 +554,7 @@ static void process_input_write_result(const struct cap_call *call, const struct
 			  "other than erase, ^U and Enter, and only its program knows what it is");
 	if (t->part.dropped)
 		process_input_warn_dropped(w, t->part.dropped);
-	command_warn_waiting(w, t->part.waiting, proc_has_terminal(p));
+	run_warnings_add_waiting(w, p, t->part.waiting);
 	jsonw_end_array(w);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "blocklist/stream.h"
-#include "cap/command.h"
 #include "cap/denied_calls.h"
 #include "cap/refused_write.h"
 #include "cap/run_limits.h"
@@ -28,19 +27,22 @@ __attribute__((format(printf, 2, 3))) static void run_warnings_add(struct jsonw 
 	jsonw_str(w, NULL, text);
 }
 
-/* Text for a shell, of its stdin or of process.input, that is not complete by now. */
-static void run_warnings_add_waiting(struct jsonw *w, const struct proc *p)
+void run_warnings_add_waiting(struct jsonw *w, const struct proc *p, size_t waiting)
 {
-	const struct stream *stream = proc_attached(p);
-
-	if (stream && p->phase != PROC_SETTLED)
-		command_warn_waiting(w, stream_waiting(stream), proc_has_terminal(p));
+	if (waiting)
+		run_warnings_add(w, "%zu byte%s wait%s in the server: the text ends inside a "
+				    "quote, a here-document or a command that goes on; "
+				    "process.input sends the rest%s",
+				 waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "",
+				 proc_has_terminal(p) ? ", or \\u0003 (^C) to drop it" : "");
 }
 
 /* What was asked for and not done, or given and not taken. */
 static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 				     const struct run_result_options *v)
 {
+	const struct stream *stream = p->phase == PROC_SETTLED ? NULL : proc_attached(p);
+
 	if (v->args_ignored)
 		run_warnings_add(w, "args are $1, $2 ... of the shell string, which names none of "
 				    "them; without shell, command is a program and gets them");
@@ -48,7 +50,7 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 		run_warnings_add(w, "stdin was ignored, and the command reads /dev/null: %s",
 				 p->background ? "a background run is fed with stdin_mode data or "
 						 "pipe only" : "stdin_mode is null");
-	run_warnings_add_waiting(w, p);
+	run_warnings_add_waiting(w, p, stream ? stream_waiting(stream) : 0);
 	if (v->stdin_edited)
 		run_warnings_add(w, "a line of stdin was not judged by the blocklist: it has "
 				    "editing keys other than erase, ^U and Enter, and only its "

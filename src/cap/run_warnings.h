@@ -21,4 +21,8 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
  * it runs. */
 void run_warnings_write_end(struct jsonw *w, const struct cap *c, struct proc *p);
 
+/* Write into an open array of sentences, if @waiting is not 0, that so many bytes of input wait in
+ * the server: text for a shell that is not complete by now. */
+void run_warnings_add_waiting(struct jsonw *w, const struct proc *p, size_t waiting);
+
 #endif
