@@ -68,7 +68,7 @@ static void cli_check_print_json(const struct command *command, size_t line,
 }
 
 /* "denied by rule site.prod (config.json:4): why", or by the tier as the audit log names it. */
-static void cli_check_print_ruling(const struct ruling *ruling)
+static void cli_check_print_ruling(size_t line, const struct ruling *ruling)
 {
 	static const char *const words[] = { "allowed", "allowed, with a notice",
 					     "allowed after a confirmation", "denied" };
@@ -88,7 +88,7 @@ static void cli_check_print_ruling(const struct ruling *ruling)
 	say_text(stdout, ruling->shown);
 	say_text(stdout, reason);
 	putchar('\n');
-	if (ruling->tier == TIER_DENY && *suggestion)
+	if (!line && ruling->tier == TIER_DENY && *suggestion)
 		printf("  Instead: %s\n", suggestion);
 }
 
@@ -137,7 +137,7 @@ static void cli_check_print_text(size_t line, const struct check_verdict *all)
 	} else if (all->environment.type && !cli_check_is_denied(all)) {
 		cli_check_print_environment(line, &all->environment);
 	} else {
-		cli_check_print_ruling(&all->ruling);
+		cli_check_print_ruling(line, &all->ruling);
 	}
 }
 

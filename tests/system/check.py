@@ -102,6 +102,8 @@ def test_lines():
     equal([(v["line"], v["blocked"]) for v in found],
           [(1, False), (2, False), (3, False), (4, True), (5, False)], "objects")
     equal((run("--lines", input=b"ls\npwd\n")[0], run("--lines")[0]), (0, 0), "nothing blocked")
+    out = run("--set", "packs=git:deny", "--lines", input=b"git push --force\nls\n")[1]
+    equal([line.split(":")[0] for line in out.splitlines()], ["1", "2"], "a rule with a suggestion")
     status, found = verdicts("--lines", input=b"ls\r\nsudo poweroff\r\n\r\nls\r")
     equal((status, [v["command"] for v in found]), (1, ["ls", "sudo poweroff", "", "ls\r"]), "CR LF")
 
