@@ -280,6 +280,20 @@ static void judge_write_refusal(struct jsonw *w, const char *reason, const char 
 	jsonw_str(w, "suggestion", suggestion);
 }
 
+/* Whoever is to ask a human may do without, if there is another way. */
+static void judge_write_unblocked(struct jsonw *w, const struct ruling *ruling)
+{
+	const struct rule *r = ruling->rule;
+	AUTO_FREE char *suggestion =
+		r && ruling->tier == TIER_CONFIRM ? judge_suggestion(r) : NULL;
+
+	jsonw_bool(w, "blocked", false);
+	jsonw_null(w, "block_reason");
+	jsonw_str(w, "rule", r ? r->id : NULL);
+	jsonw_null(w, "span");
+	jsonw_str(w, "suggestion", suggestion && *suggestion ? suggestion : NULL);
+}
+
 static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
 {
 	char text[JUDGE_TEXT_MAX];
@@ -310,11 +324,7 @@ void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struc
 		judge_write_refusal(w, environment->message, JUDGE_ENVIRONMENT, environment->hint,
 				    NULL);
 	} else {
-		jsonw_bool(w, "blocked", false);
-		jsonw_null(w, "block_reason");
-		jsonw_str(w, "rule", ruling->rule ? ruling->rule->id : NULL);
-		jsonw_null(w, "span");
-		jsonw_null(w, "suggestion");
+		judge_write_unblocked(w, ruling);
 	}
 	jsonw_str(w, "decision",
 		  rule_decision_name(v->blocked || protects ? TIER_DENY : ruling->tier));

@@ -88,7 +88,7 @@ static void cli_check_print_ruling(size_t line, const struct ruling *ruling)
 	say_text(stdout, ruling->shown);
 	say_text(stdout, reason);
 	putchar('\n');
-	if (!line && ruling->tier == TIER_DENY && *suggestion)
+	if (!line && ruling->tier >= TIER_CONFIRM && *suggestion)
 		printf("  Instead: %s\n", suggestion);
 }
 

@@ -34,6 +34,13 @@ static void cli_policy_print_member(const char *before, const json_t *object, co
 	say_text(stdout, text);
 }
 
+static void cli_policy_print_line(const char *before, const json_t *object, const char *name)
+{
+	cli_policy_print_member(before, object, name);
+	if (json_get_str(object, name, NULL))
+		putchar('\n');
+}
+
 /* A line of each of the strings in the member @name. */
 static void cli_policy_print_list(const char *before, const json_t *object, const char *name)
 {
@@ -295,17 +302,11 @@ static void cli_policy_print_explanation(const json_t *document)
 		fputs(", by the tier", stdout);
 	}
 	putchar('\n');
-	cli_policy_print_member("why: ", document, "block_reason");
-	cli_policy_print_member(json_get_str(document, "suggestion", NULL) ? "\ninstead: " : "",
-				document, "suggestion");
-	if (json_get_str(document, "block_reason", NULL))
-		putchar('\n');
-	cli_policy_print_member("tier of process.run: ", document, "tier");
-	putchar('\n');
+	cli_policy_print_line("why: ", document, "block_reason");
+	cli_policy_print_line("instead: ", document, "suggestion");
+	cli_policy_print_line("tier of process.run: ", document, "tier");
 	cli_policy_print_list("layers: ", document, "layers");
-	cli_policy_print_member("layers: none, no command could start: ", document, "no_layers");
-	if (json_get_str(document, "no_layers", NULL))
-		putchar('\n');
+	cli_policy_print_line("layers: none, no command could start: ", document, "no_layers");
 }
 
 /* ---- explain ---- */

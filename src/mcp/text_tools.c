@@ -512,20 +512,33 @@ void text_input(struct text *t)
 
 /* ---- is_blocked ---- */
 
+static void text_tools_add_question(struct text *t)
+{
+	text_add(t, "not blocked, but a human must allow it before it starts");
+	if (text_has(t, NULL, "rule")) {
+		text_add(t, ": rule \"");
+		text_put_member(t, text_member(t, NULL, "rule"));
+		text_add(t, text_has(t, NULL, "pack") ? "\" of pack " : "\"");
+		text_put_member(t, text_member(t, NULL, "pack"));
+		text_add(t, " asks for it");
+	}
+	text_add(t, ".");
+}
+
 void text_is_blocked(struct text *t)
 {
 	size_t reason_len, suggestion_len;
 	const char *reason = text_bytes(t, text_member(t, NULL, "block_reason"), &reason_len);
 	const char *suggestion = text_bytes(t, text_member(t, NULL, "suggestion"), &suggestion_len);
 
-	if (!text_flag(t, "blocked")) {
+	if (text_flag(t, "blocked")) {
+		text_add(t, "blocked: ");
+		text_put_named(t, reason, reason_len);
+	} else if (text_is(t, NULL, "decision", "confirm")) {
+		text_tools_add_question(t);
+	} else {
 		text_add(t, "not blocked");
-		if (text_is(t, NULL, "decision", "confirm"))
-			text_add(t, ", but a human must allow it before it starts");
-		return;
 	}
-	text_add(t, "blocked: ");
-	text_put_named(t, reason, reason_len);
 	text_add(t, "%s", suggestion_len ? " " : "");
 	text_put_named(t, suggestion, suggestion_len);
 }

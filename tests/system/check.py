@@ -102,8 +102,9 @@ def test_lines():
     equal([(v["line"], v["blocked"]) for v in found],
           [(1, False), (2, False), (3, False), (4, True), (5, False)], "objects")
     equal((run("--lines", input=b"ls\npwd\n")[0], run("--lines")[0]), (0, 0), "nothing blocked")
-    out = run("--set", "packs=git:deny", "--lines", input=b"git push --force\nls\n")[1]
-    equal([line.split(":")[0] for line in out.splitlines()], ["1", "2"], "a rule with a suggestion")
+    for pack in ("git:confirm", "git:deny"):  # its rule has a suggestion
+        out = run("--set", "packs=" + pack, "--lines", input=b"git push --force\nls\n")[1]
+        equal([line.split(":")[0] for line in out.splitlines()], ["1", "2"], pack)
     status, found = verdicts("--lines", input=b"ls\r\nsudo poweroff\r\n\r\nls\r")
     equal((status, [v["command"] for v in found]), (1, ["ls", "sudo poweroff", "", "ls\r"]), "CR LF")
 
@@ -173,6 +174,13 @@ def test_operator_setting():
     equal(run(*anywhere, text)[0], 1, "the same, searched anywhere")
     check("blocklist.literal_match" in run(*anywhere, text)[1], "the refusal names the option")
     equal(run("sudo reboot")[0], 1, "a command")
+
+
+@suite.test()
+def test_the_suggestion_of_a_rule():
+    for decision in ("confirm", "deny"):
+        out = run("--set", "packs=git:" + decision, "git push --force")[1]
+        check("\n  Instead: Use git push --force-with-lease" in out, decision + ": " + out)
 
 
 @suite.test()

@@ -349,7 +349,8 @@ def test_explain():
     for part in ("confirm  git.push_force           matches  (pack git)",
                  "confirm  ask                      matches: not all of it is known  (",
                  "allow    free                     a word is not known, or not named by the rule  (",
-                 "decision: confirm, by rule git.push_force of pack git", "tier of process.run: notify",
+                 "decision: confirm, by rule git.push_force of pack git\n"
+                 "instead: Use git push --force-with-lease", "tier of process.run: notify",
                  "layers: "):
         check(part in out, "%r in %s" % (part, out))
     check("git.reset" not in out and "other rules of packs on this program" in out, out)
