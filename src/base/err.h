@@ -25,7 +25,7 @@ struct err {
 	bool lasting;      /* no retry helps, though it does for other errors of the type */
 	unsigned left_out; /* actions of the type that are of no use here: bit i, the one at i */
 	char message[768]; /* what failed, where and why */
-	char hint[768];    /* what to do next; empty: the type's default */
+	char hint[1024];   /* what to do next; empty: the type's default */
 	json_t *details;   /* object, or NULL */
 };
 
