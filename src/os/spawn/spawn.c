@@ -63,10 +63,13 @@ static const char *spawn_hint_for(int stage, int sys)
 		return "The file has no known format: add a #! line, or run it through its "
 		       "interpreter.";
 	if (sys == EACCES || sys == EPERM || sys == EISDIR)
-		return "The file is not executable: chmod +x it, or run it through its "
-		       "interpreter.";
+		return "The user that commands run as may not execute the file, or the "
+		       "interpreter in its #! line, or the operator hides it (sandbox.hide): "
+		       "check its permissions, or use another program.";
 	if (sys == ENOENT)
-		return "The file or the interpreter in its #! line does not exist.";
+		return "Commands do not find the file, or not the interpreter that its #! line "
+		       "names; a CR at the end of that line belongs to the name. Correct the "
+		       "line, or run the file through an interpreter.";
 	return NULL;
 }
 
