@@ -275,6 +275,8 @@ static int schema_check_string(const struct place *p, const struct schema_field 
 		snprintf(problem, sizeof(problem), "holds a NUL at byte %zu", strlen(text));
 		return schema_bad_string(p, f, value, problem, false, e);
 	}
+	if (!len && (f->min_bytes || f->min_chars))
+		return schema_bad_string(p, f, value, "is empty", false, e);
 	if (len < f->min_bytes || (f->max_bytes && len > f->max_bytes)) {
 		snprintf(problem, sizeof(problem), "is %zu bytes long; it must be %s %zu", len,
 			 len < f->min_bytes ? "at least" : "at most",
