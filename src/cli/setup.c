@@ -127,14 +127,13 @@ static char *setup_named_workspace(const char *option, struct err *e)
 	char *path = realpath(option, NULL);
 	struct stat st;
 
-	if (!path || stat(path, &st)) {
-		err_sys(e, ERR_INVALID_PARAMS, errno, "there is no workspace %.400s", option);
-		free(path);
-		return NULL;
+	if (path && !stat(path, &st)) {
+		if (S_ISDIR(st.st_mode))
+			return path;
+		errno = ENOTDIR;
 	}
-	if (S_ISDIR(st.st_mode))
-		return path;
-	err_set(e, ERR_INVALID_PARAMS, "the workspace %.400s is not a directory", option);
+	err_sys(e, ERR_INVALID_PARAMS, errno, "cannot use the workspace %.400s", option);
+	err_hint(e, "Name a directory that exists: --workspace DIR.");
 	free(path);
 	return NULL;
 }

@@ -94,10 +94,9 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	const char *folder = host->folder_env ? getenv(host->folder_env) : NULL;
 
 	if (!host->file) {
-		err_set(e, ERR_INVALID_PARAMS, "%s takes its servers from a program that you write",
-			host->title);
-		err_hint(e, "Paste the snippet into that program yourself: " SETUP_PRINTS,
-			 host->name);
+		err_set(e, ERR_INVALID_PARAMS, "%s reads its servers from your init file, which "
+			"setup does not edit", host->title);
+		err_hint(e, "Paste the snippet into that file yourself: " SETUP_PRINTS, host->name);
 		return NULL;
 	}
 	if (folder && *folder == '/')
