@@ -108,7 +108,7 @@ static void mcp_resources_write_entry(struct jsonw *w, const struct proc *p,
 	jsonw_str(w, "name", p->id);
 	if (shape->structured)
 		jsonw_strn(w, "title", command, shown);
-	snprintf(text, sizeof(text), "Output of a command that is %s",
+	snprintf(text, sizeof(text), "Output of a command; state: %s",
 		 p->phase == PROC_SETTLED ? names_state(p->state) : "running");
 	jsonw_str(w, "description", text);
 	jsonw_str(w, "mimeType", "text/plain");
