@@ -28,6 +28,7 @@
 #define SCRATCH_RANDOM 6
 #define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
 
+#define PROCESS_SHELL "process.shell"
 #define PROFILE_NONE "sandbox.profile=none takes the sandbox away"
 
 /* The findings are collected as the JSON that --json prints; the text is made from it. */
@@ -54,12 +55,17 @@ static void cli_doctor_add_text(void *list, const char *text)
 	json_array_append_new(list, cli_doctor_string_of(text));
 }
 
+static json_t *cli_doctor_lack(const char *layer, const char *reason, const char *remedy)
+{
+	return json_pack("{s:s, s:o, s:o, s:b}", "layer", layer, "reason",
+			 cli_doctor_string_of(reason), "remedy", cli_doctor_string_of(remedy),
+			 "expected", false);
+}
+
 static void cli_doctor_add_missing(void *list, const char *layer, const char *reason,
 				   const char *remedy)
 {
-	json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:b}", "layer", layer, "reason",
-					      cli_doctor_string_of(reason), "remedy",
-					      cli_doctor_string_of(remedy), "expected", false));
+	json_array_append_new(list, cli_doctor_lack(layer, reason, remedy));
 }
 
 static json_t *cli_doctor_machine(void)
@@ -77,7 +83,7 @@ static json_t *cli_doctor_machine(void)
 struct report {
 	json_t *active, *readonly, *hidden, *missing, *gaps; /* as in the JSON */
 	bool broken; /* nothing runs, or no server starts */
-	bool files_open, unsandboxed;
+	bool files_open, unsandboxed, no_shell;
 	bool weaker;     /* a layer is missing ... */
 	bool unexpected; /* ... that this kind of machine should have */
 	const char *warning; /* commands run as root, and nothing confines them: how */
@@ -162,6 +168,19 @@ static void cli_doctor_judge_layers(struct context *ctx, struct report *r)
 	}
 }
 
+/* A server starts with such a shell, because programs with their arguments need none. Its row comes
+ * first: the text may leave out the last one, see cli_doctor_print_missing(). */
+static void cli_doctor_look_at_shell(const struct context *ctx, struct report *r)
+{
+	AUTO_FREE char *doubt = run_shell_new_doubt(&ctx->shell, &ctx->config, ctx->scope);
+
+	r->no_shell = doubt;
+	if (doubt)
+		json_array_insert_new(r->missing, 0,
+				      cli_doctor_lack(PROCESS_SHELL, doubt,
+						      "name another shell with " PROCESS_SHELL));
+}
+
 /* Options that cannot be followed stop a server; so may the machine, see confine_warning(). */
 static void cli_doctor_look_at(struct context *ctx, struct report *r)
 {
@@ -176,6 +195,7 @@ static void cli_doctor_look_at(struct context *ctx, struct report *r)
 	confine_each_missing(ctx->confine, cli_doctor_add_missing, r->missing);
 	if (json_array_size(r->active))
 		cli_doctor_judge_layers(ctx, r);
+	cli_doctor_look_at_shell(ctx, r);
 }
 
 /* ---- verdict ---- */
@@ -184,12 +204,13 @@ static const char *cli_doctor_verdict(const struct report *r)
 {
 	if (r->broken || r->warning)
 		return "broken";
-	return r->weaker || r->unsandboxed ? "weaker" : "ok";
+	return r->weaker || r->unsandboxed || r->no_shell ? "weaker" : "ok";
 }
 
 static bool cli_doctor_is_satisfied(const struct report *r)
 {
-	return !r->broken && !r->warning && !r->unexpected && !r->unsandboxed && !r->files_open;
+	return !r->broken && !r->warning && !r->unexpected && !r->unsandboxed && !r->files_open &&
+	       !r->no_shell;
 }
 
 static const char *cli_doctor_summary(const struct report *r)
@@ -204,6 +225,8 @@ static const char *cli_doctor_summary(const struct report *r)
 		return CONFINE_OPEN;
 	if (r->unexpected)
 		return "commands run without layers that this kind of machine should have";
+	if (r->no_shell)
+		return "the shell for command lines is missing, or commands could replace it";
 	if (r->weaker)
 		return "commands run with the layers that this kind of machine can have";
 	return json_array_size(r->missing) ? "commands get every layer of the profile, or what "

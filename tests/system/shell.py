@@ -2,6 +2,7 @@
 """The shell of command strings: bash where it is, or the one that the operator names."""
 import json
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -164,7 +165,8 @@ def test_start_is_refused():
 
 @suite.test()
 def test_default_is_doubted():
-    """A default shell that commands cannot execute, or could replace: the server starts, and says so."""
+    """A default shell that commands cannot execute, or could replace: the server starts, and says so,
+    as does doctor."""
     shells = "/bin/bash,/bin/sh"
     with tempfile.TemporaryDirectory(prefix="procpen-shell-", dir="/var/tmp") as base:
         workspace = os.path.join(base, "workspace")
@@ -172,17 +174,22 @@ def test_default_is_doubted():
         for setting, said in (("process.umask=022", None),
                               ("sandbox.writable=" + os.path.dirname(os.path.realpath("/bin/sh")), "could replace it"),
                               ("sandbox.hide=" + shells, "sandbox.hide hides it")):
-            done = subprocess.run([server_path(), "serve", "--workspace", workspace, "--state-dir",
-                                   os.path.join(base, "state"), "--set", setting], capture_output=True,
-                                  text=True, stdin=subprocess.DEVNULL, check=False)
+            done, report = (subprocess.run([server_path(), verb, "--workspace", workspace, "--state-dir",
+                                            os.path.join(base, "state"), "--set", setting],
+                                           capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                           check=False) for verb in ("serve", "doctor"))
             if "mount_namespace is missing" in done.stderr:
                 continue
             equal(done.returncode, 0, "status with %s: %s" % (setting, done.stderr))
             if not said:
-                check("process.shell" not in done.stderr, done.stderr)
+                check("process.shell" not in done.stderr + report.stdout, done.stderr + report.stdout)
                 continue
             check(said in done.stderr and "name another one with process.shell" in done.stderr,
                   "%s: %r" % (setting, done.stderr))
+            equal(report.returncode, 1, "status of doctor with %s: %s" % (setting, report.stdout))
+            check("\nweaker: " in report.stdout and re.search(
+                "\n  process.shell: .*%s\n      do:  name another shell with" % said, report.stdout),
+                  "%s: %s" % (setting, report.stdout))
 
 
 if __name__ == "__main__":
