@@ -231,6 +231,19 @@ static void cli_audit_add_end(struct buf *out, const json_t *record)
 	cli_audit_add_word(out, record, "signal");
 }
 
+/* What was to run, as a command or as input of one. */
+static void cli_audit_add_text(struct buf *out, const json_t *record)
+{
+	const char *input = json_get_str(record, "input", "");
+	const char *text = json_get_str(record, "command", input);
+	size_t len = strlen(text);
+
+	if (len && text[len - 1] == '\n')
+		len--;
+	if (len)
+		buf_addf(out, ": %.*s", (int)len, text);
+}
+
 /* "2026-11-21T08:00:00.123Z end process.run p1-72cc exit status 0 4 ms: make"
  * "2026-11-21T08:00:00.123Z attempt process.run allowed uid 1000, from bash: make" */
 static void cli_audit_print_text(const json_t *record)
@@ -253,8 +266,7 @@ static void cli_audit_print_text(const json_t *record)
 	cli_audit_add_number(&out, record, "uid", "uid ", "");
 	cli_audit_add_who(&out, record, "client", "for");
 	cli_audit_add_who(&out, record, "peer", "from");
-	if (json_object_get(record, "command"))
-		buf_addf(&out, ": %s", json_get_str(record, "command", ""));
+	cli_audit_add_text(&out, record);
 	say_text(stdout, out.data);
 	putchar('\n');
 	buf_release(&out);

@@ -862,6 +862,21 @@ def test_show_of_ends():
     equal(len(ends), 4, "ends")
 
 
+@suite.test()
+def test_show_of_input():
+    """The lines of process.input that were judged, as commands are shown."""
+    place = Place()
+    server = Server("--state-dir", place.state)
+    run = server.run("sh", stdin_mode="pipe", background=True)["process_id"]
+    for data in ("echo a; echo b\n", "true\npoweroff\n"):
+        server.answer(server.request("process.input", {"process_id": run, "data": data}))
+    server.stop()
+    said = [line.split(" process.input ")[1] for line in audit(place, "show")[1].splitlines()
+            if " process.input " in line]
+    check(len(said) == 2 and said[0].endswith(": echo a; echo b") and " blocked " in said[1] and
+          said[1].endswith(": poweroff"), str(said))
+
+
 @of_one_day
 def test_show_in_order():
     """What began earlier comes first, though the name of a day comes before those of its servers."""
