@@ -107,19 +107,13 @@ static void cli_config_print_json(const char *path, const struct rulebook *book,
 				  const struct config *c)
 {
 	const struct config_faults *faults = c->faults;
-	json_t *verdict = json_pack("{s:b, s:s%}", "valid", !faults->count, "file", path,
-				    strlen(path));
 	json_t *notes = json_array();
+	json_t *verdict = json_pack("{s:b, s:s%, s:o, s:I, s:O}", "valid", !faults->count, "file",
+				    path, strlen(path), "mistakes", cli_config_mistakes(faults),
+				    "mistakes_total", (json_int_t)faults->count, "notes", notes);
 
-	if (faults->count) {
-		json_object_set_new(verdict, "mistakes", cli_config_mistakes(faults));
-		json_object_set_new(verdict, "mistakes_total",
-				    json_integer((json_int_t)faults->count));
-	} else {
+	if (!faults->count)
 		rulebook_each_idle(book, c, cli_config_add_note, notes);
-	}
-	if (json_array_size(notes))
-		json_object_set(verdict, "notes", notes);
 	say_json(verdict);
 	json_decref(notes);
 	json_decref(verdict);

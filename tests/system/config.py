@@ -285,7 +285,8 @@ def test_validate():
     with Place() as p:
         good = p.write(p.path("good"), {"sandbox.network": False})
         equal(p.call("config", "validate", good), (0, good + ": valid\n", ""), "valid")
-        equal(json.loads(p.call("config", "validate", "--json", good)[1]), {"valid": True, "file": good}, "JSON")
+        equal(json.loads(p.call("config", "validate", "--json", good)[1]),
+              {"valid": True, "file": good, "mistakes": [], "mistakes_total": 0, "notes": []}, "JSON")
         for value, part in (({"a": 1}, ":1:2: unknown option"), ({"sandbox.writable": ["x"]}, "absolute"),
                             ({"sandbox.require": ["landlok"]}, "landlock")):
             status, out, err = p.call("config", "validate", p.write(p.path("bad"), value))
@@ -332,7 +333,7 @@ def test_validate_names_all_mistakes():
         lines = err.splitlines()
         equal((status, out, len(lines)), (1, "", len(NAMED)), err)
         verdict = json.loads(p.call("config", "validate", "--json", path)[1])
-        equal((verdict["valid"], verdict["mistakes_total"]), (False, len(NAMED)), "as JSON")
+        equal((verdict["valid"], verdict["mistakes_total"], verdict["notes"]), (False, len(NAMED), []), "as JSON")
         for line, column, what in NAMED:
             place = "%s:%d:%d: " % (path, line, column)
             check(any(one.startswith("procpen config: " + place) and what in one for one in lines), place + what + err)
