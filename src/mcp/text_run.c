@@ -316,9 +316,12 @@ static void text_run_add_range(struct text *t, uint64_t from, uint64_t to)
 	text_add_count(t, to);
 }
 
-/* "lines 146 to 4,733", "line 7", or "part of line 7": where [part->from, part->to) lies. */
+/* "lines 146 to 4,733, the last in part", "line 7", or "part of line 7": where
+ * [part->from, part->to) lies. */
 static void text_run_add_lines(struct text *t, const struct part *part)
 {
+	static const char *const in_part[] = { "", ", the last in part", ", the first in part",
+					       ", the first and the last in part" };
 	const struct output *o = part->o;
 	uint64_t before = text_run_count_newlines(o, 0, part->from);
 	bool begins = text_run_begins_line(o, part->from), ends = text_run_begins_line(o, part->to);
@@ -327,6 +330,7 @@ static void text_run_add_lines(struct text *t, const struct part *part)
 	if (last > before + 1) {
 		text_add(t, "lines ");
 		text_run_add_range(t, before + 1, last);
+		text_add(t, "%s", in_part[2 * !begins + (!ends && part->to < o->total)]);
 	} else {
 		text_add(t, begins && ends ? "line " : "part of line ");
 		text_add_count(t, before + 1);

@@ -389,6 +389,10 @@ static void test_mcp_text_begins_at_a_line(void **state)
 		       "exit 0 in 4 ms [p1]; stdout 8 bytes in 4 lines, end shown\n--- stdout\n"
 		       "[... line 1 (4 bytes) left out: process_logs {\"process_id\":\"p1\","
 		       "\"offset\":0}, or with \"grep\" ...]\n\n\n4\n");
+	check_run_with(&end, json, "1\n2\n34567\n8\n", "",
+		       "exit 0 in 4 ms [p1]; stdout 12 bytes in 4 lines, end shown\n--- stdout\n"
+		       "[... lines 1 to 3, the last in part (7 bytes) left out: process_logs "
+		       "{\"process_id\":\"p1\",\"offset\":0}, or with \"grep\" ...]\n67\n8\n");
 	end.out.max_bytes = 1;
 	check_run_with(&end, json, "abc\n", "",
 		       "exit 0 in 4 ms [p1]; stdout 4 bytes in 1 line, end shown\n--- stdout\n"
