@@ -89,7 +89,7 @@ _procpen()
 			[[ $word == *=* ]] || kind=$(_procpen_kind "$word")
 		elif [[ ! $command ]]; then
 			command=$word
-		elif [[ $(_procpen_operand "$command") == program ]]; then
+		elif [[ $(_procpen_operand "$command:0") == program ]]; then
 			_procpen_complete_program "${at[i]}"
 			return
 		else
@@ -108,11 +108,11 @@ _procpen()
 		mapfile -t COMPREPLY < <(compgen -W "$(_procpen_options "${command:-serve}")" -- "$word")
 	elif [[ ! $command ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$_procpen_commands" -- "$word")
-	elif [[ $(_procpen_operand "$command") == program ]]; then
+	elif [[ $(_procpen_operand "$command:0") == program ]]; then
 		_procpen_complete_program "${at[i]}"
 		return
-	elif ((operands == 0)); then
-		_procpen_complete_value "$(_procpen_operand "$command")" "$word" "$1"
+	else
+		_procpen_complete_value "$(_procpen_operand "$command:$operands")" "$word" "$1"
 	fi
 	# Readline replaces only what stands behind the last of them.
 	COMPREPLY=("${COMPREPLY[@]/#/$option}")

@@ -102,12 +102,6 @@ static void gen_complete_values(const struct gen *g, const json_t *row, const ch
 		buf_addf(out, "%s%s", before, json_string_value(choice));
 }
 
-/* The first one of @command, or NULL. */
-static const json_t *gen_complete_operand(const json_t *command)
-{
-	return json_array_get(json_object_get(command, "operands"), 0);
-}
-
 /* "show validate schema": what may stand for @row, or "ssh: podman:": what may begin it. Nothing
  * unless it is a choice or an engine. @colon: as the shell wants it. */
 static void gen_complete_choices(const json_t *row, const char *colon, struct buf *out)
@@ -183,6 +177,18 @@ static void gen_complete_bash_kind(const char *name, const json_t *row, struct b
 	buf_adds(out, " ;;\n");
 }
 
+static void gen_complete_bash_operands(const json_t *command, struct buf *out)
+{
+	char name[64];
+	json_t *operand;
+	size_t i;
+
+	json_array_foreach(json_object_get(command, "operands"), i, operand) {
+		snprintf(name, sizeof(name), "%s:%zu", gen_member(command, "name"), i);
+		gen_complete_bash_kind(name, operand, out);
+	}
+}
+
 static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 {
 	struct gen_complete_list list = { .out = out, .before = " " };
@@ -195,14 +201,10 @@ static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 		gen_cli_each_option(g, command, gen_complete_add_option, &list);
 		buf_adds(out, " ;;\n");
 	}
-	buf_adds(out, "\tesac\n}\n\n# What the first word of a command is.\n"
+	buf_adds(out, "\tesac\n}\n\n# What a word of a command is: COMMAND:0 is the first.\n"
 		      "_procpen_operand()\n{\n\tcase $1 in\n");
-	json_array_foreach(gen_cli_commands(g), i, command) {
-		const json_t *operand = gen_complete_operand(command);
-
-		if (operand)
-			gen_complete_bash_kind(gen_member(command, "name"), operand, out);
-	}
+	json_array_foreach(gen_cli_commands(g), i, command)
+		gen_complete_bash_operands(command, out);
 	buf_adds(out, "\tesac\n}\n");
 }
 
@@ -509,16 +511,19 @@ static void gen_complete_fish_settings(const struct gen *g, struct buf *out)
 
 static void gen_complete_fish_command(const struct gen *g, const json_t *command, struct buf *out)
 {
-	const json_t *operand = gen_complete_operand(command);
 	const char *name = gen_member(command, "name");
 	struct gen_complete_fish fish = { .out = out, .command = name };
+	json_t *operand;
+	size_t i;
 
 	gen_cli_each_option(g, command, gen_complete_fish_option, &fish);
-	if (operand && !strcmp(gen_member(operand, "kind"), "program")) {
-		buf_addf(out, "complete -c procpen -n '__procpen_starts %s' "
-			      "-xa '(__procpen_program)'\n", name);
-	} else if (operand) {
-		buf_addf(out, "complete -c procpen -n '__procpen_operand_of %s'", name);
+	json_array_foreach(json_object_get(command, "operands"), i, operand) {
+		if (!strcmp(gen_member(operand, "kind"), "program")) {
+			buf_addf(out, "complete -c procpen -n '__procpen_starts %s' "
+				      "-xa '(__procpen_program)'\n", name);
+			continue;
+		}
+		buf_addf(out, "complete -c procpen -n '__procpen_words_are %zu %s'", i + 1, name);
 		gen_complete_fish_value(out, operand);
 		buf_addc(out, '\n');
 	}
@@ -541,7 +546,7 @@ void gen_complete_fish(const struct gen *g, struct buf *out)
 	buf_adds(out, "function __procpen_methods\n    printf '%s\\n'");
 	gen_complete_methods(g, out);
 	buf_adds(out, "\nend\n\ncomplete -c procpen -f\n"
-		      "complete -c procpen -n '__procpen_operand_of \"\"' "
+		      "complete -c procpen -n '__procpen_words_are 0' "
 		      "-xa '(__procpen_commands)'\n");
 	json_array_foreach(gen_cli_commands(g), i, command)
 		gen_complete_fish_command(g, command, out);

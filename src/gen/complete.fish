@@ -30,10 +30,10 @@ function __procpen_option_of
     test "$found[1]" = $argv[1]; or test (count $found) -eq 0 -a $argv[1] = serve
 end
 
-# Is the command $argv[1], and is its first word to come? "": the command itself is.
-function __procpen_operand_of
+# Are there $argv[1] words, the first of them the command $argv[2]?
+function __procpen_words_are
     set -l found (__procpen_words)
-    test "$found" = "$argv[1]"
+    test (count $found) -eq $argv[1]; and test "$found[1]" = "$argv[2]"
 end
 
 # Is the command $argv[1]?

@@ -211,6 +211,8 @@ def check_values(shell):
                 ("setup codex --over ssh:h", []),
                 ("setup claude-", ["claude-code", "claude-desktop"]),
                 ("config ", ["schema", "show", "validate"]), ("config va", ["validate"]),
+                ("config validate folder-", ["folder-file", "folder-one", "folder-two"]),
+                ("policy test --json folder-f", ["folder-file"]), ("config validate a folder-", []),
                 ("audit ", ["show", "tail", "verify"]), ("audit show --decision b", ["blocked"]),
                 ("audit tail --decision=", ["allowed", "asked", "blocked", "denied", "failed"]),
                 ("audit -n ", []), ("audit -n 5 t", ["tail"]), ("audit -n5 t", ["tail"]),
