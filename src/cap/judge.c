@@ -165,9 +165,10 @@ void judge_suggest(const struct ruling *ruling, struct err *e)
 	const struct rule *r = ruling->rule;
 	AUTO_FREE char *suggestion = r ? judge_suggestion(r) : NULL;
 
+	/* a quoted one may end as a sentence before its quote does */
 	if (suggestion && *suggestion)
 		err_hint(e, "%s%s%s %s", judge_start(suggestion), suggestion,
-			 rule_is_of_project(r) ? "" : judge_stop(suggestion), e->hint);
+			 *judge_stop(suggestion) ? judge_stop(r->suggestion) : "", e->hint);
 }
 
 void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
