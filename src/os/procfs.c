@@ -138,7 +138,7 @@ static bool procfs_look_kept(struct walk *w, struct procfs_process *p, bool *lis
 }
 
 /* Add the children of @p, then read what it is: if it still lives, they were all there. Where
- * processes do nothing but fork and leave, most are gone by now, and their files are dear to miss. */
+ * processes only fork and leave, most are gone by now, and a file that is not there is dear. */
 static void procfs_visit(struct walk *w, struct procfs_process *p)
 {
 	bool listed = false, gone = procfs_is_gone(p->pid) || procfs_look_kept(w, p, &listed);
