@@ -71,7 +71,7 @@ static int cli_config_show(struct config_args *a, char **words)
 
 static void cli_config_add_note(void *notes, const char *text)
 {
-	json_array_append_new(notes, json_string(text));
+	json_array_append_new(notes, say_json_string(text));
 }
 
 static void cli_config_say_note(void *ctx, const char *text)
@@ -96,8 +96,8 @@ static json_t *cli_config_mistakes(const struct config_faults *faults)
 		const struct err *e = &faults->list[i];
 		json_t *one = e->details ? json_copy(e->details) : json_object();
 
-		json_object_set_new(one, "message", json_string(e->message));
-		json_object_set_new(one, "hint", json_string(e->hint));
+		json_object_set_new(one, "message", say_json_string(e->message));
+		json_object_set_new(one, "hint", say_json_string(e->hint));
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -108,8 +108,8 @@ static void cli_config_print_json(const char *path, const struct rulebook *book,
 {
 	const struct config_faults *faults = c->faults;
 	json_t *notes = json_array();
-	json_t *verdict = json_pack("{s:b, s:s%, s:o, s:I, s:O}", "valid", !faults->count, "file",
-				    path, strlen(path), "mistakes", cli_config_mistakes(faults),
+	json_t *verdict = json_pack("{s:b, s:o, s:o, s:I, s:O}", "valid", !faults->count, "file",
+				    say_json_string(path), "mistakes", cli_config_mistakes(faults),
 				    "mistakes_total", (json_int_t)faults->count, "notes", notes);
 
 	if (!faults->count)

@@ -9,9 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "base/version.h"
 #include "cap/run_limits.h"
 #include "cli/doctor_mode.h"
@@ -32,34 +30,16 @@
 #define PROFILE_NONE "sandbox.profile=none takes the sandbox away"
 
 /* The findings are collected as the JSON that --json prints; the text is made from it. */
-static json_t *cli_doctor_string_of(const char *text)
-{
-	size_t left = strlen(text), used;
-	struct buf repaired; /* a path may have any bytes */
-	json_t *string;
-
-	buf_init(&repaired, 64 * 1024);
-	for (; left; text += used, left -= used) {
-		if (utf8_next(text, left, &used) == UTF8_VALID)
-			buf_add(&repaired, text, used);
-		else
-			buf_adds(&repaired, UTF8_REPLACEMENT);
-	}
-	string = json_stringn(repaired.len ? repaired.data : "", repaired.len);
-	buf_release(&repaired);
-	return string;
-}
-
 static void cli_doctor_add_text(void *list, const char *text)
 {
-	json_array_append_new(list, cli_doctor_string_of(text));
+	json_array_append_new(list, say_json_string(text));
 }
 
 static json_t *cli_doctor_lack(const char *layer, const char *reason, const char *remedy)
 {
 	return json_pack("{s:s, s:o, s:o, s:b}", "layer", layer, "reason",
-			 cli_doctor_string_of(reason), "remedy", cli_doctor_string_of(remedy),
-			 "expected", false);
+			 say_json_string(reason), "remedy", say_json_string(remedy), "expected",
+			 false);
 }
 
 static void cli_doctor_add_missing(void *list, const char *layer, const char *reason,
@@ -238,7 +218,7 @@ static const char *cli_doctor_summary(const struct report *r)
 
 static json_t *cli_doctor_path(const char *path)
 {
-	return path ? cli_doctor_string_of(path) : json_null();
+	return path ? say_json_string(path) : json_null();
 }
 
 static json_t *cli_doctor_places(const struct context *ctx, const char *problem)

@@ -70,14 +70,15 @@ static json_t *cli_policy_test_rule(const struct rule *r)
 {
 	struct err e = ERR_INIT;
 	bool passed = !ruleset_test_rule(r, &e);
-	json_t *row = json_pack("{s:s, s:s, s:s, s:b, s:I, s:I}", "rule", r->id, "from", r->origin,
-				"decision", rule_decision_name(r->decision), "passed", passed,
-				"examples", (json_int_t)cli_policy_count(r->examples),
+	json_t *row = json_pack("{s:s, s:o, s:s, s:b, s:I, s:I}", "rule", r->id, "from",
+				say_json_string(r->origin), "decision",
+				rule_decision_name(r->decision), "passed", passed, "examples",
+				(json_int_t)cli_policy_count(r->examples),
 				"counterexamples",
 				(json_int_t)cli_policy_count(r->counterexamples));
 
 	if (!passed)
-		json_object_set_new(row, "message", json_string(e.message));
+		json_object_set_new(row, "message", say_json_string(e.message));
 	err_release(&e);
 	return row;
 }
@@ -96,7 +97,7 @@ static int cli_policy_test_set(const struct ruleset *set, json_t *rows)
 
 static void cli_policy_add_text(void *list, const char *text)
 {
-	json_array_append_new(list, json_string(text));
+	json_array_append_new(list, say_json_string(text));
 }
 
 static void cli_policy_print_tests(const json_t *document)
@@ -206,8 +207,9 @@ static void cli_policy_on_look(void *commands, const struct ruling_look *look)
 							  "rules"));
 		return;
 	}
-	row = json_pack("{s:s, s:s?, s:s, s:s, s:b, s:s}", "rule", r->id, "pack", look->pack,
-			"from", r->origin, "decision", rule_decision_name(r->decision), "counts",
+	row = json_pack("{s:s, s:s?, s:o, s:s, s:b, s:s}", "rule", r->id, "pack", look->pack,
+			"from", say_json_string(r->origin), "decision",
+			rule_decision_name(r->decision), "counts",
 			look->fit >= RULE_MAY_FIT && !look->lacks, "why", cli_policy_fit(look));
 	json_array_append_new(json_object_get(json_array_get(commands, count - 1), "rules"), row);
 }
@@ -229,7 +231,8 @@ static void cli_policy_add_layers(struct cap *cap, json_t *document)
 		confine_each_applied(cap->confine, &usual, cli_policy_add_text, layers);
 	}
 	json_object_set_new(document, "layers", layers);
-	json_object_set_new(document, "no_layers", why ? json_string(why->message) : json_null());
+	json_object_set_new(document, "no_layers",
+			    why ? say_json_string(why->message) : json_null());
 	err_release(&e);
 }
 

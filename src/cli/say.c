@@ -19,6 +19,7 @@
 #define CONTAINED_MIN 3 /* shorter words are in too many names */
 #define TEXT_MAX 512
 #define SHOWN_MAX 8192
+#define STRING_MAX (64 * 1024)
 
 static bool ignores_pipe; /* as procpen was started */
 static int write_error;   /* errno of the first flush that failed */
@@ -111,6 +112,24 @@ int say_unknown(const struct cli_command *command, const char *what, const char 
 	status = say_mistake(command, "unknown %s %s%s", what, name, meant.len ? meant.data : "");
 	buf_release(&meant);
 	return status;
+}
+
+json_t *say_json_string(const char *text)
+{
+	size_t left = strlen(text), used;
+	struct buf repaired;
+	json_t *string;
+
+	buf_init(&repaired, STRING_MAX);
+	for (; left; text += used, left -= used) {
+		if (utf8_next(text, left, &used) == UTF8_VALID)
+			buf_add(&repaired, text, used);
+		else
+			buf_adds(&repaired, UTF8_REPLACEMENT);
+	}
+	string = json_stringn(repaired.len ? repaired.data : "", repaired.len);
+	buf_release(&repaired);
+	return string;
 }
 
 void say_json(const json_t *document)

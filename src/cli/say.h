@@ -31,6 +31,10 @@ int say_unknown(const struct cli_command *command, const char *what, const char 
  * gave to files, or a command that a model wrote. */
 void say_text(FILE *to, const char *text);
 
+/* A string for such a document: a path, or text with one in it, may have any bytes, and those that
+ * are no UTF-8 become U+FFFD. */
+json_t *say_json_string(const char *text);
+
 /* Print a document of our own to stdout. */
 void say_json(const json_t *document);
 

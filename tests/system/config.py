@@ -280,8 +280,12 @@ def test_show():
         check("did you mean show" in p.call("config", "shw")[2], "the nearest")
 
 
+LAPSED = {"rules": [{"id": "a", "decision": "deny", "program": "x", "until": "2020-01-01"}]}
+
+
 @suite.test()
 def test_validate():
+    """Also of a file whose name is no UTF-8: its JSON is whole, with U+FFFD in the name."""
     with Place() as p:
         good = p.write(p.path("good"), {"sandbox.network": False})
         equal(p.call("config", "validate", good), (0, good + ": valid\n", ""), "valid")
@@ -293,6 +297,16 @@ def test_validate():
             check((status, out) == (1, "") and part in err, "%s: %s" % (value, err))
         verdict = json.loads(p.call("config", "validate", "--json", p.path("bad"))[1])
         check(verdict["valid"] is False and "landlok" in verdict["mistakes"][0]["message"], str(verdict))
+        for value, valid in ((LAPSED, True), ("{", False)):
+            odd = p.write(os.fsencode(p.path("odd")) + b"\xff", value)
+            status, out, err = p.call("config", "validate", "--json", odd)
+            verdict = json.loads(out)
+            equal((status, verdict["valid"], verdict["file"]), (int(not valid), valid, p.path("odd\ufffd")), out + err)
+            check(p.path("odd\ufffd") + ":1" in (verdict["notes"] + [one["message"] for one in verdict["mistakes"]])[0],
+                  out)
+        p.write(odd, LAPSED)
+        tested = json.loads(p.call("policy", "test", "--json", odd)[1])
+        equal([one["from"] for one in tested["rules"]], [p.path("odd\ufffd") + ":1"], "policy test")
         p.write(p.user_file, "{")  # other places do not count
         equal(p.call("config", "validate", good)[0], 0, "the file alone")
         os.chmod(good, 0o666)
