@@ -147,7 +147,7 @@ static int process_run_check_shell_program(struct run_task *t, struct err *e)
 		*e = ignored;
 		return -1;
 	}
-	err_release(&ignored); /* found but not executable: the shell reports that */
+	err_release(&ignored); /* not executable, or not found in time: the shell goes on */
 	return 0;
 }
 
