@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cap/cap.h"
 #include "mcp/text.h"
 #include "mcp/text_verdict.h"
 #include "proc/output_text.h"
@@ -337,6 +338,14 @@ static void text_run_add_lines(struct text *t, const struct part *part)
 	}
 }
 
+/* Where the operator has no records kept, that of a run goes with its last process. */
+static bool text_run_is_kept(const struct text *t)
+{
+	const struct cap *c = t->a->cap;
+
+	return !c || t->a->run->tree_alive || config_int(c->config, CONFIG_LIMITS_FINISHED_RECORDS);
+}
+
 /* "[... lines 146 to 4,733 (100,125 bytes) left out: process_logs {...}, or with "grep" ...]" */
 static void text_run_add_mark(struct text *t, const struct part *part, bool named)
 {
@@ -351,7 +360,7 @@ static void text_run_add_mark(struct text *t, const struct part *part, bool name
 	}
 	text_add_plural(t, (int64_t)(part->to - part->from), "byte", "bytes");
 	text_add(t, lines_known ? ") left out" : " left out");
-	if (text_may_call(t, "process_logs")) {
+	if (text_run_is_kept(t) && text_may_call(t, "process_logs")) {
 		text_add(t, ": ");
 		text_open_call(t, "process_logs");
 		if (named)
@@ -547,7 +556,8 @@ void text_run(struct text *t)
 	text_add_warnings(t);
 	text_run_add_part(t, &out, run->err.total > 0);
 	text_run_add_part(t, &err, true);
-	text_add_replaced(t);
+	if (text_run_is_kept(t))
+		text_add_replaced(t);
 	text_run_release(&out);
 	text_run_release(&err);
 }

@@ -279,5 +279,16 @@ def test_the_text_alone_shows_every_byte():
     server.stop()
 
 
+@suite.test()
+def test_no_call_is_named_for_a_record_that_goes():
+    """Without records process_logs reads only runs of which something lives."""
+    server = Server("--set", "limits.finished_records=0")
+    for command, named in (("seq 100000; printf '\\377'", False), ("sleep 60 & seq 100000; printf '\\377'", True)):
+        text = run_tool(server, {"command": command})["content"][0]["text"]
+        check(" left out" in text and "\ufffd" in text, text[:200])
+        equal(text.count("process_logs {"), 2 if named else 0, command)
+    server.stop()
+
+
 if __name__ == "__main__":
     suite.main()
