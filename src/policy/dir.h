@@ -35,7 +35,8 @@ char *dir_absolute(const char *path);
 bool dir_is_same(const char *a, const char *b);
 
 /* As realpath(3), which looks each name up from the root again: commands can make links of so many
- * names that it takes seconds. Heap; NULL with errno. */
+ * names that it takes seconds. But a directory before ".." has to be searchable. Heap; NULL with
+ * errno. */
 char *dir_real(const char *path);
 
 /* The path of what @fd is open to, or @fallback (or NULL) without /proc. Heap. */
