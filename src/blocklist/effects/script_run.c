@@ -492,22 +492,37 @@ static bool script_run_is_of_other(const struct script_reader *r, size_t i)
 	       !script_token_in(&r->t, i - 2, " os ");
 }
 
+/* Does a pattern, /x/ or /x/gi, end with token @i? No comment does, nor a line. */
+static bool script_run_ends_pattern(const struct script_text *t, size_t i)
+{
+	const char *s = t->text->text.s;
+	const struct script_token *flags = &t->tokens[i];
+
+	if (!script_is_char(t, i, '/') && flags->kind == TOKEN_NAME &&
+	    strspn(s + flags->start, "dgimsuvy") >= flags->end - flags->start &&
+	    t->tokens[i - 1].end == flags->start)
+		i--;
+	return script_is_char(t, i, '/') && !script_is_char(t, i - 1, '/') &&
+	       !script_is_char(t, i - 1, '*') && t->tokens[i].end == t->tokens[i + 1].start;
+}
+
 /* /x/.exec("..."), and of re = /x/ re.exec("..."): of a pattern. */
 static bool script_run_is_of_pattern(struct script_reader *r, size_t i)
 {
 	const struct script_text *t = &r->t;
+	bool pattern = false;
 
 	if (i < 3 || !script_token_in(t, i, " exec ") || !script_is_char(t, i - 1, '.'))
 		return false;
-	if (script_is_char(t, i - 2, '/') || script_is_char(t, i - 3, '/')) /* /x/g */
+	if (script_run_ends_pattern(t, i - 2))
 		return true;
 	for (size_t k = i > PATTERN_BACK ? i - PATTERN_BACK : 0;
 	     k + 4 < i && action_charge(r->out, 2); k++)
-		if (script_is_char(t, k + 1, '=') && script_same_text(t, k, i - 2) &&
-		    (script_is_char(t, k + 2, '/') || script_token_in(t, k + 2, " RegExp ") ||
-		     script_token_in(t, k + 3, " RegExp ")))
-			return true;
-	return false;
+		if (script_is_char(t, k + 1, '=') && script_same_text(t, k, i - 2))
+			pattern = script_is_char(t, k + 2, '/') ||
+				  script_token_in(t, k + 2, " RegExp ") ||
+				  script_token_in(t, k + 3, " RegExp ");
+	return pattern;
 }
 
 /* {run: "..."}, f(cmd="...") and run.add("...") call nothing that runs, nor does
