@@ -200,7 +200,8 @@ static bool script_run_precedes(const struct shell_word *program, const struct s
 	bool foreign;
 	struct shell_text a = name_base(program, &foreign), b = name_base(name, &foreign);
 
-	return word_is(program, " ") || (a.len == b.len && memcmp(a.s, b.s, a.len) == 0);
+	return program->text.s[strspn(program->text.s, " \t\n")] == '\0' ||
+	       (a.len == b.len && memcmp(a.s, b.s, a.len) == 0);
 }
 
 /* The words of @a as a program and its arguments; a list, as args of spawn("rm", args), is many. */
