@@ -147,6 +147,20 @@ static bool listing_awk_picks(const struct words *w)
 	return *s != '{';
 }
 
+/* Does the menu print what fits a text, or all, without a person: fzf -f x, --filter=x, fzy -e x,
+ * fzf --bind start:select-all+accept? */
+static bool listing_asks_nobody(const struct words *w)
+{
+	if (listing_has_letter(w, listing_program_in(w, " fzy ") ? "e" : "f"))
+		return true;
+	for (size_t i = 1; i < w->count; i++)
+		if (word_begins(&w->list[i], "--filter") ||
+		    word_begins(&w->list[i], "--show-matches") ||
+		    strstr(w->list[i].text.s, "select-all+accept"))
+			return true;
+	return false;
+}
+
 bool listing_picks(const struct shell_command *c)
 {
 	static const char keeps[] =
@@ -165,8 +179,8 @@ bool listing_picks(const struct shell_command *c)
 	}
 	if (listing_program_in(&w, " sed gsed "))
 		return listing_has_letter(&w, "n");
-	if (listing_program_in(&w, " fzf sk ")) /* else somebody picks */
-		return !listing_has_letter(&w, "f") && !listing_has(&w, " --filter ");
+	if (listing_program_in(&w, " fzf sk fzy ")) /* else somebody picks */
+		return !listing_asks_nobody(&w);
 	return !listing_has(&w, keeps);
 }
 
