@@ -126,7 +126,16 @@ static bool fork_bomb_is_itself(const struct shell_command *c)
 	return c->word_count > 0;
 }
 
-/* $0 & $0, $0 | $0. One that only something else feeds runs alone. */
+/* Does the command @last, or one before it, feed the command @i, perhaps through others? */
+static bool fork_bomb_feeds(const struct shell_script *s, uint32_t last, uint32_t i)
+{
+	do
+		i = s->commands[i].piped_from;
+	while (i != SHELL_NONE && i > last);
+	return i != SHELL_NONE;
+}
+
+/* $0 & $0, $0 | $0, $0 | cat | $0. One that only something else feeds runs alone. */
 static bool fork_bomb_of_self(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	uint32_t first = SHELL_NONE, last = SHELL_NONE;
@@ -138,7 +147,7 @@ static bool fork_bomb_of_self(const struct shell_script *s, uint32_t *start, uin
 		if (!fork_bomb_is_itself(c))
 			continue;
 		forks |= (c->context & SHELL_BACKGROUND) ||
-			 (last != SHELL_NONE && c->piped_from <= last);
+			 (last != SHELL_NONE && fork_bomb_feeds(s, last, i));
 		if (first == SHELL_NONE)
 			first = i;
 		last = i;
