@@ -214,6 +214,16 @@ static bool ast_ends_test(const struct ast_word *w)
 	return ast_is_text(w, "]") || ast_is_text(w, "]]");
 }
 
+/* Does [ end with ], and test without one? All else is an error, and no test that fails. */
+static bool ast_is_closed(const struct ast_node *n)
+{
+	const struct ast_word *w = n->words->next;
+
+	while (w && !ast_ends_test(w))
+		w = w->next;
+	return ast_is_text(n->words, "[") ? w && !w->next : !w;
+}
+
 /* The words of [ ], [[ ]] or test, which may be several conditions: with "and" between them each
  * holds if all do, with "or" none if all do not. */
 static void ast_test_sets(const struct ast_node *n, const struct ast_tests *t)
@@ -221,7 +231,7 @@ static void ast_test_sets(const struct ast_node *n, const struct ast_tests *t)
 	const struct ast_word *w = ast_test_words(n), *end;
 	bool absent = w != ast_operands(n);
 
-	if (absent && !t->holds)
+	if (!t->holds && (absent || (n->type == AST_SIMPLE && !ast_is_closed(n))))
 		return;
 	for (end = w; end; end = end->next)
 		if (ast_is_other(n, end, !t->holds))
