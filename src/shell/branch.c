@@ -160,7 +160,10 @@ static struct join *branch_outer_loop(struct join *inner, const struct call *c)
 	return inner;
 }
 
-/* return 1 is none: it says that a function has failed, and who calls it asks. */
+/*
+ * return 1 is none: it says that a function has failed, and who calls it asks. But where a test led
+ * to it, that alone keeps no value out of the commands behind the call.
+ */
 void branch_note_jump(struct expander *e, const struct call *c)
 {
 	const char *name = c->words[0].text.s;
@@ -173,6 +176,8 @@ void branch_note_jump(struct expander *e, const struct call *c)
 		to = branch_outer_loop(e->jumps.continues, c);
 	else if (!strcmp(name, "return") && !fails)
 		to = e->jumps.returns;
+	else if (!strcmp(name, "return") && e->jumps.returns)
+		e->jumps.returns->may_fail = true;
 	e->jumped = to;
 	if (to)
 		join_jump(e, to);
@@ -204,6 +209,8 @@ enum status branch_body(struct expander *e, const struct ast_node *body)
 	s = eval_walk(e, body);
 	e->jumps = outer;
 	branch_end_jumps(e, &end, body);
+	if (end.may_fail)
+		join_untest(e, end.mark);
 	branch_end_output(e, &end, body);
 	return end.branches ? STATUS_UNKNOWN : s;
 }

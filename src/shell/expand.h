@@ -92,6 +92,8 @@ struct assignment {
 	bool is_set, exported, is_array;
 	bool is_open; /* an array with elements at places that are not known */
 	uint8_t attributes; /* enum attribute */
+	/* What it was before the tests of a function that took values out, or NULL. */
+	const struct assignment *untested;
 };
 
 struct version {
@@ -399,6 +401,7 @@ struct join {
 	struct chars *capture;
 	size_t from;
 	struct value *written; /* up to a return */
+	bool may_fail;         /* it has a return 1 */
 };
 void join_start(struct expander *e, struct join *j);
 /* End a branch: note what it has assigned, and undo that. What one that @leaves, as by exit, does
@@ -407,6 +410,8 @@ void join_branch(struct expander *e, struct join *j, bool leaves);
 /* The shell may go on behind @j from here: what holds is noted as of a branch, and stays. */
 void join_jump(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
+/* Behind a function whose tests may have failed: what they took out since @mark is back. */
+void join_untest(struct expander *e, size_t mark);
 /* The changes since @mark may have been made or not; vars_undo() makes them undone. */
 void join_maybe(struct expander *e, size_t mark);
 /* From here on, up to vars_undo(), the tests from @test to before @end, members of a list, all

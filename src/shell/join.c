@@ -248,15 +248,35 @@ static void join_assume_set(void *ctx, const char *name, const struct ast_text *
 		return;
 	}
 	tested = text->len ? join_without(e, before, text) : join_tested(e, before, true);
-	if (!tested)
-		vars_set(e, name, value_unknown_set(e, name, 0));
-	if (!tested || tested == before)
+	if (tested == before)
 		return;
 	b = shell_alloc(e->arena, sizeof(*b));
-	*b = *tested;
+	if (tested)
+		*b = *tested;
+	else
+		b->values = value_unknown_set(e, name, 0);
+	b->untested = !e->jumps.returns ? NULL : before->untested ? before->untested : before;
 	for (struct value *v = b->values; v && !text->len; v = v->other)
 		join_is_whole(v);
 	vars_set_binding(e, name, b);
+}
+
+void join_untest(struct expander *e, size_t mark)
+{
+	const struct variables *t = &e->memory->variables;
+
+	for (size_t i = mark, end = t->log_len; i < end && !expand_failed(e); i++) {
+		struct variable *v = t->log[i].variable;
+		const struct assignment *b = vars_current(v);
+		struct assignment *all;
+
+		expand_charge(e, 1);
+		if (!b || !b->untested)
+			continue;
+		all = values_union(e, b, b->untested);
+		all->untested = NULL;
+		vars_bind(e, v, all);
+	}
 }
 
 void join_assume(struct expander *e, const struct ast_node *test, const struct ast_node *end,
