@@ -128,6 +128,8 @@ static bool branch_leaves_by(struct expander *e, const struct ast_node *n, unsig
 		for (n = n->body; n && n->next; n = n->next) {
 			expand_charge(e, 1);
 			before = n;
+			if (called && ast_is_word(n->words, "return"))
+				return false; /* it may be back before its exit */
 		}
 		if (n && (n->join == JOIN_OR || (n->join == JOIN_AND && branch_is_test(before))))
 			return false;
