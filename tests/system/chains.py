@@ -43,7 +43,7 @@ class Storm:
             for path in (self.server.base, self.server.workspace, self.server.home):
                 os.chown(path, 65534, 65534)
         self.server.start()
-        self.count = count
+        self.user, self.count = user, count
         self.args = ["chains", str(count), str(seconds)]
         layers = self.server.run("true", [])["sandbox"]
         has = {"namespaces": "pid_namespace" in layers,
@@ -98,16 +98,25 @@ def end_by_timeout(storm):
     storm.server.stop()
 
 
+def ended(storm):
+    """The shim of a user, no real-time process, may not get its turn among 300 sessions in the 3 s
+    that the server takes for its end. Then that is said, and the shim goes on."""
+    status = storm.server.wait_exit()
+    check(status == 0 or (status == 3 and storm.user and storm.count > COUNT),
+          "exit status %d" % status)
+
+
 def end_by_eof(storm):
     storm.start()
-    storm.server.stop()
+    storm.server.close_input()
+    ended(storm)
     storm.gone("the end of the input")
 
 
 def end_by_term(storm):
     storm.start()
     storm.server.signal(signal.SIGTERM)
-    equal(storm.server.wait_exit(), 0, "exit status")
+    ended(storm)
     storm.gone("SIGTERM")
 
 
