@@ -4,12 +4,20 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "os/procfs_kept.h"
 
 #define TREE_LOOKS 4 /* at the root's children; a tree at rest needs one */
+
+/* The processor time of a look, and what is enough of it where others leave us so little that the
+ * look has already taken TREE_SLOW_US. */
+#define TREE_US 250000
+#define TREE_SHORT_US 20000
+#define TREE_SLOW_US 1000000
 
 uint64_t procfs_own_us(pid_t pid)
 {
@@ -96,8 +104,26 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 struct walk {
 	struct procfs_process *out;
 	int count, max;
+	int64_t begin_us, begin_used_us; /* of the clock, and of our processor time */
 	bool lost; /* a process ended before its children were seen */
+	bool lives; /* one below the root does */
 };
+
+static int64_t procfs_used_us(void)
+{
+	struct timespec used = { 0 };
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return used.tv_sec * 1000000LL + used.tv_nsec / 1000;
+}
+
+static bool procfs_is_late(const struct walk *w)
+{
+	int64_t used = procfs_used_us() - w->begin_used_us;
+
+	return used >= TREE_US ||
+	       (used >= TREE_SHORT_US && clock_mono_us() - w->begin_us >= TREE_SLOW_US);
+}
 
 static bool procfs_add_process(void *ctx, int pid)
 {
@@ -108,7 +134,7 @@ static bool procfs_add_process(void *ctx, int pid)
 			return true;
 	if (pid && w->count < w->max)
 		w->out[w->count++] = (struct procfs_process){ .pid = pid };
-	return w->count < w->max;
+	return w->count < w->max && !procfs_is_late(w);
 }
 
 /* The children of the first thread, most often the only one, then what @p is. Returns whether it is
@@ -150,29 +176,34 @@ static void procfs_visit(struct walk *w, struct procfs_process *p)
 	if (gone) /* or hidden */
 		p->stat = (struct procread_stat){ .state = procfs_is_gone(p->pid) ? 'X' : 'S' };
 	w->lost = w->lost || !procread_shows_life(&p->stat);
+	w->lives = w->lives || (p != w->out && procread_shows_life(&p->stat));
 }
 
 /*
  * When a process ends, its children become those of @pid: list @pid again. A tree that does nothing
- * but fork and leave has new ones at each look, so the looks are bounded.
+ * but fork and leave has new ones at each look, and a shim that does not get its turn has thousands
+ * of zombies, so the looks are bounded.
  */
 int procfs_tree(pid_t pid, struct procfs_process *out, int max)
 {
-	struct walk w = { .out = out, .max = max };
+	struct walk w = { .out = out, .max = max, .begin_us = clock_mono_us(),
+			  .begin_used_us = procfs_used_us() };
+	bool seen_all;
 	int done = 0;
 
 	procfs_add_process(&w, pid);
 	for (int look = 0; look < TREE_LOOKS; look++) {
 		w.lost = false;
-		for (; done < w.count; done++)
+		for (; done < w.count && (!done || !procfs_is_late(&w)); done++)
 			procfs_visit(&w, &out[done]);
 		if (!out[0].stat.threads) /* gone, or not to be read */
 			return procfs_each_child(pid, procfs_add_process, &w);
-		if (!w.lost)
+		if (!w.lost || procfs_is_late(&w))
 			break;
 		(void)procfs_each_child(pid, procfs_add_process, &w);
 	}
-	return done;
+	seen_all = !w.lost && w.count < max && !procfs_is_late(&w);
+	return w.lives || seen_all ? done : -1;
 }
 
 int procfs_no_new_privs(pid_t pid)

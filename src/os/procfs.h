@@ -45,8 +45,9 @@ struct procfs_process {
 /*
  * Write @pid, a sub-reaper, and up to @max - 1 of its descendants, each after its parent, to @out.
  * Returns how many (0: it is gone), or -1 as above. What ends meanwhile may be missing, or be there
- * as it last was; a descendant that /proc hides counts as alive, with no threads; of a tree that
- * forks without a pause some may be missing: the work is bounded, no kill relies on it.
+ * as it last was; a descendant that /proc hides counts as alive, with no threads. The work is
+ * bounded, by 250 ms of processor time too, so of a tree that forks without a pause some may be
+ * missing (no kill relies on it); -1 if all that was seen of it has ended.
  */
 int procfs_tree(pid_t pid, struct procfs_process *out, int max);
 

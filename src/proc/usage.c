@@ -36,12 +36,12 @@ int64_t usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struc
 	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK), ticks = 0;
 	int64_t peak = u->memory_peak_bytes, resident = 0;
 
-	if (shim_pid <= 0) {
+	usage_count = shim_pid > 0 ? procfs_tree(shim_pid, usage_tree, max) : -1;
+	if (usage_count < 0) {
 		u->alive = -1;
 		return 0;
 	}
-	usage_count = procfs_tree(shim_pid, usage_tree, max);
-	*u = (struct usage){ .alive = usage_count < 0 ? -1 : 0 };
+	*u = (struct usage){ 0 };
 	for (int i = 0; i < usage_count; i++)
 		ticks += usage_add(&usage_tree[i], !i, u, &resident);
 	u->cpu_ms = usage_since(ticks * tick_ms, (int64_t)past->cpu_us / 1000);

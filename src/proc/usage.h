@@ -26,9 +26,10 @@ struct usage {
 #define USAGE_TREE_MAX 4096
 
 /*
- * Add up the tree below @shim_pid (0: it is gone, and only `alive` changes) into @u, less the usage
- * of earlier commands of the shim (@past). memory_peak_bytes never decreases. Reads at most @max
- * processes (up to USAGE_TREE_MAX). Returns the bytes that the tree has resident now.
+ * Add up the tree below @shim_pid into @u, less the usage of earlier commands of the shim (@past).
+ * Only `alive` changes, to -1, if the shim is gone (@shim_pid 0) or its tree cannot be read.
+ * memory_peak_bytes never decreases. Reads at most @max processes (up to USAGE_TREE_MAX). Returns
+ * the bytes that the tree has resident now, 0 if that is not known.
  */
 int64_t usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u);
 

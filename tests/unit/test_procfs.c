@@ -182,6 +182,29 @@ static void test_procfs_children_and_tree(void **state)
 	close(tell[1]);
 }
 
+/* Behind zombies that fill the room there may be a process that lives: not none, but unknown. */
+static void test_procfs_tree_of_which_only_zombies_were_seen(void **state)
+{
+	enum { ZOMBIES = 4 };
+	struct procfs_process tree[ZOMBIES + 2];
+	int hold[2];
+	siginfo_t info;
+
+	(void)state;
+	assert_int_equal(pipe(hold), 0);
+	for (int i = 0; i < ZOMBIES; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	}
+	assert_true(fork_idle(hold) > 0);
+	assert_int_equal(procfs_tree(getpid(), tree, ZOMBIES + 2), ZOMBIES + 2);
+	assert_int_equal(procfs_tree(getpid(), tree, ZOMBIES), -1);
+	release_children(hold, ZOMBIES + 1);
+}
+
 /* Start a process that has the pid @wanted, which nobody else should need. */
 static bool fork_as(pid_t wanted, int hold[2])
 {
@@ -452,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_procfs_zombie),
 		cmocka_unit_test(test_procfs_io),
 		cmocka_unit_test(test_procfs_children_and_tree),
+		cmocka_unit_test(test_procfs_tree_of_which_only_zombies_were_seen),
 		cmocka_unit_test(test_procfs_tree_whose_pid_has_another_process),
 		cmocka_unit_test(test_procfs_tree_whose_root_has_run),
 		cmocka_unit_test(test_procfs_keeps_files_of_few_processes),
