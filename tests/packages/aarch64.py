@@ -24,6 +24,7 @@ QEMU = "qemu-aarch64-static"
 LACKING = {
     "cgroup_fake": "the start of a child",
     "confine": "the start of a shim",
+    "log_file": "a subreaper",
     "one_verdict": "seccomp",
     "pool": "the start of a shim",
     "procfs": "/proc of the emulated program",
