@@ -26,6 +26,7 @@
 #define TOKEN_MIN 16
 
 #define COUNT_DIGITS 2 /* of a number that is a count, as in PASS: 12, and no secret */
+#define PIN_DIGITS 4   /* the least number of them in a PIN */
 
 #define OPTION_MAX 64 /* bytes of an option's name */
 
@@ -42,6 +43,18 @@ static const char *const secret_tails[] = { "pass", "auth", "psk", "pw", "master
 
 /* ... of names whose value says where the secret is. */
 static const char *const place_tails[] = { "file", "path", "fd", "helper" };
+
+/* Ends of names, after '-', '_' or '.', that hold a secret only if the value looks like one. */
+static const struct weak_name {
+	char tail[12];
+	bool query; /* and only behind "?" or "&", in a URL or a form */
+	enum { WEAK_TEXT, WEAK_NUMBER, WEAK_TOKEN } value;
+} weak_names[] = {
+	{ "pin", false, WEAK_NUMBER }, { "otp", false, WEAK_NUMBER },
+	{ "token-code", false, WEAK_NUMBER },
+	{ "sig", true, WEAK_TEXT }, { "signature", true, WEAK_TEXT },
+	{ "code", true, WEAK_TOKEN }, { "key", true, WEAK_TOKEN }, { "appid", true, WEAK_TOKEN },
+};
 
 /* Names that only look like those of secrets, spelled as secret_parts. */
 static const char *const plain_names[] = {
@@ -166,6 +179,40 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	return n >= 5 && strcmp(plain + n - 5, "token") == 0;
 }
 
+/* The row of the name at @p, if it has one, or NULL. */
+static const struct weak_name *audit_redact_weak_name(const struct redact *r, const char *p,
+						      size_t len)
+{
+	bool query = p > r->mask.text && strchr("?&", p[-1]) && p[-1] && p[len] == '=';
+
+	for (size_t i = 0; i < COUNT_OF(weak_names); i++)
+		if (weak_names[i].query <= query &&
+		    audit_redact_has_tail(p, len, weak_names[i].tail))
+			return &weak_names[i];
+	return NULL;
+}
+
+static bool audit_redact_has_digit(const char *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (p[i] >= '0' && p[i] <= '9')
+			return true;
+	return false;
+}
+
+/* Is @value what the name of @row has if it is that of a secret? */
+static bool audit_redact_fits(const struct weak_name *row, const char *value)
+{
+	const char *start = value + strspn(value, "\\\"'");
+	size_t len = audit_mask_name_len(start);
+
+	if (row->value == WEAK_NUMBER)
+		return len >= PIN_DIGITS && strspn(start, "0123456789") == len;
+	if (row->value == WEAK_TOKEN)
+		return len >= TOKEN_MIN && audit_redact_has_digit(start, len);
+	return value[-1] == '=' && !strchr("${<", *start);
+}
+
 /* An option --pwd, or in "Uid=me;Pwd=x". */
 static bool audit_redact_is_pwd(const struct redact *r, const char *p, size_t len)
 {
@@ -195,7 +242,7 @@ static const char *audit_redact_value_start(const struct redact *r, const char *
 
 	sep += audit_mask_gap_len(&r->mask, sep);
 	sep += sep[0] == '+' && sep[1] == '=';
-	if (*sep == '=' || (*sep == ':' && strncmp(sep, "://", 3) != 0)) {
+	if (*sep == '=' || (*sep == ':' && sep[1] != ':' && strncmp(sep, "://", 3) != 0)) {
 		sep += sep[1] == '=' || (*sep == '=' && sep[1] == '>') ? 2 : 1; /* also ==, := */
 		return sep + audit_mask_gap_len(&r->mask, sep);
 	}
@@ -381,6 +428,7 @@ static void audit_redact_mask_formatted(struct redact *r)
 static bool audit_redact_mask_named(struct redact *r)
 {
 	const char *p = r->mask.at.p, *apart, *value;
+	const struct weak_name *weak = NULL;
 	size_t len = audit_mask_name_len(p);
 	bool filter = *p == '.' && audit_mask_begins_word(&r->mask, p); /* of jq */
 	bool option = *p == '-', words = !filter && audit_options_take_names(&r->command);
@@ -388,8 +436,10 @@ static bool audit_redact_mask_named(struct redact *r)
 	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
 
-	if ((!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len)) ||
-	    audit_redact_is_fed(r, p, len))
+	if (!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len) &&
+	    !(weak = audit_redact_weak_name(r, p, len)))
+		return false;
+	if (audit_redact_is_fed(r, p, len))
 		return false;
 	words |= audit_redact_is_netrc(r, p);
 	apart = audit_redact_argument_start(r, p, len);
@@ -397,7 +447,7 @@ static bool audit_redact_mask_named(struct redact *r)
 		apart = audit_redact_member_start(r, p, len);
 	value = apart ? apart
 		      : audit_redact_value_start(r, p + len, option && !flag, words && !option);
-	if (!value || audit_redact_is_switch(r, value))
+	if (!value || (weak && !audit_redact_fits(weak, value)) || audit_redact_is_switch(r, value))
 		return false;
 	data = apart || memchr(p + len, ':', (size_t)(value - p) - len);
 	if (data && audit_redact_mask_block(r, p, len, value))
@@ -685,14 +735,11 @@ static bool audit_redact_mask_secret_url(struct redact *r)
 static bool audit_redact_is_url_token(const struct redact *r, const char *name, size_t len)
 {
 	const char *scheme_end = name - 3;
-	bool digit = false;
 
 	if (len < TOKEN_MIN || scheme_end - r->mask.text < 4 ||
 	    (strncasecmp(scheme_end - 4, "http", 4) && strncasecmp(scheme_end - 4, "ttps", 4)))
 		return false;
-	for (size_t i = 0; i < len; i++)
-		digit |= name[i] >= '0' && name[i] <= '9';
-	return digit && !audit_redact_token_prefix(name, len);
+	return audit_redact_has_digit(name, len) && !audit_redact_token_prefix(name, len);
 }
 
 /* scheme://name:password@host, at the "://". */

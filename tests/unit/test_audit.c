@@ -1380,6 +1380,12 @@ static void test_audit_redact_knows_names(void **state)
 		{ "curl -H 'Proxy-Authorization: Basic S3CRET' h",
 		  "curl -H 'Proxy-Authorization: ***' h" },
 		{ "printf 'Set-Cookie: a=S3CRET; b=S3CRET\\n'", "printf 'Set-Cookie: ***'" },
+		{ "PIN=482913 CARD_PIN='4829' x", "PIN=*** CARD_PIN='***' x" },
+		{ "docker run -e PIN=482913 x", "docker run -e PIN=*** x" },
+		{ "npm publish --otp 482913", "npm publish --otp ***" },
+		{ "p11tool --set-pin=482913 -l", "p11tool --set-pin=*** -l" },
+		{ "aws sts x --token-code 482913", "aws sts x --token-code ***" },
+		{ "curl -d '{\"pin\": \"482913\"}' h", "curl -d '{\"pin\": \"***\"}' h" },
 		{ "curl -U u:S3CRET h", "curl -U u:*** h" },
 		{ "curl -u 12:34 h; x -u 12:34S3CRET", "curl -u 12:*** h; x -u 12:***" },
 		{ "$CURL -u 12:'S3CRET' -u$U:S3CRET h", "$CURL -u 12:'***' -u$U:*** h" },
@@ -1458,6 +1464,18 @@ static void test_audit_redact_masks_urls(void **state)
 		{ "curl http://u:it\\'sS3CRET@h", "curl http://u:***@h" },
 		{ "curl http://u:'a\",S3CRET'@h/x", "curl http://u:***@h/x" },
 		{ "curl http://u:\"a\\\" S3CRET\"@h/x", "curl http://u:***@h/x" },
+		/* what a signed or an authorized URL holds */
+		{ "curl 'https://h/?sig=S3CRET'", "curl 'https://h/?sig=***'" },
+		{ "x 'https://h/c?st=2026&sig=S3CRET%3D&sr=c'", "x 'https://h/c?st=2026&sig=***&sr=c'" },
+		{ "curl https://h/?a=b\\&sig=S3CRET", "curl https://h/?a=b\\&sig=***" },
+		{ "curl \"https://h/k?X-Amz-Date=1&X-Amz-Signature=S3CRET\"",
+		  "curl \"https://h/k?X-Amz-Date=1&X-Amz-Signature=***\"" },
+		{ "curl 'https://h/cb?code=a1b2c3d4e5f6S3CRET&state=x'",
+		  "curl 'https://h/cb?code=***&state=x'" },
+		{ "curl -d 'grant_type=authorization_code&code=a1b2c3d4e5f6S3CRET' h",
+		  "curl -d 'grant_type=authorization_code&code=***' h" },
+		{ "curl 'https://h/?q=x&key=a1b2c3d4e5f6S3CRET'", "curl 'https://h/?q=x&key=***'" },
+		{ "curl 'https://h/?access_token=S3CRET&x=1'", "curl 'https://h/?access_token=***&x=1'" },
 		{ "psql \"db://u:\\\")S3CRET\\\"@h/d\"", "psql \"db://u:***@h/d\"" },
 	};
 
@@ -1556,6 +1574,13 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"echo a | tee /etc/kinit", "echo x | bypass insert", "echo a | p4 submit",
 		"x --password-file <f", "x --token-file \"(a\"", "diff <(a b) <(c d)",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
+		"PINNED=1 make", "SPIN=1234 x", "x --pin-to-cpu=3", "gcc -DPIN=13 x.c", "PIN=v1.2 make",
+		"PIN_ROOT=/opt/pin x", "git commit -m 'fix pin: board 3000b'", "PIN=$PIN x",
+		"gpioset --chip 0 pin=1", "OTP_VERSION=26 x", "sig=$(openssl dgst f)", "SIG=TERM",
+		"curl \"https://h/?sig=$SIG\"", "curl 'https://h/?code=404&key=name'",
+		"curl 'https://h/?country_code=DE&key=some-quite-long-name'", "exit_code=1234; exit 1",
+		"git commit -m 'say what ?code= and &sig= are'", "x & sig=abc",
+		"code=a1b2c3d4e5f6a1b2c3d4 x", "cargo test auth::token", "perl -MAuth::Token -e 1",
 	};
 
 	(void)state;
