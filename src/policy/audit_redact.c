@@ -69,6 +69,9 @@ static const char *const variable_tails[] = { "_KEY", "_PAT" };
 /* Values that only switch what is named. */
 static const char *const switches[] = { "yes", "no", "true", "false", "on", "off", "none", "null" };
 
+/* What a value in quotes begins with that is a pattern, as in sed "s/token: .*", and no value. */
+static const char *const patterns[] = { ".*", ".+", "[^", "([^", "(.*", "(.+" };
+
 /* Functions that give what they name first the value behind that. */
 static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
@@ -285,12 +288,25 @@ static bool audit_redact_is_fed(const struct redact *r, const char *p, size_t le
 	return *p == '-' && audit_redact_has_tail(p, len, "stdin") && strncmp(next, "<<<", 3) != 0;
 }
 
-/* Does the value at @value only say yes or no, as in PasswordAuthentication=no, or how many? */
-static bool audit_redact_is_switch(const struct redact *r, const char *value)
+static bool audit_redact_is_pattern(const char *value)
+{
+	value += strspn(value, "\\\"'");
+	for (size_t i = 0; i < COUNT_OF(patterns); i++)
+		if (!strncmp(value, patterns[i], strlen(patterns[i])))
+			return true;
+	return false;
+}
+
+/* Does the value at @value only say yes or no, as in PasswordAuthentication=no, or how many, or is
+ * it a pattern? Then a secret may be in what replaces that. */
+static bool audit_redact_is_harmless(const struct redact *r, const char *value)
 {
 	const size_t len = audit_mask_plain_len(value);
 	struct audit_place at = audit_mask_place(&r->mask, value);
 
+	/* an argument of its own is no pattern */
+	if (audit_quote_depth(&at.quote) && value[-1] && audit_redact_is_pattern(value))
+		return true;
 	/* PASSWORD=no"more"; in quotes and in an argument blanks end nothing */
 	if (value[len] && (strchr("\"'`\\", value[len]) || audit_quote_depth(&at.quote)))
 		return false;
@@ -447,7 +463,8 @@ static bool audit_redact_mask_named(struct redact *r)
 		apart = audit_redact_member_start(r, p, len);
 	value = apart ? apart
 		      : audit_redact_value_start(r, p + len, option && !flag, words && !option);
-	if (!value || (weak && !audit_redact_fits(weak, value)) || audit_redact_is_switch(r, value))
+	if (!value || (weak && !audit_redact_fits(weak, value)) ||
+	    audit_redact_is_harmless(r, value))
 		return false;
 	data = apart || memchr(p + len, ':', (size_t)(value - p) - len);
 	if (data && audit_redact_mask_block(r, p, len, value))
