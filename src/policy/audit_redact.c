@@ -729,6 +729,37 @@ static size_t audit_redact_password_len(const struct redact *r, const char *p)
 	return len;
 }
 
+/* Is the word at @p what an option -x, or one or a variable that names a proxy, is given? */
+static bool audit_redact_is_proxy(const struct redact *r, const char *p)
+{
+	const char *end = p, *name;
+
+	if (p[0] == '-' && p[1] == 'x') /* -xNAME:PASSWORD@HOST */
+		return true;
+	while (end > r->mask.text && strchr(" \t\\\"'=", end[-1])) /* or the end of an argument */
+		end--;
+	for (name = end; name > r->mask.text && audit_mask_is_name_char(name[-1]); name--)
+		;
+	if (end - name > 1 && name[0] == '-' && name[1] != '-') /* -sx */
+		return end[-1] == 'x';
+	return end - name >= 5 &&
+	       (!strncasecmp(end - 5, "proxy", 5) || !strncmp(name, "--socks", 7));
+}
+
+/* curl -x name:password@host, which may be a URL without its scheme. */
+static bool audit_redact_mask_proxy(struct redact *r)
+{
+	const char *p = r->mask.at.p, *password = p + audit_mask_name_len(p) + 1;
+	size_t len;
+
+	if (password[-1] != ':' || !audit_redact_is_proxy(r, p))
+		return false;
+	len = audit_redact_password_len(r, password);
+	if (len > 0)
+		audit_mask_hide(&r->mask, password, password + len);
+	return len > 0;
+}
+
 /* What is secret of the URL whose host is at @p, or NULL. */
 static const char *audit_redact_secret_of_url(const char *p)
 {
@@ -831,7 +862,7 @@ static void audit_redact_mask_word(struct redact *r)
 	static bool (*const shapes[])(struct redact *r) = {
 		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_named,
 		audit_redact_mask_element, audit_redact_mask_bearer, audit_redact_mask_token,
-		audit_redact_mask_secret_url, audit_redact_mask_fed,
+		audit_redact_mask_secret_url, audit_redact_mask_fed, audit_redact_mask_proxy,
 	};
 	const char *p = r->mask.at.p;
 	bool masked = audit_options_mask(&r->command, &r->mask, false);

@@ -1274,6 +1274,7 @@ static void test_audit_redact_masks_arguments(void **state)
 		{ "x", { "password: |", "y" }, "x password: | y" },
 		{ "curl", { "https://u:'S3CRET'@h/" }, "curl https://u:***@h/" },
 		{ "x", { "--token", "a S3CRET" }, "x --token ***" },
+		{ "curl", { "-x", "u:S3CRET@h:80", "h" }, "curl -x u:***@h:80 h" },
 		{ "x", { "--token", ".*S3CRET" }, "x --token ***" },
 		{ "sed", { "s/token: .*/token: S3CRET/", "f" }, "sed s/token: .*/token: *** f" },
 		{ "x", { "--token", "--next" }, "x --token --next" },
@@ -1473,6 +1474,14 @@ static void test_audit_redact_masks_urls(void **state)
 		{ "curl http://u:it\\'sS3CRET@h", "curl http://u:***@h" },
 		{ "curl http://u:'a\",S3CRET'@h/x", "curl http://u:***@h/x" },
 		{ "curl http://u:\"a\\\" S3CRET\"@h/x", "curl http://u:***@h/x" },
+		/* ... without its scheme */
+		{ "curl -x u:S3CRET@h:80 h", "curl -x u:***@h:80 h" },
+		{ "curl -xu:S3C@RET@h h", "curl -xu:***@h h" },
+		{ "curl -sx 'u:S3CRET@h' h", "curl -sx 'u:***@h' h" },
+		{ "curl --proxy=u:S3CRET@h:80 h", "curl --proxy=u:***@h:80 h" },
+		{ "curl --socks5 u:S3CRET@h:80 h", "curl --socks5 u:***@h:80 h" },
+		{ "export HTTPS_PROXY=\"u:S3CRET@h:80\"", "export HTTPS_PROXY=\"u:***@h:80\"" },
+		{ "npm config set https-proxy u:S3CRET@h", "npm config set https-proxy u:***@h" },
 		/* what a signed or an authorized URL holds */
 		{ "curl 'https://h/?sig=S3CRET'", "curl 'https://h/?sig=***'" },
 		{ "x 'https://h/c?st=2026&sig=S3CRET%3D&sr=c'", "x 'https://h/c?st=2026&sig=***&sr=c'" },
@@ -1583,6 +1592,8 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"echo a | tee /etc/kinit", "echo x | bypass insert", "echo a | p4 submit",
 		"x --password-file <f", "x --token-file \"(a\"", "diff <(a b) <(c d)",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
+		"curl -x h:80 https://me@h:x", "curl --proxy h:80 me@h", "https_proxy=h:80 x a:b@c",
+		"docker run -x a img:1.2@sha256:ab", "scp -P 22 a:b@c me@h:d", "rg -w mailto:me@h",
 		"grep -o 'token=[^&]*' f", "sed 's/.*token=\"\\([^\"]*\\)\".*/\\1/' f",
 		"grep -E 'password: .+|secret: (.*)' f", "PINNED=1 make", "SPIN=1234 x",
 		"x --pin-to-cpu=3", "gcc -DPIN=13 x.c", "PIN=v1.2 make",
@@ -1659,6 +1670,7 @@ static void test_audit_redact_takes_linear_time(void **state)
 		"bearer ", "vault login ", "-p\"", "-----BEGIN PRIVATE KEY", "don't ", "\\",
 		"\"password=", "token=$(", "token=\"$(", "echo a|", "<token>", "machine password ",
 		"define('token', '", "token=`a", "://a:b'", "token: a = '", "token: |\n ",
+		"-x a:b", "-x=",
 	};
 	char *text = malloc(SIZE + 1);
 
