@@ -5,6 +5,9 @@
 
 #include "base/mem.h"
 
+/* How far to look for the end of a group: each command may have to. */
+#define GROUP_NEAR 1024
+
 static const char between_words[] = " \t\\\n";
 
 /* What in a command says that it reads a secret. */
@@ -169,37 +172,132 @@ static const struct reader *audit_readers_find(const char *from, const char *end
 	return found;
 }
 
-/* What is known of the pipeline from @at on, and up to @limit. @start: its first command begins
- * there; @before: what of that is before @at says that it reads a secret. */
-static struct audit_pipeline audit_readers_scan(struct audit_place at, const char *start,
+/* Is the byte at @p, one of AUDIT_MASK_COMMAND_ENDS behind the text from @text on, a part of a
+ * redirection: 2>&1, &>f? */
+static bool audit_readers_redirects(const char *text, const char *p)
+{
+	return *p == '&' && (p[1] == '>' || (p > text && strchr("<>", p[-1])));
+}
+
+/* Words that begin a group, end one, or have another command behind them. */
+static const struct group_word {
+	char word[8];
+	int open;
+} group_words[] = {
+	{ "{", 1 }, { "if", 1 }, { "for", 1 }, { "while", 1 }, { "until", 1 }, { "case", 1 },
+	{ "}", -1 }, { "fi", -1 }, { "done", -1 }, { "esac", -1 },
+	{ "then", 0 }, { "else", 0 }, { "do", 0 }, { "!", 0 },
+};
+
+/* The row of the word at @p, or NULL. */
+static const struct group_word *audit_readers_group_word(const char *p)
+{
+	for (size_t i = 0; i < COUNT_OF(group_words); i++) {
+		size_t len = strlen(group_words[i].word);
+
+		if (!strncmp(p, group_words[i].word, len) && strchr(" \t\n;|&<>()", p[len]))
+			return &group_words[i];
+	}
+	return NULL;
+}
+
+/* How many groups more begin than end at @p, the start of a command. */
+static int audit_readers_nesting(const char *p)
+{
+	const struct group_word *row;
+	int open = 0;
+
+	while ((row = audit_readers_group_word(p += strspn(p, between_words)))) {
+		open += row->open;
+		p += strlen(row->word);
+	}
+	return open;
+}
+
+void audit_readers_skip_command(struct audit_place *at, const char *limit)
+{
+	const char *start = at->p;
+	int open = audit_readers_nesting(at->p);
+
+	for (open = open > 0 ? open : 0;; open += audit_readers_nesting(++at->p)) {
+		audit_mask_skip_to(at, AUDIT_MASK_COMMAND_ENDS "()", limit);
+		if (at->p >= limit || !*at->p)
+			return;
+		if (*at->p == '(')
+			open++;
+		else if (open > 0)
+			open -= *at->p == ')';
+		else if (!audit_readers_redirects(start, at->p))
+			return;
+	}
+}
+
+/* Go to the end of the group that @at, at the end of a command, is in, or return false. */
+static bool audit_readers_leave(struct audit_place *at, const char *limit)
+{
+	while (at->p < limit && *at->p) {
+		bool closed = *at->p == ')';
+
+		at->p++;
+		if (closed || audit_readers_nesting(at->p) < 0)
+			return true;
+		audit_readers_skip_command(at, limit);
+	}
+	return false;
+}
+
+/* What is known of the pipeline from @at on, and up to @limit; go to its end. @start: its first
+ * command begins there; @before: what of that is before @at says that it reads a secret. */
+static struct audit_pipeline audit_readers_scan(struct audit_place *at, const char *start,
 					       const struct reader *before, const char *limit)
 {
 	struct audit_pipeline found = { .line = true };
 
 	for (;;) {
-		const char *from = at.p;
+		const char *from = at->p;
 		const struct reader *reader;
 
-		audit_mask_skip_to(&at, AUDIT_MASK_COMMAND_ENDS, limit);
-		found.end = at.p;
-		reader = audit_readers_find(from, at.p);
+		audit_readers_skip_command(at, limit);
+		found.end = at->p;
+		reader = audit_readers_find(from, at->p);
 		if (before || reader) {
 			found.reader = start;
-			found.stop = at.p;
+			found.stop = at->p;
 			found.line &= (!before || before->line) && (!reader || reader->line);
 		}
-		if (at.p >= limit || *at.p != '|' || at.p[1] == '|')
+		if (at->p >= limit || *at->p != '|' || at->p[1] == '|')
 			return found;
-		at.p += 1 + (at.p[1] == '&'); /* | or |& */
-		start = at.p;
+		at->p += 1 + (at->p[1] == '&'); /* | or |& */
+		at->p += strspn(at->p, " \t\n");
+		start = at->p;
 		before = NULL;
 	}
+}
+
+/* What is known of the pipeline from @at on, and of those that the groups around it are in: { echo
+ * x; } | passwd. */
+static struct audit_pipeline audit_readers_scan_groups(struct audit_place at, const char *start,
+						       const struct reader *before,
+						       const char *limit)
+{
+	const char *far = at.p + GROUP_NEAR;
+	struct audit_pipeline found = audit_readers_scan(&at, start, before, limit);
+
+	while (audit_readers_leave(&at, far < limit ? far : limit)) {
+		struct audit_pipeline outer = audit_readers_scan(&at, at.p, NULL, limit);
+
+		outer.line &= found.line;
+		if (outer.reader)
+			found = outer;
+	}
+	return found;
 }
 
 /* Does what is before @p end a command? A backslash continues the line. */
 static bool audit_readers_ends_before(const struct audit_mask *m, const char *p)
 {
 	return strchr(AUDIT_MASK_COMMAND_ENDS, p[-1]) &&
+	       !audit_readers_redirects(m->text, p - 1) &&
 	       (p[-1] != '\n' || p - m->text < 2 || p[-2] != '\\');
 }
 
@@ -219,7 +317,7 @@ const struct audit_pipeline *audit_readers_look(struct audit_readers *k, const s
 		at = audit_mask_place(m, value);
 		audit_mask_skip_to(&at, " \t\n;|&", limit);
 	}
-	*known = audit_readers_scan(at, start, audit_readers_find(start, p), limit);
+	*known = audit_readers_scan_groups(at, start, audit_readers_find(start, p), limit);
 	if (known->end >= limit) /* of what is far, too little was seen */
 		known->end = p + AUDIT_MASK_NEAR / 2;
 	return known;

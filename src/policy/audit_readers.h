@@ -24,6 +24,10 @@ struct audit_readers {
 	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around them */
 };
 
+/* Go to the end of the command at @at, behind the groups that begin in it: to a separator, to the
+ * ")" of a group around it, or to @limit or the end. */
+void audit_readers_skip_command(struct audit_place *at, const char *limit);
+
 /*
  * What is known of the pipeline at m->at. The word at @value, if any, reads nothing: it is that of
  * a <<<. Looks AUDIT_MASK_NEAR bytes ahead and back. The result is valid until the next call.

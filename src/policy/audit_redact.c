@@ -546,7 +546,7 @@ static bool audit_redact_mask_fed(struct redact *r)
 
 	if (!audit_redact_is_writer(from, len) || !audit_redact_is_read(r))
 		return false;
-	audit_mask_skip_to(&at, AUDIT_MASK_COMMAND_ENDS, from + AUDIT_MASK_NEAR);
+	audit_readers_skip_command(&at, from + AUDIT_MASK_NEAR);
 	end = at.p;
 	for (bool option = true; option; option = *from == '-') {
 		from += audit_mask_name_len(from);

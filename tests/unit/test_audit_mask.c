@@ -30,6 +30,8 @@ static const char *const places[] = {
 	"git config github.token %", "htpasswd -b f me %", "terraform apply -var db_password=%",
 	"sudo -S ls <<< %", "echo % | sudo -S ls", "printf '%%s' % | docker login --password-stdin h",
 	"echo % | tr a b | passwd me", "echo me:% | sudo chpasswd", "yes % | \"sudo\" -u me -S ls",
+	"{ echo %; } | passwd me", "(sleep 1; echo %) 2>&1 | passwd me", "echo % | { sleep 1; passwd me; }",
+	"for i in a b; do echo %; done | passwd me", "{ cat <<< %; } |\n passwd me",
 	"gh auth login --with-token <<< %", "printf 'API_KEY=%%s' % >f",
 };
 
