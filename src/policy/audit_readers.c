@@ -13,48 +13,55 @@ static const char between_words[] = " \t\\\n";
 /* What in a command says that it reads a secret. */
 static const struct reader {
 	char text[24];
-	bool program; /* it is one, so the text is a whole word */
+	enum {
+		READS_TEXT,    /* a part of the command */
+		READS_PROGRAM, /* a whole word */
+		READS_FILE,    /* the end of the name of a file that it writes */
+	} kind;
 	char letter;  /* the short option with which it reads, beside --stdin; 0: it always does */
 	char values[12]; /* short options whose value may be the next word */
 	bool line;    /* it reads a line; what it runs gets the others */
 } readers[] = {
-	{ "sudo", true, 'S', "CDRTUghprtu", true },
-	{ "mkpasswd", true, 's', "PRSm", false },
-	{ "smbpasswd", true, 's', "DLRUcrw", false },
-	{ "htpasswd", true, 'i', "Cr", false },
-	{ "passwd", true, 0, "", false },
-	{ "newusers", true, 0, "", false },
-	{ "kinit", true, 0, "", false },
-	{ "vncpasswd", true, 0, "", false },
-	{ "saslpasswd2", true, 0, "", false },
-	{ "argon2", true, 0, "", false },
-	{ "openconnect", true, 0, "", false },
-	{ "wpa_passphrase", true, 0, "", false },
-	{ "grub-mkpasswd-pbkdf2", false, 0, "", false },
-	{ "ecryptfs-add-passphrase", false, 0, "", false },
-	{ "systemd-creds", false, 0, "", false },
-	{ "secret-tool store", false, 0, "", false },
-	{ "pass insert", false, 0, "", false },
-	{ "rclone obscure -", false, 0, "", false },
-	{ "vercel env add", false, 0, "", false },
-	{ "p4 login", false, 0, "", false },
-	{ "zfs load-key", false, 0, "", false },
-	{ "wg pubkey", false, 0, "", false },
-	{ "-pass stdin", false, 0, "", false },
-	{ "-passin stdin", false, 0, "", false },
-	{ "-passout stdin", false, 0, "", false },
-	{ "--data-file -", false, 0, "", false },
-	{ "password_stdin", false, 0, "", false },
-	{ "chpasswd", false, 0, "", false },
-	{ "cryptsetup", false, 0, "", false },
-	{ "--password-stdin", false, 0, "", false },
-	{ "--passphrase-fd 0", false, 0, "", false },
-	{ "--passphrase-fd=0", false, 0, "", false },
-	{ "--with-token", false, 0, "", false },
-	{ "--data-file=-", false, 0, "", false },
-	{ "secret set", false, 0, "", false },
-	{ "secret put", false, 0, "", false },
-	{ "secret create", false, 0, "", false },
+	{ ".pgpass", READS_FILE, 0, "", false },
+	{ ".vault-token", READS_FILE, 0, "", false },
+	{ ".vault_pass", READS_FILE, 0, "", false },
+	{ "sudo", READS_PROGRAM, 'S', "CDRTUghprtu", true },
+	{ "mkpasswd", READS_PROGRAM, 's', "PRSm", false },
+	{ "smbpasswd", READS_PROGRAM, 's', "DLRUcrw", false },
+	{ "htpasswd", READS_PROGRAM, 'i', "Cr", false },
+	{ "passwd", READS_PROGRAM, 0, "", false },
+	{ "newusers", READS_PROGRAM, 0, "", false },
+	{ "kinit", READS_PROGRAM, 0, "", false },
+	{ "vncpasswd", READS_PROGRAM, 0, "", false },
+	{ "saslpasswd2", READS_PROGRAM, 0, "", false },
+	{ "argon2", READS_PROGRAM, 0, "", false },
+	{ "openconnect", READS_PROGRAM, 0, "", false },
+	{ "wpa_passphrase", READS_PROGRAM, 0, "", false },
+	{ "grub-mkpasswd-pbkdf2", READS_TEXT, 0, "", false },
+	{ "ecryptfs-add-passphrase", READS_TEXT, 0, "", false },
+	{ "systemd-creds", READS_TEXT, 0, "", false },
+	{ "secret-tool store", READS_TEXT, 0, "", false },
+	{ "pass insert", READS_TEXT, 0, "", false },
+	{ "rclone obscure -", READS_TEXT, 0, "", false },
+	{ "vercel env add", READS_TEXT, 0, "", false },
+	{ "p4 login", READS_TEXT, 0, "", false },
+	{ "zfs load-key", READS_TEXT, 0, "", false },
+	{ "wg pubkey", READS_TEXT, 0, "", false },
+	{ "-pass stdin", READS_TEXT, 0, "", false },
+	{ "-passin stdin", READS_TEXT, 0, "", false },
+	{ "-passout stdin", READS_TEXT, 0, "", false },
+	{ "--data-file -", READS_TEXT, 0, "", false },
+	{ "password_stdin", READS_TEXT, 0, "", false },
+	{ "chpasswd", READS_TEXT, 0, "", false },
+	{ "cryptsetup", READS_TEXT, 0, "", false },
+	{ "--password-stdin", READS_TEXT, 0, "", false },
+	{ "--passphrase-fd 0", READS_TEXT, 0, "", false },
+	{ "--passphrase-fd=0", READS_TEXT, 0, "", false },
+	{ "--with-token", READS_TEXT, 0, "", false },
+	{ "--data-file=-", READS_TEXT, 0, "", false },
+	{ "secret set", READS_TEXT, 0, "", false },
+	{ "secret put", READS_TEXT, 0, "", false },
+	{ "secret create", READS_TEXT, 0, "", false },
 };
 
 /* Bytes of the word at @p, where quotes may stand around the whole of it. */
@@ -122,9 +129,14 @@ static const char *audit_readers_behind(const char *p, const char *end, const ch
 	return p <= end ? p : NULL;
 }
 
-/* Is the word at @p, of a command that begins at @from, a file that > writes? */
-static bool audit_readers_is_output(const char *from, const char *p)
+/* Is the word that @p is in, of a command that begins at @from, a file that > writes? Or tee, if
+ * @row is a file. */
+static bool audit_readers_is_output(const struct reader *row, const char *from, const char *p)
 {
+	if (row->kind == READS_FILE && memmem(from, (size_t)(p - from), "tee ", strlen("tee ")))
+		return true;
+	while (p > from && !strchr(" \t\"'>(", p[-1]))
+		p--;
 	while (p > from && strchr(" \t\"'", p[-1]))
 		p--;
 	return p > from && p[-1] == '>';
@@ -136,9 +148,9 @@ static bool audit_readers_says(const struct reader *row, const char *from, const
 {
 	const char *behind = audit_readers_behind(p, end, row->text);
 
-	if (!behind || audit_readers_is_output(from, p))
+	if (!behind || (row->kind == READS_FILE) != audit_readers_is_output(row, from, p))
 		return false;
-	if (!row->program) /* cryptsetup-bin is no reader */
+	if (row->kind != READS_PROGRAM) /* cryptsetup-bin is no reader */
 		return behind == end || !audit_mask_is_name_char(*behind);
 	/* /bin/passwd is a program, /etc/passwd a file */
 	if (!row->letter && p > from && p[-1] == '/' &&
@@ -261,7 +273,8 @@ static struct audit_pipeline audit_readers_scan(struct audit_place *at, const ch
 		found.end = at->p;
 		reader = audit_readers_find(from, at->p);
 		if (before || reader) {
-			found.reader = start;
+			found.file = reader && reader->kind == READS_FILE;
+			found.reader = found.file ? at->p : start; /* of its own output */
 			found.stop = at->p;
 			found.line &= (!before || before->line) && (!reader || reader->line);
 		}

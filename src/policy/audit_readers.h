@@ -16,6 +16,7 @@
 struct audit_pipeline {
 	const char *end;           /* up to here it is known */
 	const char *reader, *stop; /* its last command that reads a secret, if any */
+	bool file;                 /* it is a file that its last command writes */
 	bool line;                 /* none of its commands reads more than a line of one */
 };
 

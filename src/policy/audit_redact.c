@@ -521,14 +521,6 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
-/* Is what is here written to a command that reads a secret? */
-static bool audit_redact_is_read(struct redact *r)
-{
-	const struct audit_pipeline *known = audit_readers_look(&r->readers, &r->mask, NULL);
-
-	return known->reader && known->reader > r->mask.at.p;
-}
-
 static bool audit_redact_is_writer(const char *p, size_t len)
 {
 	for (size_t i = 0; i < COUNT_OF(writers); i++)
@@ -543,11 +535,20 @@ static bool audit_redact_mask_fed(struct redact *r)
 	struct audit_place at = r->mask.at;
 	const char *from = at.p, *end;
 	size_t len = audit_mask_name_len(from);
+	const struct audit_pipeline *known;
 
-	if (!audit_redact_is_writer(from, len) || !audit_redact_is_read(r))
+	if (!audit_redact_is_writer(from, len))
+		return false;
+	known = audit_readers_look(&r->readers, &r->mask, NULL);
+	if (!known->reader || known->reader <= from)
 		return false;
 	audit_readers_skip_command(&at, from + AUDIT_MASK_NEAR);
 	end = at.p;
+	if (known->file) {
+		at = r->mask.at;
+		audit_mask_skip_to(&at, ">", end);
+		end = at.p;
+	}
 	for (bool option = true; option; option = *from == '-') {
 		from += audit_mask_name_len(from);
 		from += audit_mask_gap_len(&r->mask, from);
