@@ -145,7 +145,8 @@ void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
 		mcp_refuse(m, message, "`params` must be an object");
 		return;
 	}
-	if (mcp_legacy_serve_own(m, message) || !message->id || mcp_serve(m, message, m->revision))
+	if (mcp_legacy_serve_own(m, message) || !message->id ||
+	    mcp_serve(m, message, m->revision) || rpc_refuse_notification(m->reqs, message))
 		return;
 	err_set(&e, ERR_METHOD_NOT_FOUND, "this server has no method `%.100s`", message->method);
 	err_hint(&e, "The answer to initialize names the capabilities that it serves.");

@@ -93,7 +93,7 @@ static void mcp_modern_call_method(struct mcp *m, const struct rpc_message *mess
 		mcp_modern_discover(m, message);
 		return;
 	}
-	if (mcp_serve(m, message, REVISION))
+	if (mcp_serve(m, message, REVISION) || rpc_refuse_notification(m->reqs, message))
 		return;
 	err_set(e, ERR_METHOD_NOT_FOUND, "revision %s has no method `%.100s` here", SHAPE->name,
 		message->method);

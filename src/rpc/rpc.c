@@ -175,6 +175,18 @@ void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e)
 	}
 }
 
+bool rpc_refuse_notification(struct reqtab *t, const struct rpc_message *m)
+{
+	struct err e = ERR_INIT;
+
+	if (strcmp(m->method, "$/cancelRequest") != 0 && strncmp(m->method, "notifications/", 14))
+		return false;
+	err_set(&e, ERR_METHOD_NOT_FOUND, "`%.100s` is a notification, not a request", m->method);
+	err_hint(&e, "Send it without an id.");
+	rpc_refuse(t, m, &e);
+	return true;
+}
+
 struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m)
 {
 	struct err e = ERR_INIT;

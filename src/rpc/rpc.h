@@ -119,4 +119,7 @@ void rpc_close_notification(struct jsonw *w);
  */
 void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e);
 
+/* Refuse a notification that came with an id, as a request. Returns false if @m is none. */
+bool rpc_refuse_notification(struct reqtab *t, const struct rpc_message *m);
+
 #endif

@@ -146,6 +146,8 @@ static void route_refuse_method(struct route *route, struct rpc_message *m)
 	const char *why = cap_why_none(m->method);
 	struct err e = ERR_INIT;
 
+	if (rpc_refuse_notification(route->reqs, m))
+		return;
 	if (why)
 		nearest = NULL;
 	err_set(&e, ERR_METHOD_NOT_FOUND, "there is no method `%.100s`%s%s%s", m->method,
