@@ -183,7 +183,8 @@ int env_check_names(const json_t *request, struct err *e)
 
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
 		if (env_check_name(name, value, e))
-			return -1;
+			return err_hint(e, "A name has at least one character and no =, a value "
+					   "no NUL.");
 	return 0;
 }
 
