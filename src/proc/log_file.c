@@ -61,8 +61,10 @@ static const char *log_file_hint(int sys)
 		       "with one link, or a new one.";
 	case EOPNOTSUPP:
 	case ENXIO:
-	case EISDIR:
 		return "Only a regular file can be a log_file: name one, or a new one.";
+	case EISDIR:
+		return "It is a directory, or has a slash at the end: name a file in it, or leave "
+		       "the slash out.";
 	case ENAMETOOLONG:
 		return "A name in the path is longer than 255 bytes: choose a shorter one.";
 	case ENOENT:

@@ -52,16 +52,19 @@ def content(server, *names):
 
 
 def refused(server, path, kind, errno=None, **params):
-    """@path cannot be a log file, and nothing runs."""
+    """@path cannot be a log file, and nothing runs. Returns the error."""
+    error = None
     try:
         result = server.run("touch ran", log_file=path, **params)
         check(False, "%s was taken: %s" % (path, result))
     except RpcError as e:
         equal(e.type, kind, "%s: %s" % (path, e))
-        details = e.error["data"].get("details") or {}
+        error = e.error
+        details = error["data"].get("details") or {}
         if errno:
             equal((details.get("stage"), details.get("errno")), ("log_file", errno), str(e))
     check(not os.path.exists(os.path.join(server.workspace, "ran")), "it ran: %s" % path)
+    return error
 
 
 @suite.test()
@@ -112,6 +115,9 @@ def test_what_cannot_be_one():
                         ("a/", "EISDIR"), ("a/new/", "EISDIR"), ("one/x", "ENOTDIR"), ("none/x", "ENOENT"),
                         ("x" * 256, "ENAMETOOLONG")):
         refused(server, path, "SpawnFailed", errno, log_mode="truncate")
+    for path in ("one/", "new/"):
+        said = refused(server, path, "SpawnFailed", "EISDIR")["data"]["hint"]
+        check("slash at the end" in said, said)
     for path in ("..", "../x", "a/../x", "a/..", "/dev/null", "/etc/passwd", victim, "/",
                  os.path.realpath(server.workspace) + "x/y",
                  os.path.realpath(server.workspace) + "/../victim"):
