@@ -121,15 +121,20 @@ static void answer_print_flat(json_t *value)
 	putchar('\n');
 }
 
-static void answer_print_lines(const char *text, int indent)
+/* Output may have NULs in it. */
+static void answer_print_lines(const json_t *value, int indent)
 {
-	while (*text) {
-		size_t len = strcspn(text, "\n");
+	const char *text = json_string_value(value);
+	const char *end = text ? text + json_string_length(value) : NULL;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
 
 		printf("%*s", indent, "");
-		answer_print_text(text, len);
+		answer_print_text(text, (size_t)(stop - text));
 		putchar('\n');
-		text += len + (text[len] == '\n');
+		text = newline ? newline + 1 : end;
 	}
 }
 
@@ -139,7 +144,8 @@ static void answer_print_members(json_t *object, int indent);
 static void answer_print_value(json_t *value, int indent)
 {
 	const char *text = json_string_value(value);
-	bool lines = text && strchr(text, '\n'), flat = !lines && answer_is_flat(value);
+	bool lines = text && memchr(text, '\n', json_string_length(value));
+	bool flat = !lines && answer_is_flat(value);
 	json_t *below;
 	size_t i;
 
@@ -147,7 +153,7 @@ static void answer_print_value(json_t *value, int indent)
 	if (flat)
 		answer_print_flat(value);
 	else if (lines)
-		answer_print_lines(text, indent + 2 * INDENT);
+		answer_print_lines(value, indent + 2 * INDENT);
 	else
 		answer_print_members(value, indent + INDENT);
 	if (flat)
@@ -180,9 +186,8 @@ void answer_print(json_t *result)
 void answer_print_tool(const json_t *result)
 {
 	const json_t *part = json_array_get(json_object_get(result, "content"), 0);
-	const char *text = json_string_value(json_object_get(part, "text"));
 
-	answer_print_lines(text ? text : "", 0);
+	answer_print_lines(json_object_get(part, "text"), 0);
 }
 
 static void answer_say(json_t *object, const char *name, const char *after)

@@ -297,7 +297,7 @@ static int cli_call_await(const struct call *c, FILE *from)
 	ssize_t len;
 
 	while (status == STATUS_FAILED && (len = getline(&line, &size, from)) > 0) {
-		json_t *message = json_loadb(line, (size_t)len, 0, NULL);
+		json_t *message = json_loadb(line, (size_t)len, JSON_ALLOW_NUL, NULL);
 		const json_t *id = json_object_get(message, "id");
 
 		if (json_object_get(message, "method") && id)

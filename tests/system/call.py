@@ -106,6 +106,22 @@ def test_a_tool_prints_what_its_model_reads():
 
 
 @suite.test()
+def test_output_with_nul():
+    """It is an answer like another, and shown by code to the end, on one line and on several."""
+    place = Place()
+    for command, shown in (("printf 'a\\0b'", ["a\\u0000b"]),
+                           ("printf 'a\\0b\\nc\\0d\\n'", ["a\\u0000b", "c\\u0000d"])):
+        params = json.dumps({"command": command})
+        for name in ("process.run", "process_run"):
+            status, out, err = place.call(name, params)
+            equal((status, err), (0, ""), "%s %s: status, stderr" % (name, command))
+            for text in shown:
+                check(re.search(r"^( *|stdout_summary: )%s$" % re.escape(text), out, re.M), out)
+        status, result = place.document("process.run", params)
+        equal((status, result["stdout_summary"][:3]), (0, "a\0b"), "--json")
+
+
+@suite.test()
 def test_errors():
     place = Place()
     for words, kind in ((["process.run", '{"command":"rm -rf /"}'], "CommandBlocked"),
