@@ -281,9 +281,15 @@ static void cli_audit_print_json(const char *line, size_t len)
 	putchar('\n');
 }
 
+/* A new reference to the record @line, or NULL. An id that a client gave may have a NUL in it. */
+static json_t *cli_audit_parse(const char *line, size_t len)
+{
+	return json_loadb(line, len, JSON_ALLOW_NUL, NULL);
+}
+
 static void cli_audit_print(const struct audit_view *v, const char *line, size_t len)
 {
-	json_t *record = json_loadb(line, len, 0, NULL);
+	json_t *record = cli_audit_parse(line, len);
 
 	if (v->json)
 		cli_audit_print_json(line, len);
@@ -300,7 +306,7 @@ typedef void (*audit_each_fn)(struct audit_view *v, void *ctx, const struct audi
 static void cli_audit_offer(struct audit_view *v, audit_each_fn each, void *ctx,
 			const struct audit_text *line)
 {
-	json_t *record = line->cut ? NULL : json_loadb(line->bytes, line->len, 0, NULL);
+	json_t *record = line->cut ? NULL : cli_audit_parse(line->bytes, line->len);
 
 	if (json_is_object(record) && cli_audit_matches(v, record))
 		each(v, ctx, line);
@@ -375,7 +381,7 @@ static void cli_audit_find_begin(const struct audit_view *v, struct audit_begun 
 
 	audit_lines_init(&lines, fd);
 	if (audit_lines_next(&lines, &line) > 0)
-		record = json_loadb(line.bytes, line.len, 0, NULL);
+		record = cli_audit_parse(line.bytes, line.len);
 	snprintf(file->time, sizeof(file->time), "%s", json_get_str(record, "time", ""));
 	json_decref(record);
 	audit_lines_release(&lines);

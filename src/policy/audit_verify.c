@@ -163,7 +163,7 @@ static void audit_verify_read_names(struct verify *v, struct verify_file *f,
 	if (f->lines > 1 && !memmem(text->bytes, text->len, "\"pruned_to\":", 12) &&
 	    !memmem(text->bytes, text->len, "\"beside\":", 9))
 		return;
-	line = json_loadb(text->bytes, text->len, 0, NULL);
+	line = json_loadb(text->bytes, text->len, JSON_ALLOW_NUL, NULL); /* an id may have one */
 	to = json_get_str(line, "pruned_to", "");
 	if (strlen(to) < AUDIT_DIR_NAME_MAX && audit_dir_compare(to, v->horizon) > 0)
 		strcpy(v->horizon, to);

@@ -847,6 +847,37 @@ def test_show():
 
 
 @suite.test()
+def test_show_of_an_id_with_nul():
+    """A client that calls its request so hides nothing by it."""
+    server = Server()
+    for number in ("a\0b", 2):
+        server.send({"jsonrpc": "2.0", "id": number, "method": "process.run",
+                     "params": {"command": "true"}})
+        server.answer(number)
+    server.stop()
+    place = Place()
+    place.folder, place.state = os.path.join(server.state, "audit"), server.state
+    for words in (["show"], ["tail"]):
+        status, out, err = audit(place, *words)
+        equal((status, err, out.count(": true\n"), len(out.splitlines())), (0, "", 4, 6), str(words))
+    name, before = place.names()[0], "0" * 64
+    lines = place.log(name).splitlines()
+    equal(audit(place, "show", "--json")[1].encode(), place.log(name), "show --json")
+    with open(place.path(name), "wb") as f:
+        for line in lines:  # what such a record says about other files counts
+            record = json.loads(line)
+            del record["prev"]  # stands at the end
+            if record.get("request_id") == "a\0b":
+                record["beside"] = ["20200101T000000Z-0000000000000000.jsonl"]
+            record["prev"] = before
+            line = json.dumps(record, separators=(",", ":")).encode()
+            before = hashlib.sha256(line).hexdigest()
+            f.write(line + b"\n")
+    equal([p["kind"] for p in json.loads(audit(place, "verify", "--json")[1])["problems"]],
+          ["missing"], "verify")
+
+
+@suite.test()
 def test_show_of_ends():
     """Of a server and of `procpen run` alike: with what a run ended."""
     place = Place()
