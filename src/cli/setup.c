@@ -191,8 +191,9 @@ static int setup_print_document(const struct setup *s, const char *path, struct 
 	buf_init(&text, SETUP_TEXT_MAX);
 	failed = setup_host_snippet(s->host, s->argv, &text, e);
 	if (!failed)
-		setup_print_json(json_pack("{s:s, s:s, s:s?, s:s%, s:s, s:b}", "host",
-					   s->host->name, "title", s->host->title, "file", path,
+		setup_print_json(json_pack("{s:s, s:s, s:o, s:s%, s:s, s:b}", "host",
+					   s->host->name, "title", s->host->title, "file",
+					   path ? say_json_string(path) : json_null(),
 					   "text", text.data, text.len, "note", note,
 					   "changed", s->changed));
 	buf_release(&text);

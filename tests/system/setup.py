@@ -472,6 +472,10 @@ def test_documents():
     for changed in (True, False):
         found = json.loads(home.ok("codex", "--write", "--json")[0])
         equal(found["changed"], changed, "changed")
+    odd = os.fsdecode(os.fsencode(os.path.join(home.path, "odd")) + b"\xff.toml")
+    found = json.loads(home.ok("codex", "--json", "--file", odd)[0])
+    equal((found["file"], found["text"]), (os.path.join(home.path, "odd\ufffd.toml"), plain),
+          "a file whose name is no UTF-8")
 
 
 @suite.test()
