@@ -436,6 +436,15 @@ def test_files_that_are_none():
 
 
 @suite.test()
+def test_no_home():
+    home = Home()
+    for value, said in (("", "HOME is not set"), ("me", "HOME is no absolute path")):
+        status, out, err = home.run("codex", "--write", HOME=value)
+        check((status, out) == (1, "") and said in err and "--file FILE" in err, err)
+    equal(os.listdir(home.workspace), [], "files in the working directory")
+
+
+@suite.test()
 def test_words():
     home = Home()
     status, out, _ = home.run("--help")

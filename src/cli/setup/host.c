@@ -109,8 +109,8 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	}
 	if (home && *home == '/')
 		return setup_host_join(home, host->folder, host->file);
-	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME is not set",
-		host->title);
+	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME is %s", host->title,
+		home && *home ? "no absolute path" : "not set");
 	err_hint(e, "Name the file with --file FILE.");
 	return NULL;
 }
