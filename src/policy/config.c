@@ -191,8 +191,8 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 	}
 	if (row->max && count > (size_t)row->max) {
 		mem_list_free(names);
-		err_set(e, ERR_INVALID_PARAMS, "option %s takes at most %lld names, not %zu",
-			row->name, (long long)row->max, count);
+		err_set(e, ERR_INVALID_PARAMS, "option %s takes at most %lld name%s, not %zu",
+			row->name, (long long)row->max, row->max == 1 ? "" : "s", count);
 		return err_hint(e, "Name fewer.");
 	}
 	v->names = names;
@@ -217,7 +217,7 @@ static int config_fail_ports(const struct config_row *row, const char *text, str
 	err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is neither true nor false nor a list "
 		"of at most %d ports from %lld to %lld", row->name, text, CONFIG_PORTS_MAX,
 		(long long)row->min, (long long)row->max);
-	return err_hint(e, "Write true, false, or ports with commas between them: 53,443.");
+	return err_hint(e, "Write true, false, or ports: 53,443; in a file [53, 443].");
 }
 
 /* A comma may stand behind the last port: "1," is a list, and 1 means true. */

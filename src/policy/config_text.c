@@ -14,9 +14,15 @@ struct config_text {
 
 /* ---- values ---- */
 
-static const char *config_text_wanted(enum config_type type)
+/* Is @row an option that holds one name or none? */
+static bool config_text_is_single(const struct config_row *row)
 {
-	switch (type) {
+	return row->type == CONFIG_NAMES && row->max == 1;
+}
+
+static const char *config_text_wanted(const struct config_row *row)
+{
+	switch (row->type) {
 	case CONFIG_INTEGER:
 		return "an integer, or a string with a unit";
 	case CONFIG_BOOLEAN:
@@ -24,7 +30,7 @@ static const char *config_text_wanted(enum config_type type)
 	case CONFIG_ENUM:
 		return "a string";
 	case CONFIG_NAMES:
-		return "an array of strings";
+		return config_text_is_single(row) ? "a string" : "an array of strings";
 	case CONFIG_PORTS:
 		return "true, false, or an array of ports";
 	}
@@ -58,14 +64,16 @@ static int config_text_fail_type(const struct config_row *row, const json_t *val
 	char list[CONFIG_CHOICES_SIZE];
 
 	err_set(e, ERR_INVALID_PARAMS, "option %s takes %s, not %s", row->name,
-		config_text_wanted(row->type), config_text_type(value));
+		config_text_wanted(row), config_text_type(value));
 	switch (row->type) {
 	case CONFIG_BOOLEAN:
 		return err_hint(e, "Write true or false without quotes.");
 	case CONFIG_PORTS:
 		return err_hint(e, "Write true, false or [53, 443] without quotes.");
 	case CONFIG_NAMES:
-		return err_hint(e, "Write \"%s\": [\"NAME\"]", row->name);
+		return err_hint(e, config_text_is_single(row)
+					   ? "Write \"%s\": \"NAME\", or leave it out."
+					   : "Write \"%s\": [\"NAME\"]", row->name);
 	case CONFIG_ENUM:
 		config_list_choices(row, list);
 		return err_hint(e, "Write one of these, in quotes: %s.", list);

@@ -259,7 +259,7 @@ static void test_config_names_have_a_maximum(void **state)
 
 	assert_null(config_names(c, CONFIG_SANDBOX_USER)[0]);
 	assert_accepted(c, "sandbox.user=nobody");
-	assert_refused(c, "sandbox.user=a,b", "at most 1 names, not 2");
+	assert_refused(c, "sandbox.user=a,b", "at most 1 name, not 2");
 	assert_string_equal(config_names(c, CONFIG_SANDBOX_USER)[0], "nobody");
 	assert_accepted(c, "sandbox.user=");
 	assert_null(config_names(c, CONFIG_SANDBOX_USER)[0]);

@@ -103,7 +103,11 @@ static void test_config_load_hints_for_types(void **state)
 		{ "{\"sandbox.ahead\": \"false\"}", "Write true or false without quotes." },
 		{ "{\"sandbox.network\": \"false\"}",
 		  "Write true, false or [53, 443] without quotes." },
+		{ "{\"sandbox.network\": [65536]}",
+		  "Write true, false, or ports: 53,443; in a file [53, 443]." },
 		{ "{\"sandbox.hide\": 5}", "Write \"sandbox.hide\": [\"NAME\"]" },
+		{ "{\"process.shell\": null}",
+		  "Write \"process.shell\": \"NAME\", or leave it out." },
 		{ "{\"process.umask\": true}", "The default is \"process.umask\": \"022\"" },
 		{ "{\"limits.line_bytes\": []}", "The default is \"limits.line_bytes\": \"4194304\"" },
 		{ "{\"sandbox.profile\": 5}",
@@ -130,6 +134,10 @@ static void test_config_load_mistakes_have_their_place(void **state)
 		       "c.json:2:3: unknown option \"sandbox.netwrok\"; the nearest is \"sandbox.network\"");
 	EXPECT_REFUSED("{\"sandbox\": {\"network\": false}}", "c.json:1:2: unknown option \"sandbox\"");
 	EXPECT_REFUSED("{\"rules\": {}}", "c.json:1:2: \"rules\" takes an array, not an object");
+	EXPECT_REFUSED("{\"process.shell\": null}",
+		       "c.json:1:2: option process.shell takes a string, not null");
+	EXPECT_REFUSED("{\"sandbox.user\": [\"a\", \"b\"]}",
+		       "c.json:1:2: option sandbox.user takes at most 1 name, not 2");
 	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\"},\n"
 		       " {\"id\": \"c\"}]}", "c.json:3:2: rule \"c\": decision is missing");
 	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\","
