@@ -411,7 +411,7 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 	if (run_log_resolve(call->c, params, t->cwd, &t->log_name, e))
 		return -1;
 	call->event.log_file = t->log_name;
-	return process_run_find_program(t, e);
+	return process_run_find_program(t, e) ? -1 : budget_check(call->c, e);
 }
 
 /* The files that the human was shown are read by their names, and the command would find others in
