@@ -223,8 +223,12 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 		return -1;
 	if (audit_file_mend(f) != 0)
 		return audit_file_fail(f, f->path, errno, "cannot repair", e);
-	if (!f->as_left && audit_file_is_tampered(f))
-		return audit_file_fail(f, f->path, ESTALE, "another process removed or changed", e);
+	if (!f->as_left && audit_file_is_tampered(f)) {
+		audit_file_fail(f, f->path, 0, "was removed or changed by another process", e);
+		return err_hint(e, "Nothing was started. The operator can see with `procpen audit "
+				   "verify` what was changed, and restart procpen, which then "
+				   "begins a new file; with --state-dir in another place.");
+	}
 	f->as_left = false;
 	if (!audit_file_write(f, line)) {
 		f->length += (off_t)line->len;

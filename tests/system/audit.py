@@ -993,6 +993,24 @@ def test_a_directory_that_others_may_change():
 
 
 @suite.test()
+def test_a_file_that_others_change():
+    """The log could be written; what helps is to look at it, and a new start."""
+    server = Server()
+    server.run("true")
+    folder = os.path.join(server.state, "audit")
+    with open(os.path.join(folder, os.listdir(folder)[0]), "a", encoding="utf-8") as f:
+        f.write("{}\n")
+    error = server.answer(server.request("process.run", {"command": "true"}))["error"]
+    hint = error["data"]["hint"]
+    check("removed or changed" in error["message"] and hint.startswith("Nothing was started"), str(error))
+    check("audit verify" in hint and "restart" in hint and "writable" not in hint, hint)
+    server.stop()
+    again = Server("--state-dir", server.state)
+    again.run("true")
+    again.stop()
+
+
+@suite.test()
 def test_audit_mistakes():
     place = Place()
     for words in ([], ["verfy"], ["show", "tail"], ["verify", "-f"], ["verify", "--rule", "x"],

@@ -644,13 +644,13 @@ static void test_audit_refuses_a_file_that_others_change(void **state)
 	write_ok(f->audit, &event);
 	size = size_of(audit_path(f->audit));
 	append(audit_path(f->audit), "x");
-	write_refused(f->audit, "another process removed or changed");
+	write_refused(f->audit, "removed or changed by another process");
 	assert_int_equal(truncate(audit_path(f->audit), size - 1), 0);
-	write_refused(f->audit, "another process removed or changed");
+	write_refused(f->audit, "removed or changed by another process");
 	append(audit_path(f->audit), "\n");
 	write_ok(f->audit, &event); /* as it was */
 	assert_int_equal(unlink(audit_path(f->audit)), 0);
-	write_refused(f->audit, "another process removed or changed");
+	write_refused(f->audit, "removed or changed by another process");
 	assert_int_equal(access(audit_path(f->audit), F_OK), -1);
 }
 
@@ -670,7 +670,7 @@ static void test_audit_keeps_what_others_have_added(void **state)
 	append(path, "added\n");
 	size = size_of(path);
 	audit_set_bounds(f->audit, &bounds);
-	write_refused(f->audit, "another process removed or changed");
+	write_refused(f->audit, "removed or changed by another process");
 	assert_string_equal(audit_path(f->audit), path);
 	assert_int_equal(size_of(path), size);
 	audit_free(f->audit);
