@@ -138,7 +138,12 @@ static int config_file_judge(struct config_look *look, const char *path, struct 
 
 static int config_file_fail_walk(const char *path, struct err *e)
 {
-	err_sys(e, ERR_INVALID_PARAMS, errno, "cannot look for %.400s", path);
+	int sys = errno;
+
+	err_sys(e, ERR_INVALID_PARAMS, sys, "cannot look for %.400s", path);
+	if (sys == ELOOP)
+		return err_hint(e, "Name a regular file: procpen follows no link in a circle, and "
+				   "none below /proc/PID, such as /dev/stdin and <(COMMAND).");
 	return err_hint(e, "Whether it is there, and what it forbids, is unknown, so nothing "
 			   "starts.");
 }

@@ -202,6 +202,7 @@ def test_no_file():
         for path in (p.path("fifo"), "/dev/zero", "/dev/null", p.home):
             p.expect_refused("is not a regular file", "--config", path)
         p.expect_refused("ELOOP", "--config", "/dev/stdin")
+        p.expect_refused("such as /dev/stdin and <(COMMAND)", "--config", "/dev/fd/0")
 
 
 @suite.test()
