@@ -376,7 +376,8 @@ static void sandbox_probe_hide(struct search *s)
 		return;
 	sandbox_probe_layer(s, "sandbox.hide", "mount_namespace");
 	if (visible)
-		sandbox_report_unmet(s, "sandbox.hide", visible, "name another path");
+		sandbox_report_unmet(s, "sandbox.hide", visible,
+				     "name fewer paths, or others");
 }
 
 static void sandbox_probe_readonly(struct search *s)
@@ -387,7 +388,8 @@ static void sandbox_probe_readonly(struct search *s)
 		return;
 	sandbox_probe_layer(s, "sandbox.readonly", "mount_namespace");
 	if (!s->failure.type && confine_changeable(s->c, changeable))
-		sandbox_report_unmet(s, "sandbox.readonly", changeable, "name another path");
+		sandbox_report_unmet(s, "sandbox.readonly", changeable,
+				     "name fewer paths, or others");
 }
 
 static void sandbox_probe_user(struct search *s)

@@ -306,13 +306,17 @@ def test_wishes_that_fail():
                 ("evil", ["--allow-dir", place.top + "/evil/deep"], ("--allow-dir names",)),
                 (".", [], ("is the workspace",)),
                 ("a/../b", [], ("..",)), ("../b", [], ("..",)),
-                (",".join("d%d/%s" % (i, "x" * 200) for i in range(60)), [], ("no room",))):
+                (",".join("d%d/%s" % (i, "x" * 200) for i in range(60)), [],
+                 ("no room", "Name fewer paths"))):
             os.makedirs(place.top + "/evil/deep", exist_ok=True)
             status, out, err = place.tool("run", *place.options("--set", "sandbox.readonly=" + value, *more),
                                           "true")
             equal((status, out), (125, ""), "%s: %s" % (value[:40], err))
             for word in (*words, "sandbox.readonly"):
                 check(word in err, "%s: no %r in %s" % (value[:40], word, err))
+        hidden = ",".join("/none%d" % i for i in range(61))
+        status, _, err = place.tool("run", *place.options("--set", "sandbox.hide=" + hidden), "true")
+        check(status == 125 and "no room" in err and "Name fewer paths" in err, err)
         status, _, err = place.tool("run", *place.options("--set", "sandbox.namespaces=false"), "true")
         equal((status, err), (0, ""), "the default where it cannot hold")
         absolute = place.path("way") + "/evil"
