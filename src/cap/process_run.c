@@ -439,7 +439,7 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 
 	if (!t->result_options.replayed)
 		t->result_options.same_failures =
-			repeat_note(&c->repeat, r->row->input, r->params, proc_exit_code(p));
+			repeat_note(&c->repeat, r->row->input, r->params, p);
 	t->result_options.lost_records = c->lost_records;
 	c->lost_records = 0;
 	p->announced = true;

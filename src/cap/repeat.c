@@ -19,19 +19,51 @@ static int repeat_digest(const struct schema *schema, json_t *params,
 	return result;
 }
 
-unsigned repeat_note(struct repeat *last, const struct schema *schema, json_t *params,
-		     int exit_code)
+static bool repeat_is_failure(const struct proc *p)
 {
-	struct repeat now = { .exit_code = exit_code, .count = 1 };
+	switch (p->reason) {
+	case PROC_REASON_EXITED:
+		return proc_exit_code(p) > 0;
+	case PROC_REASON_SIGNALED:
+	case PROC_REASON_TIMEOUT:
+	case PROC_REASON_IDLE:
+	case PROC_REASON_MEMORY_LIMIT:
+	case PROC_REASON_CPU_LIMIT:
+	case PROC_REASON_FILE_SIZE_LIMIT:
+	case PROC_REASON_PROCESS_LIMIT:
+	case PROC_REASON_SECCOMP:
+		return true;
+	case PROC_REASON_RUNNING:
+	case PROC_REASON_KILLED_BY_REQUEST:
+	case PROC_REASON_CANCELLED:
+	case PROC_REASON_SERVER_SHUTDOWN:
+	case PROC_REASON_SUPERVISOR_LOST:
+		break;
+	}
+	return false;
+}
 
-	if (exit_code <= 0) {
+static bool repeat_is_same(const struct repeat *last, const struct repeat *now)
+{
+	return last->count && last->reason == now->reason &&
+	       last->wait_status == now->wait_status &&
+	       !memcmp(last->digest, now->digest, sizeof(now->digest));
+}
+
+unsigned repeat_note(struct repeat *last, const struct schema *schema, json_t *params,
+		     const struct proc *p)
+{
+	struct repeat now = { .reason = p->reason, .count = 1 };
+
+	if (p->reason == PROC_REASON_EXITED || p->reason == PROC_REASON_SIGNALED)
+		now.wait_status = p->wait_status;
+	if (!repeat_is_failure(p)) {
 		last->count = 0;
 		return 0;
 	}
 	if (repeat_digest(schema, params, now.digest))
 		last->count = 0;
-	else if (last->count && last->exit_code == exit_code &&
-		 !memcmp(last->digest, now.digest, sizeof(now.digest)))
+	else if (repeat_is_same(last, &now))
 		now.count = last->count + 1;
 	*last = now;
 	return now.count;
