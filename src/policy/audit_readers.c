@@ -213,13 +213,13 @@ static const struct group_word *audit_readers_group_word(const char *p)
 	return NULL;
 }
 
-/* How many groups more begin than end at @p, the start of a command. */
-static int audit_readers_nesting(const char *p)
+/* How many groups more begin than end at @p, the start of a command, and before @limit. */
+static int audit_readers_nesting(const char *p, const char *limit)
 {
 	const struct group_word *row;
 	int open = 0;
 
-	while ((row = audit_readers_group_word(p += strspn(p, between_words)))) {
+	while ((p += strspn(p, between_words)) < limit && (row = audit_readers_group_word(p))) {
 		open += row->open;
 		p += strlen(row->word);
 	}
@@ -229,9 +229,9 @@ static int audit_readers_nesting(const char *p)
 void audit_readers_skip_command(struct audit_place *at, const char *limit)
 {
 	const char *start = at->p;
-	int open = audit_readers_nesting(at->p);
+	int open = audit_readers_nesting(at->p, limit);
 
-	for (open = open > 0 ? open : 0;; open += audit_readers_nesting(++at->p)) {
+	for (open = open > 0 ? open : 0;; open += audit_readers_nesting(++at->p, limit)) {
 		audit_mask_skip_to(at, AUDIT_MASK_COMMAND_ENDS "()", limit);
 		if (at->p >= limit || !*at->p)
 			return;
@@ -251,7 +251,7 @@ static bool audit_readers_leave(struct audit_place *at, const char *limit)
 		bool closed = *at->p == ')';
 
 		at->p++;
-		if (closed || audit_readers_nesting(at->p) < 0)
+		if (closed || audit_readers_nesting(at->p, limit) < 0)
 			return true;
 		audit_readers_skip_command(at, limit);
 	}

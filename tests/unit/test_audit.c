@@ -1721,6 +1721,25 @@ static void test_audit_redact_takes_linear_time(void **state)
 	free(text);
 }
 
+/* A look ends at its limit, also where one group begins behind the other. */
+static void test_audit_redact_looks_not_far_into_groups(void **state)
+{
+	enum { ECHOS = 200, GROUPS = 60000, TIMES = 10 };
+	char *text = malloc(ECHOS * 5 + GROUPS * 2 + 1), *end = text;
+	clock_t before;
+
+	(void)state;
+	for (size_t i = 0; i < ECHOS; i++)
+		end = stpcpy(end, "echo;");
+	for (size_t i = 0; i < GROUPS; i++)
+		end = stpcpy(end, "{ ");
+	before = clock();
+	for (size_t i = 0; i < TIMES; i++)
+		free(audit_redact(text, NULL));
+	assert_true(clock() - before < CLOCKS_PER_SEC);
+	free(text);
+}
+
 /* Of the words of one command that may be an echo, only the first looks for what reads it, and the
  * first in quotes. */
 static void test_audit_redact_looks_once_behind_a_pipe(void **state)
@@ -1798,6 +1817,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
+		cmocka_unit_test(test_audit_redact_looks_not_far_into_groups),
 		cmocka_unit_test(test_audit_redact_looks_once_for_a_reader),
 		cmocka_unit_test(test_audit_redact_looks_once_behind_a_pipe),
 	};
