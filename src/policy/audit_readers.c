@@ -226,20 +226,33 @@ static int audit_readers_nesting(const char *p, const char *limit)
 	return open;
 }
 
+/* Does the ")" at @p end a group? Behind that of a pattern of case, or of a $(...) or <(...) in a
+ * command, there may be words. */
+static bool audit_readers_closes(const char *p)
+{
+	const char *next = p + 1 + strspn(p + 1, " \t");
+	const char *sign = next + strspn(next, "0123456789");
+
+	if (*sign == '<' || *sign == '>')
+		return sign[1] != '(';
+	return strchr("\n;|&)#\\\"'`", *next) != NULL;
+}
+
 void audit_readers_skip_command(struct audit_place *at, const char *limit)
 {
 	const char *start = at->p;
-	int open = audit_readers_nesting(at->p, limit);
+	int open = audit_readers_nesting(at->p, limit), parens = 0;
 
 	for (open = open > 0 ? open : 0;; open += audit_readers_nesting(++at->p, limit)) {
 		audit_mask_skip_to(at, AUDIT_MASK_COMMAND_ENDS "()", limit);
 		if (at->p >= limit || !*at->p)
 			return;
 		if (*at->p == '(')
-			open++;
-		else if (open > 0)
-			open -= *at->p == ')';
-		else if (!audit_readers_redirects(start, at->p))
+			parens++;
+		else if (parens > 0)
+			parens -= *at->p == ')';
+		else if (open <= 0 && (*at->p == ')' ? audit_readers_closes(at->p)
+						     : !audit_readers_redirects(start, at->p)))
 			return;
 	}
 }
@@ -288,7 +301,7 @@ static struct audit_pipeline audit_readers_scan(struct audit_place *at, const ch
 }
 
 /* What is known of the pipeline from @at on, and of those that the groups around it are in: { echo
- * x; } | passwd. */
+ * x; } | passwd. Right behind a group there is no command, but maybe a file that it writes. */
 static struct audit_pipeline audit_readers_scan_groups(struct audit_place at, const char *start,
 						       const struct reader *before,
 						       const char *limit)
@@ -297,10 +310,11 @@ static struct audit_pipeline audit_readers_scan_groups(struct audit_place at, co
 	struct audit_pipeline found = audit_readers_scan(&at, start, before, limit);
 
 	while (audit_readers_leave(&at, far < limit ? far : limit)) {
-		struct audit_pipeline outer = audit_readers_scan(&at, at.p, NULL, limit);
+		const char *end = at.p;
+		struct audit_pipeline outer = audit_readers_scan(&at, end, NULL, limit);
 
 		outer.line &= found.line;
-		if (outer.reader)
+		if (outer.file || (outer.reader && outer.reader > end))
 			found = outer;
 	}
 	return found;
