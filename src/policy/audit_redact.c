@@ -288,12 +288,20 @@ static bool audit_redact_is_fed(const struct redact *r, const char *p, size_t le
 	return *p == '-' && audit_redact_has_tail(p, len, "stdin") && strncmp(next, "<<<", 3) != 0;
 }
 
+/* Is what is at @value one of patterns, and not the beginning of a secret: [^x without "]", .*x? */
 static bool audit_redact_is_pattern(const char *value)
 {
 	value += strspn(value, "\\\"'");
-	for (size_t i = 0; i < COUNT_OF(patterns); i++)
-		if (!strncmp(value, patterns[i], strlen(patterns[i])))
-			return true;
+	for (size_t i = 0; i < COUNT_OF(patterns); i++) {
+		const size_t len = strlen(patterns[i]);
+		const char *rest = value + len;
+
+		if (strncmp(value, patterns[i], len) != 0)
+			continue;
+		if (rest[-1] != '^')
+			return !audit_mask_is_name_char(*rest);
+		return memchr(rest, ']', strnlen(rest, OPTION_MAX)) != NULL;
+	}
 	return false;
 }
 
