@@ -104,6 +104,7 @@ struct redact {
 	struct audit_command command;
 	bool in_printf;        /* it is a printf ... */
 	unsigned printf_depth; /* ... in so many quotes */
+	bool in_curl;          /* a word of it is a curl */
 	struct audit_readers readers;
 	const char *document, *document_end; /* a secret here-document that is still to come */
 };
@@ -738,19 +739,19 @@ static size_t audit_redact_password_len(const struct redact *r, const char *p)
 	return len;
 }
 
-/* Is the word at @p what an option -x, or one or a variable that names a proxy, is given? */
+/* Is the word at @p what curl's -x, or an option or a variable that names a proxy, is given? */
 static bool audit_redact_is_proxy(const struct redact *r, const char *p)
 {
 	const char *end = p, *name;
 
 	if (p[0] == '-' && p[1] == 'x') /* -xNAME:PASSWORD@HOST */
-		return true;
+		return r->in_curl;
 	while (end > r->mask.text && strchr(" \t\\\"'=", end[-1])) /* or the end of an argument */
 		end--;
 	for (name = end; name > r->mask.text && audit_mask_is_name_char(name[-1]); name--)
 		;
 	if (end - name > 1 && name[0] == '-' && name[1] != '-') /* -sx */
-		return end[-1] == 'x';
+		return r->in_curl && end[-1] == 'x';
 	return end - name >= 5 &&
 	       (!strncasecmp(end - 5, "proxy", 5) || !strncmp(name, "--socks", 7));
 }
@@ -860,6 +861,7 @@ static void audit_redact_note(struct redact *r)
 	const char *p = r->mask.at.p;
 
 	audit_options_note(&r->command, p);
+	r->in_curl |= !strncasecmp(p, "curl", strlen("curl")); /* also $CURL */
 	if (audit_redact_is_word(p, audit_mask_name_len(p), "printf")) {
 		r->in_printf = true;
 		r->printf_depth = audit_quote_depth(&r->mask.at.quote);
@@ -896,7 +898,7 @@ static void audit_redact_step(struct redact *r)
 		audit_redact_mask_word(r);
 	if (r->mask.at.p == p && audit_redact_ends_command(r)) {
 		r->command = (struct audit_command){ 0 };
-		r->in_printf = false;
+		r->in_printf = r->in_curl = false;
 	} else {
 		r->command.crossed |= *p && strchr(";|&", *p);
 	}

@@ -1624,6 +1624,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"echo a | tee /etc/kinit", "echo x | bypass insert", "echo a | p4 submit",
 		"x --password-file <f", "x --token-file \"(a\"", "diff <(a b) <(c d)",
 		"gpg --author-key x", "ssh -o AuthorizedKeysFile=/x h",
+		"rsync -avx h:data@daily /b", "grep -rx me:x@h .", "curl h; zip -r z d -x a:b@c",
 		"curl -x h:80 https://me@h:x", "curl --proxy h:80 me@h", "https_proxy=h:80 x a:b@c",
 		"docker run -x a img:1.2@sha256:ab", "scp -P 22 a:b@c me@h:d", "rg -w mailto:me@h",
 		"{ echo a; } | sort; passwd me", "{ echo a; }; passwd me", "echo a; (x) | passwd me",
