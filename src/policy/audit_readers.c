@@ -8,6 +8,9 @@
 /* How far to look for the end of a group: each command may have to. */
 #define GROUP_NEAR 1024
 
+/* Bytes that are looked at for the groups of one text: it may have hundreds of commands. */
+#define GROUPS_MAX (1 << 16)
+
 static const char between_words[] = " \t\\\n";
 
 /* What in a command says that it reads a secret. */
@@ -205,9 +208,10 @@ static const struct group_word {
 static const struct group_word *audit_readers_group_word(const char *p)
 {
 	for (size_t i = 0; i < COUNT_OF(group_words); i++) {
-		size_t len = strlen(group_words[i].word);
+		const char *word = group_words[i].word;
+		size_t len = *p == *word ? strlen(word) : 0; /* often it is another */
 
-		if (!strncmp(p, group_words[i].word, len) && strchr(" \t\n;|&<>()", p[len]))
+		if (len && !strncmp(p, word, len) && strchr(" \t\n;|&<>()", p[len]))
 			return &group_words[i];
 	}
 	return NULL;
@@ -300,24 +304,23 @@ static struct audit_pipeline audit_readers_scan(struct audit_place *at, const ch
 	}
 }
 
-/* What is known of the pipeline from @at on, and of those that the groups around it are in: { echo
- * x; } | passwd. Right behind a group there is no command, but maybe a file that it writes. */
-static struct audit_pipeline audit_readers_scan_groups(struct audit_place at, const char *start,
-						       const struct reader *before,
-						       const char *limit)
+/* Widen @found, of the pipeline that ends at @at, by those that the groups around it are in: { echo
+ * x; } | passwd. Right behind a group there is no command, but maybe a file that it writes. Groups
+ * that end behind @near are not looked for. Returns the bytes looked at. */
+static size_t audit_readers_scan_groups(struct audit_pipeline *found, struct audit_place at,
+					const char *near, const char *limit)
 {
-	const char *far = at.p + GROUP_NEAR;
-	struct audit_pipeline found = audit_readers_scan(&at, start, before, limit);
+	const char *from = at.p;
 
-	while (audit_readers_leave(&at, far < limit ? far : limit)) {
+	while (audit_readers_leave(&at, near)) {
 		const char *end = at.p;
 		struct audit_pipeline outer = audit_readers_scan(&at, end, NULL, limit);
 
-		outer.line &= found.line;
+		outer.line &= found->line;
 		if (outer.file || (outer.reader && outer.reader > end))
-			found = outer;
+			*found = outer;
 	}
-	return found;
+	return (size_t)(at.p - from);
 }
 
 /* Does what is before @p end a command? A backslash continues the line. */
@@ -332,7 +335,7 @@ const struct audit_pipeline *audit_readers_look(struct audit_readers *k, const s
 						const char *value)
 {
 	struct audit_place at = m->at;
-	const char *p = at.p, *limit = p + AUDIT_MASK_NEAR, *start = p;
+	const char *p = at.p, *limit = p + AUDIT_MASK_NEAR, *start = p, *near;
 	struct audit_pipeline *known = &k->pipelines[audit_quote_depth(&at.quote)];
 
 	if (known->end && p < known->end)
@@ -344,7 +347,10 @@ const struct audit_pipeline *audit_readers_look(struct audit_readers *k, const s
 		at = audit_mask_place(m, value);
 		audit_mask_skip_to(&at, " \t\n;|&", limit);
 	}
-	*known = audit_readers_scan_groups(at, start, audit_readers_find(start, p), limit);
+	near = at.p + GROUP_NEAR < limit ? at.p + GROUP_NEAR : limit;
+	*known = audit_readers_scan(&at, start, audit_readers_find(start, p), limit);
+	if (k->searched < GROUPS_MAX)
+		k->searched += audit_readers_scan_groups(known, at, near, limit);
 	if (known->end >= limit) /* of what is far, too little was seen */
 		known->end = p + AUDIT_MASK_NEAR / 2;
 	return known;

@@ -23,6 +23,7 @@ struct audit_pipeline {
 /* Of one text; all zero at its start. */
 struct audit_readers {
 	struct audit_pipeline pipelines[AUDIT_QUOTE_LEVELS + 1]; /* by the quotes around them */
+	size_t searched; /* bytes, for the groups around them */
 };
 
 /* Go to the end of the command at @at, behind the groups that begin in it: to a separator, to the

@@ -1754,6 +1754,27 @@ static void test_audit_redact_looks_not_far_into_groups(void **state)
 	free(text);
 }
 
+/* Each echo may have a group around it that goes on and on: not all are looked for. */
+static void test_audit_redact_looks_for_few_groups(void **state)
+{
+	static const char *const words[] = { "( echo;} ", "(echo a)|", "{ echo a;}|" };
+	enum { SIZE = 8192, TIMES = 40 };
+	char text[SIZE + 1];
+
+	(void)state;
+	for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++) {
+		const size_t len = strlen(words[w]);
+		clock_t before = clock();
+
+		for (size_t i = 0; i < SIZE; i++)
+			text[i] = words[w][i % len];
+		text[SIZE] = '\0';
+		for (int i = 0; i < TIMES; i++)
+			free(audit_redact(text, NULL));
+		assert_true(clock() - before < CLOCKS_PER_SEC / 2);
+	}
+}
+
 /* Of the words of one command that may be an echo, only the first looks for what reads it, and the
  * first in quotes. */
 static void test_audit_redact_looks_once_behind_a_pipe(void **state)
@@ -1832,6 +1853,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_is_bounded),
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
 		cmocka_unit_test(test_audit_redact_looks_not_far_into_groups),
+		cmocka_unit_test(test_audit_redact_looks_for_few_groups),
 		cmocka_unit_test(test_audit_redact_looks_once_for_a_reader),
 		cmocka_unit_test(test_audit_redact_looks_once_behind_a_pipe),
 	};
