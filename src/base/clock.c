@@ -27,6 +27,25 @@ int64_t clock_wall_ms(void)
 	return clock_now_us(CLOCK_REALTIME) / 1000;
 }
 
+#define WORK_FREE_US 1000
+
+struct clock_work clock_work_begin(void)
+{
+	return (struct clock_work){ .begin_us = clock_mono_us() };
+}
+
+int64_t clock_work_used_us(struct clock_work *w)
+{
+	int64_t used;
+
+	if (!w->begin_used_us && clock_mono_us() - w->begin_us < WORK_FREE_US)
+		return 0;
+	used = clock_now_us(CLOCK_THREAD_CPUTIME_ID);
+	if (!w->begin_used_us)
+		w->begin_used_us = used;
+	return used - w->begin_used_us;
+}
+
 /* A date of the Gregorian calendar. */
 struct clock_date {
 	int year;

@@ -1,4 +1,4 @@
-/* clock - monotonic milliseconds for durations, wall clock for records. */
+/* clock - monotonic time for durations, processor time for limits, wall clock for records. */
 #ifndef PROCPEN_BASE_CLOCK_H
 #define PROCPEN_BASE_CLOCK_H
 
@@ -8,6 +8,18 @@
 int64_t clock_mono_ms(void); /* CLOCK_MONOTONIC */
 int64_t clock_mono_us(void);
 int64_t clock_wall_ms(void); /* CLOCK_REALTIME, since 1970 */
+
+/*
+ * The processor time that this thread has spent on something, without its first millisecond by the
+ * clock: to ask for processor time is a system call, to read the clock is none.
+ */
+struct clock_work {
+	int64_t begin_us;      /* clock_mono_us() */
+	int64_t begin_used_us; /* 0: not yet asked for */
+};
+
+struct clock_work clock_work_begin(void);
+int64_t clock_work_used_us(struct clock_work *w);
 
 /* Write "2026-11-21T08:00:00.123Z" to @out. */
 #define CLOCK_TEXT_SIZE 40

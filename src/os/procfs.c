@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -104,25 +103,17 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 struct walk {
 	struct procfs_process *out;
 	int count, max;
-	int64_t begin_us, begin_used_us; /* of the clock, and of our processor time */
+	struct clock_work work;
 	bool lost; /* a process ended before its children were seen */
 	bool lives; /* one below the root does */
 };
 
-static int64_t procfs_used_us(void)
+static bool procfs_is_late(struct walk *w)
 {
-	struct timespec used = { 0 };
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return used.tv_sec * 1000000LL + used.tv_nsec / 1000;
-}
-
-static bool procfs_is_late(const struct walk *w)
-{
-	int64_t used = procfs_used_us() - w->begin_used_us;
+	int64_t used = clock_work_used_us(&w->work);
 
 	return used >= TREE_US ||
-	       (used >= TREE_SHORT_US && clock_mono_us() - w->begin_us >= TREE_SLOW_US);
+	       (used >= TREE_SHORT_US && clock_mono_us() - w->work.begin_us >= TREE_SLOW_US);
 }
 
 static bool procfs_add_process(void *ctx, int pid)
@@ -186,8 +177,7 @@ static void procfs_visit(struct walk *w, struct procfs_process *p)
  */
 int procfs_tree(pid_t pid, struct procfs_process *out, int max)
 {
-	struct walk w = { .out = out, .max = max, .begin_us = clock_mono_us(),
-			  .begin_used_us = procfs_used_us() };
+	struct walk w = { .out = out, .max = max, .work = clock_work_begin() };
 	bool seen_all;
 	int done = 0;
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -370,7 +370,7 @@ static char *env_join_program(const char *dir, size_t dir_len, const char *progr
 static int env_find_in_path(const char *search, int cwd_fd, const char *program, char **path,
 			    struct err *e)
 {
-	const clock_t limit = clock() + SEARCH_US * (CLOCKS_PER_SEC / 1000000);
+	struct clock_work work = clock_work_begin();
 	AUTO_FREE char *denied = NULL;
 	int denied_sys = 0;
 
@@ -394,7 +394,7 @@ static int env_find_in_path(const char *search, int cwd_fd, const char *program,
 		dir += len;
 		if (*dir == '\0')
 			break;
-		if (clock() > limit)
+		if (clock_work_used_us(&work) > SEARCH_US)
 			return env_fail_search(program, e);
 	}
 	if (denied)
