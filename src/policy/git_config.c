@@ -335,10 +335,10 @@ static struct content git_config_read_text(int fd, const struct stat *st)
 static struct content git_config_read(int dir, const char *name)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(dir, name, flags);
+	AUTO_CLOSE int fd = dir < 0 ? -1 : openat(dir, name, flags);
 	struct stat st;
 
-	if (fd < 0 && (dir < 0 || errno == ENOENT || errno == ENOTDIR))
+	if (dir < 0 || (fd < 0 && (errno == ENOENT || errno == ENOTDIR)))
 		return (struct content){ 0 };
 	if (fd < 0 ? fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) : fstat(fd, &st))
 		return git_config_unread(no_file, NULL);
