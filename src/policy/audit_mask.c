@@ -276,14 +276,14 @@ static bool audit_mask_may_open(const char *p)
 }
 
 /* Is there no value at @at, because the quote that is there closes what it stands in, and a blank
- * follows: grep "token=" "file"? */
+ * follows, or what no value begins with: grep "token=" "file", getpass("Password: ")? */
 static bool audit_mask_is_empty(struct audit_place at)
 {
 	const unsigned depth = audit_quote_depth(&at.quote);
 	const char *mark = at.p + strspn(at.p, "\\");
 
-	if (!audit_quote_is_mark(*mark) || !strchr(" \t\r\n", mark[1]) ||
-	    audit_mask_may_open(at.p))
+	if (!audit_quote_is_mark(*mark) || !strchr(" \t\r\n),;", mark[1]) ||
+	    (strchr(" \t\r\n", mark[1]) && audit_mask_may_open(at.p)))
 		return false;
 	audit_mask_step_to(&at, mark + 1);
 	return audit_quote_depth(&at.quote) < depth;

@@ -28,6 +28,8 @@
 #define COUNT_DIGITS 2 /* of a number that is a count, as in PASS: 12, and no secret */
 #define PIN_DIGITS 4   /* the least number of them in a PIN */
 
+#define ASKED_NEAR 128 /* bytes from the question for a password to what answers it */
+
 #define OPTION_MAX 64 /* bytes of an option's name */
 
 /* Parts of secret names, in lower case, compared without '-', '_' and '.'. */
@@ -75,6 +77,12 @@ static const char *const patterns[] = { ".*", ".+", "[^", "([^", "(.*", "(.+" };
 /* Functions that give what they name first the value behind that. */
 static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
+};
+
+/* Functions whose first argument is a password, in lower case. */
+static const char *const password_calls[] = {
+	"set_password", "setpassword", "make_password", "hash_password", "hashpassword", "hashpw",
+	"check_password", "checkpassword", "generate_password_hash",
 };
 
 /* Programs that write what they are told. */
@@ -530,6 +538,52 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
+/* user.set_password("x"), bcrypt.hashpw(b"x", salt) */
+static bool audit_redact_mask_call(struct redact *r)
+{
+	const char *p = r->mask.at.p, *value;
+	size_t len = audit_mask_name_len(p);
+
+	if (p[len] != '(')
+		return false;
+	value = p + len + 1 + strspn(p + len + 1, " \t\r\n");
+	for (size_t i = 0; i < COUNT_OF(password_calls); i++)
+		if (audit_redact_has_tail(p, len, password_calls[i]))
+			return audit_redact_mask_quoted(r, value + (*value == 'b'));
+	return false;
+}
+
+/* Did what is near before @p, and behind what was sent before, wait for a question? */
+static bool audit_redact_is_asked(const struct redact *r, const char *p)
+{
+	for (const char *q = p; q > r->mask.text && p - q < ASKED_NEAR;) {
+		q--;
+		if (!strncmp(q, "send", strlen("send")))
+			return false;
+		if (!strncmp(q, "assword", strlen("assword")) ||
+		    !strncmp(q, "assphrase", strlen("assphrase")))
+			return true;
+	}
+	return false;
+}
+
+/* expect "assword:"; send "x\r", child.expect("Password:"); child.sendline("x") */
+static bool audit_redact_mask_sent(struct redact *r)
+{
+	const char *p = r->mask.at.p, *value;
+	size_t len = audit_mask_name_len(p);
+
+	if (!audit_redact_has_tail(p, len, "send") && !audit_redact_has_tail(p, len, "sendline"))
+		return false;
+	if (!audit_redact_is_asked(r, p))
+		return false;
+	value = p + len;
+	value += strspn(value, "( \t");
+	if (!strncmp(value, "-- ", strlen("-- ")))
+		value += strlen("-- ");
+	return audit_redact_mask_quoted(r, value + (*value == 'b'));
+}
+
 static bool audit_redact_is_writer(const char *p, size_t len)
 {
 	for (size_t i = 0; i < COUNT_OF(writers); i++)
@@ -871,9 +925,10 @@ static void audit_redact_note(struct redact *r)
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
-		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_named,
-		audit_redact_mask_element, audit_redact_mask_bearer, audit_redact_mask_token,
-		audit_redact_mask_secret_url, audit_redact_mask_fed, audit_redact_mask_proxy,
+		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_call,
+		audit_redact_mask_named,   audit_redact_mask_element, audit_redact_mask_bearer,
+		audit_redact_mask_token,   audit_redact_mask_secret_url, audit_redact_mask_fed,
+		audit_redact_mask_proxy,   audit_redact_mask_sent,
 	};
 	const char *p = r->mask.at.p;
 	bool masked = audit_options_mask(&r->command, &r->mask, false);
