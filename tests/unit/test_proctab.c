@@ -346,12 +346,15 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	assert_int_equal(seen.settled[seq], 1);
 }
 
-static bool have_started(void *count)
+/* Run @script until it has written its first line. */
+static uint64_t run_ready(const char *script)
 {
-	struct proctab_usage u;
+	uint64_t seq = run(script);
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
 
-	proctab_usage(table, 0, &u);
-	return u.running == *(int *)count;
+	while (!proctab_get(table, seq)->out.total && clock_mono_ms() < until)
+		ev_run(all.loop, EVRUN_ONCE);
+	return seq;
 }
 
 /* With no time at all each look reads one live run, the next one another; with time again all. */
@@ -359,13 +362,11 @@ static void test_proctab_usage_out_of_time(void **state)
 {
 	struct proc *older, *newer, *last = NULL;
 	struct proctab_usage u;
-	int count = 2;
 
 	(void)state;
 	open_plain_table();
-	older = proctab_get(table, run("exec sleep 300"));
-	newer = proctab_get(table, run("exec sleep 300"));
-	assert_true(children_wait(&all, have_started, &count));
+	older = proctab_get(table, run_ready("echo; sleep 300; :"));
+	newer = proctab_get(table, run_ready("echo; sleep 300; :"));
 	for (int i = 0; i < 4; i++) {
 		struct proc *p;
 
@@ -551,17 +552,6 @@ static void test_proctab_timeout(void **state)
 }
 
 /* ---- a run that is asked to end ---- */
-
-/* Run @script until it has written its first line. */
-static uint64_t run_ready(const char *script)
-{
-	uint64_t seq = run(script);
-	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
-
-	while (!proctab_get(table, seq)->out.total && clock_mono_ms() < until)
-		ev_run(all.loop, EVRUN_ONCE);
-	return seq;
-}
 
 static void end(uint64_t seq, int signal, double force_after_ms)
 {
