@@ -553,7 +553,7 @@ static bool audit_redact_mask_call(struct redact *r)
 	return false;
 }
 
-/* Did what is near before @p, and behind what was sent before, wait for a question? */
+/* Did what is near before @p, and behind what was sent before, expect a question? */
 static bool audit_redact_is_asked(const struct redact *r, const char *p)
 {
 	for (const char *q = p; q > r->mask.text && p - q < ASKED_NEAR;) {
@@ -562,7 +562,8 @@ static bool audit_redact_is_asked(const struct redact *r, const char *p)
 			return false;
 		if (!strncmp(q, "assword", strlen("assword")) ||
 		    !strncmp(q, "assphrase", strlen("assphrase")))
-			return true;
+			return memmem(r->mask.text, (size_t)(q - r->mask.text), "expect",
+				      strlen("expect"));
 	}
 	return false;
 }

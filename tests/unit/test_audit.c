@@ -1372,6 +1372,8 @@ static void test_audit_redact_knows_names(void **state)
 		  "expect -c 'expect { \"*?assphrase*\" { send -- \"***\" } }'" },
 		{ "python3 -c \"c.expect('Password: '); c.sendline(b'S3CRET'); c.sendline('ls')\"",
 		  "python3 -c \"c.expect('Password: '); c.sendline(b'***'); c.sendline('ls')\"" },
+		{ "./reset-password.sh; notify-send \"all done\"",
+		  "./reset-password.sh; notify-send \"all done\"" },
 		{ "node -e 'rl.question(\"Password: \", p => f(\"x\"))'; grep -q \"token=\"; ls",
 		  "node -e 'rl.question(\"Password: \", p => f(\"x\"))'; grep -q \"token=\"; ls" },
 		{ "sh -c \"f --password=');S3CRET'\"", "sh -c \"f --password='***'\"" },
