@@ -23,7 +23,7 @@ static int options_set(struct options *o, const char *value)
 	struct err e = ERR_INIT;
 
 	if (!config_set(&o->context.config, value, &e) &&
-	    !rulebook_check(&o->context.config, &e))
+	    !context_check_config(&o->context.config, NULL, &e))
 		return CMDLINE_GO_ON;
 	err_prefix(&e, "--set %.400s: ", value);
 	say_error(NULL, &e);
@@ -67,7 +67,7 @@ int options_load(struct options *o, const struct cli_command *command)
 	int status = CMDLINE_GO_ON;
 
 	if (config_load(&c->config, c->config_file, &files, &e) ||
-	    rulebook_check(&c->config, &e)) {
+	    context_check_config(&c->config, NULL, &e)) {
 		answer_fail(command, o->json, &e);
 		status = SAY_STATUS_USAGE;
 	}

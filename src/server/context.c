@@ -84,7 +84,9 @@ int context_check_config(const struct config *config, struct rulebook *book, str
 		return -1;
 	if (sink && audit_sink_check(sink, e) && config_fault_in(config, CONFIG_AUDIT_SINK, e))
 		return -1;
-	return rulebook_open(book, config, e) || sandbox_check(config, e) ? -1 : 0;
+	if (book ? rulebook_open(book, config, e) : rulebook_check(config, e))
+		return -1;
+	return sandbox_check(config, e);
 }
 
 /* A command could write it by another name: a container may mount a file of the workspace there. */

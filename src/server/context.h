@@ -60,9 +60,9 @@ struct context {
  * 52, with control groups of version 1 the most. */
 #define CONTEXT_DESCRIPTORS_MIN 56
 
-/* Read the packs into @book, and refuse values that no machine accepts: 0, or -1 with
- * InvalidParams for the first that config->faults does not take. rulebook_release() in either
- * case. */
+/* Read the packs into @book (NULL: only their names), and refuse values that no machine accepts:
+ * 0, or -1 with InvalidParams for the first that config->faults does not take. rulebook_release()
+ * in either case. */
 int context_check_config(const struct config *config, struct rulebook *book, struct err *e);
 
 /* Read the configuration, take the descriptor that audit.sink names, and set the signals, umask,

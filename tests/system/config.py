@@ -366,6 +366,11 @@ def test_validate_names_all_mistakes():
         for words, env, where in ((["--set", "packs=x:deny"], {}, "--set packs=x:deny: "),
                                   ([], {"PROCPEN_SET_PACKS": "x:deny"}, "environment variable PROCPEN_SET_PACKS: ")):
             check(where + "option packs" in p.call("serve", *words, env=env)[2], where)
+        for wrong in ("sandbox.require=landlok", "sandbox.hide=x", "process.shell=bash", "audit.sink=file"):
+            for words in (["run", "--set", wrong, "true"], ["serve", "--set", wrong], ["doctor", "--set", wrong],
+                          ["call", "--set", wrong, "agent.session"], ["config", "show", "--set", wrong]):
+                status, out, err = p.call(*words)
+                check((status, out) == (2, "") and "--set %s: " % wrong in err, "%s: %s" % (words, err))
         err = p.call("config", "validate", p.write(path, {"key%d" % i: 1 for i in range(27)}))[2].splitlines()
         check(len(err) == 21 and "and 7 more" in err[20], str(err))
 

@@ -320,7 +320,7 @@ def test_doctor_when_no_server_starts():
     with Place() as place:
         for options, words in ((["--workspace", place.base + "/gone"], ("gone", "--workspace DIR")),
                                (["--state-dir", place.workspace + "/s"], ("audit log", "--state-dir")),
-                               (["--set", "sandbox.require=landlok"], ("landlok", "landlock"))):
+                               (["--set", "process.shell=/none/sh"], ("no such file", "process.shell"))):
             status, found = examine(place, *options)
             check_shape(found)
             equal((status, found["verdict"]), (1, "broken"), str(options))
@@ -983,7 +983,7 @@ def test_document():
         equal((status, result["state"], result["survivors"]), (124, "timed_out", 0), "a timeout")
         for words, wanted, kind in ((["--", "no-such-program-here"], 127, "CommandNotFound"),
                                     (["--shell", "rm -rf /"], 77, "CommandBlocked"),
-                                    (["--set", "sandbox.require=nonsense", "--", "true"], 125, None)):
+                                    (["--set", "sandbox.require=network_off", "--", "true"], 125, None)):
             status, out, err = place.run("--json", *words)
             error = json.loads(out)["error"]
             equal(status, wanted, "%s: %s" % (words, err))

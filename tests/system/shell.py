@@ -147,10 +147,10 @@ def test_start_is_refused():
         os.mkdir(workspace)
         inside = os.path.join(workspace, "bash")
         os.symlink("/bin/sh", inside)
-        for path, reason in (("/usr/bin/fish", "none of bash, dash, ash and sh"),
-                             ("bash", "not an absolute path"),
-                             ("/nonexistent/bash", "no such file"),
-                             ("/etc", "none of"), (inside, "commands may write")):
+        for path, reason, usage in (("/usr/bin/fish", "none of bash, dash, ash and sh", True),
+                                    ("bash", "not an absolute path", True),
+                                    ("/nonexistent/bash", "no such file", False),
+                                    ("/etc", "none of", True), (inside, "commands may write", False)):
             for verb in ("serve", "doctor", "check"):
                 command = [server_path(), verb, "--set", "process.shell=" + path]
                 command += ["true"] if verb == "check" else ["--workspace", workspace]
@@ -158,8 +158,8 @@ def test_start_is_refused():
                     continue  # nothing will run there
                 done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                       check=False)
-                equal(done.returncode, 2 if verb == "check" else 1, "status of %s" % command)
-                said = done.stdout if verb == "doctor" else done.stderr
+                equal(done.returncode, 2 if usage or verb == "check" else 1, "status of %s" % command)
+                said = done.stdout if verb == "doctor" and not usage else done.stderr
                 check("process.shell" in said and reason in said, "%s says %r" % (command, said))
 
 
