@@ -268,6 +268,7 @@ struct rule_search {
 	bool sure;    /* no byte that decides is unknown */
 	bool if_on;   /* the last word that sets an option counts */
 	bool ignores; /* what the rule ignores does not count */
+	bool stars;   /* a * stands for unknown bytes also if @sure */
 };
 
 /* Is @p one of the alternatives @text? @sure: no byte that decides is unknown. */
@@ -275,13 +276,16 @@ static bool rule_fits_word(const struct rule_search *s, const struct rule_part *
 			   bool sure)
 {
 	bool may = !sure || rule_fits_part_known(p);
+	struct rule_part by_star = *p;
 	const char *one = NULL;
 	size_t len;
 
+	by_star.guess &= !sure;
 	while (rule_fits_alternative(text, &one, &len)) {
 		if (p->operand && *one == '-')
 			continue;
-		if (may && rule_fits_pattern(p, one, len, s->steps))
+		if ((may || (s->stars && strspn(one, "*") < len)) &&
+		    rule_fits_pattern(&by_star, one, len, s->steps))
 			return true;
 		if (rule_fits_is_short_option(one, len) && rule_fits_part_is_cluster(p) &&
 		    rule_fits_cluster_has(p, one[1], sure) &&
@@ -304,18 +308,14 @@ static bool rule_fits_part_is_fields(const struct rule_part *p)
 }
 
 /* The word @i of the command; behind the last one the file that a redirection has it read, which is
- * as good as a named one. Not where the rule allows, or would guess what file it is. NULL: none. */
+ * as good as a named one, but is never guessed. Not where the rule allows. NULL: none. */
 static const struct shell_word *rule_fits_next(const struct rule_search *s, size_t i)
 {
 	const struct blocklist_run *run = s->run;
-	struct rule_part file;
 
 	if (i < run->count)
 		return &run->words[i];
-	if (i > run->count || !run->input_file || s->r->decision == TIER_AUTONOMOUS)
-		return NULL;
-	file = rule_fits_part_of(s->r, run->input_file);
-	return !s->r->guesses || rule_fits_part_known(&file) ? run->input_file : NULL;
+	return i > run->count || s->r->decision == TIER_AUTONOMOUS ? NULL : run->input_file;
 }
 
 /* How the word @text of a rule is among those of a command. */
@@ -442,13 +442,14 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule_search *s, const
 
 	for (size_t i = s->first + 1; (if_on || best < OCCURS) && (w = rule_fits_next(s, i)); i++) {
 		struct rule_part p = rule_fits_part_of(s->r, w);
-		bool fits;
+		bool fits, file = i >= s->run->count;
 
 		p.operand = operands;
+		p.guess &= !file;
 		fits = rule_fits_word(s, &p, text, s->sure) &&
 		       !(s->ignores && rule_fits_ignores(s, &walk, i));
 		if (fits)
-			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
+			best = file || rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
 				       ? OCCURS : OCCURS_ONCE;
 		else if (if_on && (rule_fits_part_revokes(&p, text) ||
 				   (open && rule_fits_part_is(&p, "false"))))
@@ -461,11 +462,10 @@ static enum rule_fits_occurs rule_fits_occurs(const struct rule_search *s, const
 
 static size_t rule_fits_count_unknown(const struct rule_search *s)
 {
-	const struct shell_word *w;
 	size_t count = 0;
 
-	for (size_t i = 1; (w = rule_fits_next(s, i)); i++) {
-		struct rule_part p = rule_fits_part_of(s->r, w);
+	for (size_t i = 1; i < s->run->count; i++) {
+		struct rule_part p = rule_fits_part_of(s->r, &s->run->words[i]);
 
 		count += !rule_fits_part_known(&p);
 	}
@@ -582,6 +582,7 @@ static bool rule_fits_words_behind(const struct rule_search *s, size_t first)
 	words.ignores = r->ignore || r->pattern_unless;
 	/* A command without the word may have it, so only a known one excludes, if we guess. */
 	without.sure = !s->sure && r->guesses;
+	words.stars = true;
 	for (size_t i = 0; r->words && r->words[i]; i++) {
 		enum rule_fits_occurs occurs = rule_fits_occurs(&words, r->words[i]);
 

@@ -124,6 +124,9 @@ static void test_ruling_sees_what_would_run(void **state)
 		{ "[[ $(git push -f) ]]", "deny", "x" },
 		{ "git push", "notify", NULL },
 		{ "git push --force-with-lease", "notify", NULL },
+		{ "git \"$X\"", "notify", NULL },
+		{ "git \"$X\" < $F", "notify", NULL },
+		{ "git \"$X\" \"$Y\" < $F", "deny", "x" },
 		{ "git commit -m 'git push -f'", "notify", NULL },
 		{ "echo git push -f", "notify", NULL },
 		{ "cat <<'E'\ngit push -f\nE", "notify", NULL },
@@ -137,6 +140,34 @@ static void test_ruling_sees_what_would_run(void **state)
 	(void)state;
 	load("[{\"id\":\"x\",\"program\":\"git\",\"words\":[\"push\",\"-f|--force\"],"
 	     "\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+/* A * stands for what is not known also where nothing is guessed. */
+static void test_ruling_knows_ends_of_words(void **state)
+{
+	static const struct row rows[] = {
+		{ "cat ~/.ssh/id_rsa", "deny", "x" },
+		{ "cp \"$HOME\"/.ssh/id_rsa.bak .", "deny", "x" },
+		{ "dd if=$D/id_rsa of=a", "deny", "x" },
+		{ "$CAT ~/id_rsa", "deny", "x" },
+		{ "cat < ~/.ssh/id_rsa", "deny", "x" },
+		{ "base64 < $D/id_rsa", "deny", "x" },
+		{ "read -r k < ~/safe.pem", "deny", "y" },
+		{ "cat ~/id_$KIND", "notify", NULL },
+		{ "cat ~/*", "notify", NULL },
+		{ "cat $F $G", "notify", NULL },
+		{ "cat < $F", "notify", NULL },
+		{ "cat < ~/id_$KIND", "notify", NULL },
+		{ "read k < $F", "notify", NULL },
+		{ "read k < ~/a.txt", "notify", NULL },
+		{ "$X $Y", "notify", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"x\",\"words\":[\"*id_rsa*\"],\"decision\":\"deny\"},"
+	     "{\"id\":\"y\",\"program\":\"read\",\"words\":[\"*.pem\"],\"decision\":\"deny\"},"
+	     "{\"id\":\"z\",\"program\":\"curl\",\"words\":[\"*\"],\"decision\":\"deny\"}]", "");
 	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
@@ -1536,6 +1567,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ruling_sees_what_would_run),
+		cmocka_unit_test(test_ruling_knows_ends_of_words),
 		cmocka_unit_test(test_ruling_knows_variables),
 		cmocka_unit_test(test_ruling_matches_members),
 		cmocka_unit_test(test_ruling_ignores_words),
