@@ -256,13 +256,17 @@ static int rule_check_whole(const struct rule *r, const char *name, const char *
 	return 0;
 }
 
-/* Programs are a list: with alternatives in one of them, the rule would never match. */
+/* With alternatives in one program, or with words behind it, the rule would never match. */
 static int rule_check_programs(const struct rule *r, struct err *e)
 {
-	for (size_t i = 0; r->programs && r->programs[i]; i++)
+	for (size_t i = 0; r->programs && r->programs[i]; i++) {
 		if (strchr(r->programs[i], '|'))
 			return rule_fail(r, e, "program",
 					 "has a |: several programs are an array");
+		if (*r->programs[i] != '/' && strchr(r->programs[i], ' '))
+			return rule_fail(r, e, "program", "has a blank: the words behind the "
+					 "program are subcommand or words");
+	}
 	return rule_check_whole(r, "program", r->programs, e);
 }
 

@@ -1428,6 +1428,8 @@ static void test_ruling_refuses_bad_rules(void **state)
 		  "longer than 256" },
 		{ "{\"id\":\"a\",\"program\":[\"x\",\"y|z\"],\"decision\":\"deny\"}",
 		  "program has a |: several programs are an array" },
+		{ "{\"id\":\"a\",\"program\":[\"ls\",\"git push\"],\"decision\":\"deny\"}",
+		  "program has a blank: the words behind the program are subcommand or words" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"stdin\":true,\"decision\":\"deny\"}", "allow only" },
 		{ "{\"id\":\"a\",\"program\":\"x\",\"until\":\"2027-13-01\",\"decision\":\"deny\"}",
 		  "no date" },
