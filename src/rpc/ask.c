@@ -22,7 +22,7 @@ struct question {
 	char id[ID_SIZE];
 	ask_fn fn;
 	void *ctx;
-	uint64_t handle;
+	uint64_t handle; /* of the request that waits for a human; 0: none does */
 	int deadline_ms;
 	bool mcp; /* withdraw with notifications/cancelled when no answer is wanted any more */
 	ev_timer timer;
@@ -100,7 +100,8 @@ static void ask_on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 
 	(void)loop;
 	(void)events;
-	snprintf(why, sizeof(why), "nobody answered within %d ms", q->deadline_ms);
+	snprintf(why, sizeof(why), "nobody answered within %d ms%s", q->deadline_ms,
+		 q->handle ? " (confirm.timeout_ms)" : "");
 	while (*at != q)
 		at = &(*at)->next;
 	ask_give_up(q->ask, at, why);
