@@ -177,7 +177,7 @@ static void schema_add_remedy(struct buf *out, const struct place *p,
 	} else if (*top->hint) {
 		buf_adds(out, top->hint);
 	} else if (f != top || *f->enums) {
-		buf_addf(out, "Give %s as ", top->name);
+		buf_addf(out, "Give %s as ", p->given);
 		schema_add_expected(out, top);
 		buf_addc(out, '.');
 	} else {

@@ -102,8 +102,9 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 			    name, seconds, (long long)most);
 		config_remedy(config, t->background ? "limits.background_seconds"
 						    : "limits.timeout_seconds", "...", remedy);
-		return err_hint(e, "Ask for at most %lld seconds; the operator can change this %s.",
-				(long long)most, remedy);
+		return err_hint(e,
+				"Ask for at most %lld second%s; the operator can change this %s.",
+				(long long)most, most == 1 ? "" : "s", remedy);
 	}
 	t->timeout_ms = seconds < 0 ? usual * 1000 : (int64_t)ceil(seconds * 1000);
 	t->result_options.timeout_most = most;
