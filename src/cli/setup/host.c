@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/jsonw.h"
 #include "base/mem.h"
@@ -107,10 +108,11 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 		err_hint(e, "Name the file with --file FILE.");
 		return NULL;
 	}
-	if (home && *home == '/')
+	if (home && *home == '/' && !access(home, F_OK))
 		return setup_host_join(home, host->folder, host->file);
-	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME is %s", host->title,
-		home && *home ? "no absolute path" : "not set");
+	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME %s", host->title,
+		!home || !*home ? "is not set" : *home == '/' ? "does not exist"
+							     : "is no absolute path");
 	err_hint(e, "Name the file with --file FILE.");
 	return NULL;
 }
