@@ -272,12 +272,15 @@ static void cli_audit_print_text(const json_t *record)
 	buf_release(&out);
 }
 
-/* The line as it is, but with what is invisible escaped as JSON does it: the value is the same. */
+/* The line as it is, but with what is invisible escaped as JSON does it: the value is the same.
+ * Tabs and carriage returns of an editor stand between values, where no escape may. */
 static void cli_audit_print_json(const char *line, size_t len)
 {
-	AUTO_FREE char *shown = mem_realloc(NULL, 6 * len + 1);
+	AUTO_FREE char *shown = mem_realloc(NULL, 6 * len + 1), *plain = mem_strndup(line, len);
 
-	fwrite(shown, 1, utf8_show(shown, 6 * len, line, len), stdout);
+	for (char *c = plain; *c; c++)
+		*c = strchr("\t\r", *c) ? ' ' : *c;
+	fwrite(shown, 1, utf8_show(shown, 6 * len, plain, len), stdout);
 	putchar('\n');
 }
 

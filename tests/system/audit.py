@@ -843,7 +843,12 @@ def test_show():
         equal((status, out.splitlines()), (2, []) if want is None else (0, [lines[n] for n in want]),
               str(args))
     status, out, _ = audit(place, "show", "--json")
-    equal(out.encode(), place.log(place.names()[0]), "show --json")
+    log = place.log(place.names()[0])
+    equal(out.encode(), log, "show --json")
+    with open(place.path(place.names()[0]), "wb") as f:  # an editor may have saved it so
+        f.write(log.replace(b',"seq"', b',\t"seq"').replace(b"\n", b"\r\n"))
+    edited = audit(place, "show", "--json")[1].splitlines()
+    equal([json.loads(line) for line in edited], [json.loads(line) for line in log.splitlines()], "CR LF")
 
 
 @suite.test()
