@@ -442,7 +442,8 @@ enum req_remember req_read_remember(const json_t *value)
 
 	if (!value || json_is_null(value) || !strcmp(text, "once"))
 		return REQ_ONCE;
-	return strcmp(text, "session") ? REQ_UNKNOWN_TIME : REQ_SESSION;
+	return !strcmp(text, "session") && json_string_length(value) == strlen(text)
+		       ? REQ_SESSION : REQ_UNKNOWN_TIME;
 }
 
 void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), void *ctx)

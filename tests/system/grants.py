@@ -625,7 +625,7 @@ def test_no_grant():
     for reply in ({"allow": False, "remember": "session"}, {"allow": 1, "remember": "session"},
                   {"remember": "session"}, {"allow": True, "remember": "once"},
                   {"allow": True, "remember": None}, {"allow": True, "remember": "for ever"},
-                  {"allow": True, "remember": True}):
+                  {"allow": True, "remember": True}, {"allow": True, "remember": "session\0"}):
         equal(tried(server, params, reply)[0], "asked", "%s" % reply)
     number = server.request("process.run", params)
     question = server.receive()
