@@ -483,6 +483,8 @@ def test_documents():
         found = json.loads(home.ok("codex", "--write", "--json")[0])
         equal(found["changed"], changed, "changed")
     odd = os.fsdecode(os.fsencode(os.path.join(home.path, "odd")) + b"\xff.toml")
+    status, out, _ = home.run("codex", "--json", "--write", "--file", "/proc/none/x")
+    equal((status, json.loads(out)["error"]["data"]["type"]), (1, "PermissionDenied"), "what cannot be written")
     found = json.loads(home.ok("codex", "--json", "--file", odd)[0])
     equal((found["file"], found["text"]), (os.path.join(home.path, "odd\ufffd.toml"), plain),
           "a file whose name is no UTF-8")

@@ -16,7 +16,9 @@
 
 static int setup_file_fail(struct err *e, const char *what, const char *path)
 {
-	return err_sys(e, ERR_INVALID_PARAMS, errno, "cannot %s %.400s", what, path);
+	err_sys(e, ERR_PERMISSION_DENIED, errno, "cannot %s %.400s", what, path);
+	return err_hint(e, "Name another file with --file FILE, or print the entry without "
+			   "--write.");
 }
 
 static int setup_file_read_all(int fd, struct setup_file *file, struct err *e)
