@@ -69,6 +69,7 @@ struct blocklist_input {
 	const char *shell_path;  /* of the shell that runs a string; NULL: /bin/sh */
 	enum shell_family shell_family; /* how it reads the string */
 	bool literal_anywhere;   /* also search the literal patterns in the whole text */
+	const char *literal_by;  /* the place in a project's file that wants this; or NULL */
 
 	/* Called for each command in a stdin that is shell text (@at: where it begins) that may
 	 * change the verdict on later ones. May be NULL. */

@@ -86,8 +86,9 @@ static void verdict_fill_literal(struct judging *j, const struct literal *l, boo
 	verdict_quote_match(in_stdin ? &j->fed : &j->text, m, &text);
 	buf_addf(&text,
 		 "\", which matches the pattern %s. The option blocklist.literal_match is "
-		 "anywhere, so text that is only data counts, too",
-		 l->shape);
+		 "anywhere%s%s, so text that is only data counts, too",
+		 l->shape, j->in->literal_by ? " by " : "",
+		 j->in->literal_by ? j->in->literal_by : "");
 	verdict_set_place(j, l->id, l->suggestion, m, in_stdin);
 	verdict_set_reason(j, &text, l->id);
 	buf_release(&text);

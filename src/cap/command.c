@@ -229,6 +229,8 @@ void command_judge(const struct command *c, const struct config *config,
 		   const struct run_shell *shell, struct blocklist_input *in)
 {
 	const char *where = config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH);
+	bool by_project =
+		config->values[CONFIG_BLOCKLIST_LITERAL_MATCH].rank == CONFIG_BY_PROJECT;
 
 	*in = (struct blocklist_input){
 		.command = c->text,
@@ -242,6 +244,8 @@ void command_judge(const struct command *c, const struct config *config,
 		.shell_path = shell->path,
 		.shell_family = shell->family,
 		.literal_anywhere = !strcmp(where, "anywhere"),
+		.literal_by = by_project ? config_origin(config, CONFIG_BLOCKLIST_LITERAL_MATCH)
+					 : NULL,
 	};
 }
 
