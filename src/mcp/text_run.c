@@ -420,7 +420,8 @@ static void text_run_add_part(struct text *t, const struct part *part, bool name
 
 /* ---- the verdict ---- */
 
-/* The children that were killed with the command. */
+/* The children that were killed with the command. After another signal than our SIGKILL some may
+ * live on, and of those that it ended only some count. */
 static void text_run_add_killed(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
@@ -429,7 +430,8 @@ static void text_run_add_killed(struct text *t)
 		return;
 	if (text_is(t, NULL, "state", "timed_out"))
 		text_add(t, ", killed");
-	if (leftover > 0) {
+	if (leftover > 0 && text_is(t, NULL, "signal", "SIGKILL") &&
+	    !text_is(t, NULL, "reason", "signaled")) {
 		text_add(t, " with ");
 		text_add_plural(t, leftover, "child", "children");
 	}

@@ -355,6 +355,7 @@ static void text_tools_add_gone(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
 	bool had_ended = text_tools_had_ended(t);
+	bool forced = text_flag(t, "forced") && !had_ended;
 
 	if (had_ended) {
 		text_add(t, "the command had ended; ");
@@ -367,14 +368,15 @@ static void text_tools_add_gone(struct text *t)
 	text_put_member(t, text_member(t, NULL, "signal_sent"));
 	text_add(t, " in ");
 	text_add_duration(t, text_number(t, NULL, "waited_ms"));
-	if (leftover > 0 && !had_ended) {
+	/* Of what another signal ends, only those count that outlive the command by a moment. */
+	if (forced && leftover > 0) {
 		text_add(t, " with ");
 		text_add_plural(t, leftover, "child", "children");
 	}
-	if (text_flag(t, "forced") && !had_ended)
+	if (forced)
 		text_add(t, ", forced");
 	text_add_id(t);
-	if (text_flag(t, "forced") && !had_ended)
+	if (forced)
 		text_tools_add_hangup(t);
 }
 

@@ -157,6 +157,13 @@ static void test_mcp_text_of_runs(void **state)
 		  "\"exit_code\":null,\"signal\":\"SIGKILL\",\"duration_ms\":3725000,"
 		  "\"leftover\":2}", "", "",
 		  "cancelled after 1 h 2 min with 2 children, no output [p9]");
+	/* children that live on, or that a signal ended together with the command */
+	check_run("{\"process_id\":\"p9\",\"state\":\"killed\",\"reason\":\"signaled\","
+		  "\"exit_code\":null,\"signal\":\"SIGKILL\",\"duration_ms\":7,\"leftover\":2}",
+		  "", "", "killed by SIGKILL after 7 ms, no output [p9]");
+	check_run("{\"process_id\":\"p9\",\"state\":\"killed\",\"reason\":\"killed_by_request\","
+		  "\"exit_code\":null,\"signal\":\"SIGTERM\",\"duration_ms\":7,\"leftover\":1}",
+		  "", "", "killed by process_kill after 7 ms, no output [p9]");
 }
 
 /* The remedy is one that the operator allows, and stands behind all that the verdict says. */
@@ -1264,6 +1271,12 @@ static void test_mcp_text_of_kills(void **state)
 	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"killed\",\"leftover\":2,"
 	      "\"survivors\":0,\"alive\":0}",
 	      "ended by SIGKILL in 10 s with 2 children, forced [p1]");
+	/* only SIGKILL counts what it ends: of three, one was still there a moment later */
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":5,"
+	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"killed\","
+	      "\"reason\":\"killed_by_request\",\"leftover\":1,\"survivors\":0,\"alive\":0}",
+	      "ended by SIGTERM in 5 ms [p1]");
 	check("process.kill",
 	      "{\"killed\":false,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":45000,"
 	      "\"pending\":true,\"process_id\":\"p1\",\"state\":\"running\",\"survivors\":0,"
