@@ -317,19 +317,19 @@ static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *messag
 
 void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
 {
-	const char *name = json_get_str(message->params, "name", NULL);
+	const char *name = mcp_text(message->params, "name");
 	json_t *arguments = json_object_get(message->params, "arguments");
 	const struct cap_row *row;
 
 	if (!name) {
-		mcp_refuse(m, message, "`name` must be a string");
+		mcp_refuse(m, message, "`name` must be a string without NUL");
 		return;
 	}
 	if (arguments && !json_is_object(arguments)) {
 		mcp_refuse(m, message, "`arguments` must be an object");
 		return;
 	}
-	row = mcp_text(message->params, "name") ? cap_find(m->cap, name) : NULL;
+	row = cap_find(m->cap, name);
 	if (!row || row->flags & CAP_PLAIN) {
 		mcp_call_refuse_tool(m, message, name, row);
 		return;
