@@ -91,7 +91,7 @@ static int mcp_resources_read_cursor(const json_t *params, uint64_t *before)
 	if (*text < '1' || *text > '9')
 		return -1;
 	*before = strtoull(text, &end, 10);
-	return *end ? -1 : 0;
+	return *end || *before == UINT64_MAX ? -1 : 0; /* which stands for all larger ones */
 }
 
 static void mcp_resources_write_entry(struct jsonw *w, const struct proc *p,
