@@ -289,6 +289,7 @@ static void mcp_subs_add_lists(struct listener *l, const json_t *filter)
 static uint64_t mcp_subs_wanted(struct mcp *m, const struct rpc_message *message,
 				enum mcp_revision revision, const char **uri)
 {
+	struct err e = ERR_INIT;
 	uint64_t run;
 
 	*uri = mcp_text(message->params, "uri");
@@ -296,10 +297,17 @@ static uint64_t mcp_subs_wanted(struct mcp *m, const struct rpc_message *message
 		mcp_refuse(m, message, "`uri` must be a string");
 		return 0;
 	}
-	run = mcp_resources_open(m, "process.logs") ? mcp_resources_run(m, *uri, NULL) : 0;
-	if (!run)
+	run = mcp_resources_run(m, *uri, NULL);
+	if (!run) {
 		mcp_resources_refuse(m, message, *uri, &mcp_shapes[revision]);
-	return run;
+		return 0;
+	}
+	if (mcp_resources_open(m, "process.logs"))
+		return run;
+	cap_permit(m->cap, cap_find(m->cap, "process.logs"), message->id, message->id_len,
+		   proctab_get(m->cap->procs, run)->id, &e);
+	rpc_refuse(m->reqs, message, &e);
+	return 0;
 }
 
 /* Drop items whose run the table has dropped: they will not change any more. */
