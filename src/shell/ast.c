@@ -51,7 +51,7 @@ static bool ast_mentions(const struct ast_node *n, const char *name, uint64_t *l
 	return false;
 }
 
-static bool ast_is_text(const struct ast_word *w, const char *text)
+bool ast_is_text(const struct ast_word *w, const char *text)
 {
 	const struct ast_part *p = w ? w->parts : NULL;
 

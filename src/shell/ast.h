@@ -150,6 +150,9 @@ struct ast_node {
 /* Is @w the unquoted @text? It may be NULL. */
 bool ast_is_word(const struct ast_word *w, const char *text);
 
+/* The same, in quotes or not. */
+bool ast_is_text(const struct ast_word *w, const char *text);
+
 /* The command that @n is, if it is a list or a pipeline of that only; else @n. */
 const struct ast_node *ast_single(const struct ast_node *n);
 

@@ -417,16 +417,13 @@ static struct value *param_lookup(struct expander *e, const char *name, uint32_t
 
 static bool param_is_all_index(const struct ast_word *index)
 {
-	const struct ast_part *p = index->parts;
-
-	return p && !p->next && p->type == PART_TEXT && p->text.len == 1 &&
-	       (p->text.s[0] == '@' || p->text.s[0] == '*');
+	return ast_is_text(index, "@") || ast_is_text(index, "*");
 }
 
 bool param_is_list(const struct ast_param *p)
 {
 	if (p->index)
-		return param_is_all_index(p->index) && p->index->parts->text.s[0] == '@';
+		return ast_is_text(p->index, "@");
 	return p->name && strcmp(p->name, "@") == 0;
 }
 
@@ -670,10 +667,7 @@ static const char *param_indirect_name(struct expander *e, const char *name, uin
 /* Is it ${x%TEXT}? */
 static bool param_trims(const struct ast_param *p, const char *text)
 {
-	const struct ast_part *t = p->op == PARAM_SUFFIX && p->arg ? p->arg->parts : NULL;
-
-	return t && !t->next && t->type == PART_TEXT && t->text.len == strlen(text) &&
-	       !memcmp(t->text.s, text, t->text.len);
+	return p->op == PARAM_SUFFIX && ast_is_text(p->arg, text);
 }
 
 /* @v without the slash at its end, if it has one. */

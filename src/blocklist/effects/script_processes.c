@@ -39,7 +39,6 @@ void script_note_processes(struct script_reader *r, size_t i)
  * asks if it is there. */
 static bool script_processes_kills_each(const struct script_reader *r, size_t i)
 {
-	const char *text = r->t.text->text.s;
 	bool each = false;
 
 	if (!r->process || !script_token_in(&r->t, i, " kill terminate "))
@@ -49,8 +48,7 @@ static bool script_processes_kills_each(const struct script_reader *r, size_t i)
 		return true;
 	for (size_t k = i + 1; k < i + CALL_MAX && k < r->t.count &&
 			       !script_is_char(&r->t, k, ';') && !script_new_line(&r->t, k); k++) {
-		if (r->t.tokens[k].end - r->t.tokens[k].start == 1 &&
-		    text[r->t.tokens[k].start] == '0')
+		if (script_token_in(&r->t, k, " 0 "))
 			return false;
 		each |= script_same_text(&r->t, k, r->process);
 	}
@@ -60,7 +58,7 @@ static bool script_processes_kills_each(const struct script_reader *r, size_t i)
 /* os.kill(-1, 9), kill 9, -1, process.kill(1) */
 void script_read_kill(struct script_reader *r, size_t i)
 {
-	const char *s = r->t.text->text.s, *effect = NULL;
+	const char *effect = NULL;
 
 	if (script_processes_kills_each(r, i))
 		effect = "kill_all";
@@ -71,9 +69,7 @@ void script_read_kill(struct script_reader *r, size_t i)
 	     k++) {
 		bool minus = script_is_char(&r->t, k - 1, '-');
 
-		if (r->t.tokens[k].kind != TOKEN_NAME ||
-		    r->t.tokens[k].end - r->t.tokens[k].start != 1 ||
-		    s[r->t.tokens[k].start] != '1')
+		if (!script_token_in(&r->t, k, " 1 "))
 			continue;
 		if (minus)
 			effect = "kill_all";
