@@ -530,7 +530,7 @@ static bool cap_is_denied_by_rule(struct cap_call *call)
 /* The slot that a call with @params, checked or not, needs: a start, a wait_ms, a search (grep,
  * pattern) and a question to a human stay open. */
 static enum req_slot cap_slot_needed(const struct cap_row *row, enum tier tier,
-				       const json_t *params)
+				     const json_t *params)
 {
 	if (row->flags & CAP_ENDS)
 		return REQ_SLOT_END;
@@ -810,6 +810,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 {
 	AUTO_FREE char *request_id = mem_strndup(id, id_len);
 	enum tier tier = cap_tier(c, row);
+	bool allowed = tier < TIER_CONFIRM;
 	char remedy[CONFIG_REMEDY_SIZE];
 	struct audit_event event = {
 		.event = "attempt",
@@ -817,7 +818,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 		.capability = row->name,
 		.tier = tier_name(tier),
 		.process_id = process_id,
-		.decision = "allowed",
+		.decision = allowed ? "allowed" : "denied",
 	};
 
 	if (tier == TIER_NOTIFY) {
@@ -825,9 +826,8 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 
 		log_notice("notify %s of %s by request %s", row->name, process_id, shown);
 	}
-	if (tier == TIER_CONFIRM || tier == TIER_DENY) {
+	if (!allowed) {
 		cap_write_remedy(c, row, "...", remedy);
-		event.decision = "denied";
 		event.rule = tier == TIER_DENY ? "tier.deny" : "tier.confirm";
 		event.outcome = err_rows[ERR_PERMISSION_DENIED].name;
 		err_set(e, ERR_PERMISSION_DENIED, "%s of process %s is not allowed this way: %s",
@@ -840,5 +840,5 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 			err_hint(e, "Call %s, which asks.", row->name);
 	}
 	cap_record(c, &event);
-	return tier == TIER_CONFIRM || tier == TIER_DENY ? -1 : 0;
+	return allowed ? 0 : -1;
 }

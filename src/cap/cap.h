@@ -71,9 +71,9 @@ enum cap_flag {
 			  * default */
 	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */
 	CAP_PLAIN = 16,  /* a method of the plain dialect and no tool */
+	CAP_READS = 32,  /* changes nothing (readOnlyHint): the audit log counts its calls */
 	CAP_UNLISTED = 64, /* a tool that tools/list shows only with mcp.tools=all */
 	CAP_ANYWHERE = 128, /* needs no workspace */
-	CAP_READS = 32,  /* changes nothing (readOnlyHint): the audit log counts its calls */
 };
 
 enum cap_outcome {

@@ -100,8 +100,7 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 	if (most && seconds > (double)most) {
 		err_invalid(e, name, "%s is %g seconds, and the operator allows at most %lld",
 			    name, seconds, (long long)most);
-		config_remedy(config, t->background ? "limits.background_seconds"
-						    : "limits.timeout_seconds", "...", remedy);
+		config_remedy(config, config_rows[key].name, "...", remedy);
 		return err_hint(e,
 				"Ask for at most %lld second%s; the operator can change this %s.",
 				(long long)most, most == 1 ? "" : "s", remedy);
