@@ -331,7 +331,7 @@ static void sandbox_probe_files(struct search *s, const char *option)
 		sandbox_report_unmet(s, option, s->failure.message, err_hint_text(&s->failure));
 	else if (sandbox_is_profile(s->config, CONFINE_NONE))
 		sandbox_report_unmet(s, option, "the profile none confines nothing",
-				     "take --set sandbox.profile=none away");
+				     "remove --set sandbox.profile=none");
 	else if (confine_open(s->c))
 		sandbox_report_unmet(s, option, confine_open(s->c),
 				     "boot Linux 5.13 or newer with Landlock on, or let procpen "

@@ -49,9 +49,9 @@ void confine_run_release(struct confine_run *run);
 bool confine_drop_idle(struct confine *c);
 
 /* Call @fn for each layer of @applied, in order, by its name with detail: "seccomp:default",
- * "landlock:7" ... @layer is valid during the call. */
+ * "landlock:7" ... */
 void confine_each_applied(const struct confine *c, const struct confine_applied *applied,
-			  void (*fn)(void *ctx, const char *layer), void *ctx);
+			  confine_text_fn fn, void *ctx);
 
 /* The private temporary directory of a run with @request, on the heap; NULL: none. It exists after
  * confine_enter(). */
@@ -112,16 +112,13 @@ bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SI
 
 /* Call @fn for each path that sandbox.hide hides from runs that start now with the operator's
  * profile, be it there or not. */
-void confine_each_hidden(const struct confine *c, void (*fn)(void *ctx, const char *path),
-			 void *ctx);
+void confine_each_hidden(const struct confine *c, confine_text_fn fn, void *ctx);
 
 /* Call @fn for each path that sandbox.readonly holds in these. */
-void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
-			   void *ctx);
+void confine_each_readonly(const struct confine *c, confine_text_fn fn, void *ctx);
 
 /* Call @fn for each path of sandbox.readonly that does not exist yet. */
-void confine_each_absent(const struct confine *c, void (*fn)(void *ctx, const char *path),
-			 void *ctx);
+void confine_each_absent(const struct confine *c, confine_text_fn fn, void *ctx);
 
 /* Call @fn for each layer that is not available, with the reason and the one remedy. */
 void confine_each_missing(const struct confine *c,
@@ -130,7 +127,7 @@ void confine_each_missing(const struct confine *c,
 			  void *ctx);
 
 /* Call @fn for each access that the active layers leave open, one sentence each. */
-void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char *gap), void *ctx);
+void confine_each_gap(const struct confine *c, confine_text_fn fn, void *ctx);
 
 /* The bit of a layer by its name without detail ("landlock"), or -1. */
 int confine_layer_find(const char *name);

@@ -232,7 +232,7 @@ int confine_landlock_build(int abi, const struct confine_landlock_rules *rules, 
 	return err_sys(e, ERR_SANDBOX_UNAVAILABLE, sys, "cannot create the Landlock ruleset");
 }
 
-void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx)
+void confine_landlock_gaps(int abi, confine_text_fn fn, void *ctx)
 {
 	if (abi < 2)
 		fn(ctx, "Landlock ABI 1: files cannot be renamed or linked between directories, "

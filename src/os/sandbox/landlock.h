@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "os/sandbox/types.h"
 
 #define LANDLOCK_ABI_TRUNCATE 3
 #define LANDLOCK_ABI_PORTS 4
@@ -45,6 +46,6 @@ uint64_t confine_landlock_device_rights(int abi);
 uint64_t confine_landlock_read_rights(void);
 
 /* Call @fn for each access that @abi leaves open, one sentence each. */
-void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx);
+void confine_landlock_gaps(int abi, confine_text_fn fn, void *ctx);
 
 #endif

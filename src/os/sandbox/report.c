@@ -59,7 +59,7 @@ static const char *report_detailed_name(const struct confine *c,
 }
 
 void confine_each_applied(const struct confine *c, const struct confine_applied *applied,
-			  void (*fn)(void *ctx, const char *layer), void *ctx)
+			  confine_text_fn fn, void *ctx)
 {
 	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
 		if (applied->layers & BIT(i))
@@ -159,7 +159,7 @@ bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SI
 
 struct report_held {
 	enum confine_mounts_hold hold;
-	void (*fn)(void *ctx, const char *path);
+	confine_text_fn fn;
 	void *ctx;
 };
 
@@ -172,7 +172,7 @@ static void report_path_of(void *ctx, const char *path, enum confine_mounts_hold
 }
 
 static void report_each_path(const struct confine *c, enum confine_mounts_hold hold,
-			     void (*fn)(void *ctx, const char *path), void *ctx)
+			     confine_text_fn fn, void *ctx)
 {
 	struct report_held wanted = { hold, fn, ctx };
 
@@ -180,8 +180,7 @@ static void report_each_path(const struct confine *c, enum confine_mounts_hold h
 		confine_mounts_each_readonly(&c->mounts[0], report_path_of, &wanted);
 }
 
-void confine_each_hidden(const struct confine *c, void (*fn)(void *ctx, const char *path),
-			 void *ctx)
+void confine_each_hidden(const struct confine *c, confine_text_fn fn, void *ctx)
 {
 	if (!(c->usable & BIT(CONFINE_MOUNT_NS)) || c->options.profile == CONFINE_NONE ||
 	    confine_visible(c))
@@ -190,14 +189,12 @@ void confine_each_hidden(const struct confine *c, void (*fn)(void *ctx, const ch
 		fn(ctx, *path);
 }
 
-void confine_each_readonly(const struct confine *c, void (*fn)(void *ctx, const char *path),
-			   void *ctx)
+void confine_each_readonly(const struct confine *c, confine_text_fn fn, void *ctx)
 {
 	report_each_path(c, CONFINE_MOUNTS_HELD, fn, ctx);
 }
 
-void confine_each_absent(const struct confine *c, void (*fn)(void *ctx, const char *path),
-			 void *ctx)
+void confine_each_absent(const struct confine *c, confine_text_fn fn, void *ctx)
 {
 	report_each_path(c, CONFINE_MOUNTS_ABSENT, fn, ctx);
 }
@@ -236,7 +233,7 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
 	report_choose(c, &usual);
 	if (usual.layers & BIT(layer) || BIT(layer) & ASKED_FOR_LAYERS)
 		return NULL;
-	*remedy = "take --set sandbox.profile=none away";
+	*remedy = "remove --set sandbox.profile=none";
 	return "the profile none is without it";
 }
 
@@ -262,8 +259,7 @@ void confine_each_missing(const struct confine *c,
 /* ---- what stays open ---- */
 
 /* Mounts leave the usual devices only, Landlock without mounts those in /dev. */
-static void report_device_gaps(bool landlock, bool mounts,
-			       void (*fn)(void *ctx, const char *gap), void *ctx)
+static void report_device_gaps(bool landlock, bool mounts, confine_text_fn fn, void *ctx)
 {
 	if (!mounts && !landlock)
 		fn(ctx, "devices: all that the user may open, disks included, can be read and "
@@ -274,7 +270,7 @@ static void report_device_gaps(bool landlock, bool mounts,
 }
 
 static void report_terminal_gap(const struct confine *c, const struct confine_applied *applied,
-				void (*fn)(void *ctx, const char *gap), void *ctx)
+				confine_text_fn fn, void *ctx)
 {
 	const bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS);
 
@@ -292,7 +288,7 @@ static void report_terminal_gap(const struct confine *c, const struct confine_ap
 }
 
 struct report_gap {
-	void (*fn)(void *ctx, const char *gap);
+	confine_text_fn fn;
 	void *ctx;
 };
 
@@ -313,7 +309,7 @@ static void report_readonly_gap(void *ctx, const char *path, enum confine_mounts
 
 /* What sandbox.readonly, or its default, does not hold. */
 static void report_readonly_gaps(const struct confine *c, bool mounts,
-				 void (*fn)(void *ctx, const char *gap), void *ctx)
+				 confine_text_fn fn, void *ctx)
 {
 	struct report_gap gap = { fn, ctx };
 
@@ -325,7 +321,7 @@ static void report_readonly_gaps(const struct confine *c, bool mounts,
 }
 
 static void report_file_gaps(const struct confine *c, const struct confine_applied *applied,
-			     void (*fn)(void *ctx, const char *gap), void *ctx)
+			     confine_text_fn fn, void *ctx)
 {
 	bool landlock = applied->layers & BIT(CONFINE_LANDLOCK);
 	bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS);
@@ -369,7 +365,7 @@ static bool report_landlock_is_scoped(const struct confine *c,
 
 /* IPC namespace and mount namespace are entered together. */
 static void report_shared_memory_gap(const struct confine *c, const struct confine_applied *applied,
-				     void (*fn)(void *ctx, const char *gap), void *ctx)
+				     confine_text_fn fn, void *ctx)
 {
 	bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS), shm = !mounts || !c->own_shm;
 	bool ipc = (!mounts || !c->own_ipc) && applied->profile != CONFINE_STRICT;
@@ -385,7 +381,7 @@ static void report_shared_memory_gap(const struct confine *c, const struct confi
 }
 
 static void report_process_gaps(const struct confine *c, const struct confine_applied *applied,
-				void (*fn)(void *ctx, const char *gap), void *ctx)
+				confine_text_fn fn, void *ctx)
 {
 	if (applied->layers & BIT(CONFINE_PID_NS))
 		return;
@@ -399,7 +395,7 @@ static void report_process_gaps(const struct confine *c, const struct confine_ap
 			"processes that only fork and exit can outlive a kill");
 }
 
-void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char *gap), void *ctx)
+void confine_each_gap(const struct confine *c, confine_text_fn fn, void *ctx)
 {
 	struct confine_applied applied;
 

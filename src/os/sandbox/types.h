@@ -37,6 +37,9 @@ struct ev_loop;
 
 #define CONFINE_PORTS_MAX 64
 
+/* Takes one text of several: a path, a layer, a gap; borrowed for the call. */
+typedef void (*confine_text_fn)(void *ctx, const char *text);
+
 /* The operator's settings; confine_new() copies everything but @reaper and @loop. */
 struct confine_options {
 	const char *instance; /* names control groups and the temporary directory */
