@@ -139,7 +139,7 @@ static size_t json_parse_escape(struct json_parse *p, size_t at)
 	if (found)
 		buf_addc(&p->decoded, bytes[found - letters]);
 	if (!used)
-		json_parse_malformed(p, at, "this is no escape");
+		json_parse_malformed(p, at, "this is not an escape");
 	return used;
 }
 
@@ -250,7 +250,7 @@ static json_t *json_parse_number(struct json_parse *p)
 	long long whole = 0;
 
 	if (end == at) {
-		json_parse_malformed(p, at, "this is no number");
+		json_parse_malformed(p, at, "this is not a number");
 		return NULL;
 	}
 	/* strtod(3) must not read on */

@@ -86,8 +86,8 @@ static int cli_audit_take_time(struct audit_view *v, const struct cli_option *op
 {
 	if (!cli_audit_read_time(text, out))
 		return CMDLINE_GO_ON;
-	return say_mistake(v->command, "%s %s is no time. Write 2026-11-21, 2026-11-21T08:00, or "
-				       "how long ago: 30m, 2h, 7d.", option->name, text);
+	return say_mistake(v->command, "%s %s is not a time. Write 2026-11-21, 2026-11-21T08:00, "
+				       "or how long ago: 30m, 2h, 7d.", option->name, text);
 }
 
 static int cli_audit_take_count(struct audit_view *v, const struct cli_option *option,

@@ -49,7 +49,7 @@ static void mcp_roots_take(struct cap *c, const json_t *root)
 	if (!path) {
 		AUTO_FREE char *shown = uri ? audit_redact(uri, NULL) : NULL;
 
-		log_warn("a root of the client is no directory of this machine: %.200s",
+		log_warn("a root of the client is not a directory of this machine: %.200s",
 			 shown ? shown : "it has no URI");
 		return;
 	}

@@ -172,7 +172,7 @@ static int audit_share_find_last(struct audit_file *f, int dir, const char *boun
 static const char *audit_share_refusal(const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
-		return "is no regular file";
+		return "is not a regular file";
 	if (st->st_uid != geteuid())
 		return "belongs to another user";
 	if (st->st_nlink != 1)

@@ -9,7 +9,7 @@
  * open. A line that a killed process did not finish stays as it is, and the next one follows it.
  *
  * Refuses a log that belongs to another user, that others can write, that has another name too, or
- * that is no regular file.
+ * that is not a regular file.
  */
 #ifndef PROCPEN_POLICY_AUDIT_SHARE_H
 #define PROCPEN_POLICY_AUDIT_SHARE_H

@@ -190,7 +190,7 @@ static void audit_verify_check_junk(struct verify *v, struct verify_file *f,
 	f->torn = text->torn; /* maybe it is being written */
 	if (!f->torn)
 		audit_verify_say(v, "changed", f->name, f->lines,
-			   "this is no line of an audit log: torn, changed or inserted");
+			   "this is not a line of an audit log: torn, changed or inserted");
 }
 
 /* Does @line follow the one before it? */
@@ -294,7 +294,7 @@ static void audit_verify_open_file(struct verify *v, struct verify_file *f)
 		return;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		audit_verify_say(v, "foreign", f->name, 0, "this is no regular file");
+		audit_verify_say(v, "foreign", f->name, 0, "this is not a regular file");
 		return;
 	}
 	if (!f->read && st.st_uid != v->owner)

@@ -243,7 +243,7 @@ static int rule_check_until(const struct rule *r, struct err *e)
 {
 	if (!r->until || (strlen(r->until) == 10 && clock_is_time(r->until)))
 		return 0;
-	return rule_fail(r, e, "until", "is no date such as 2027-01-31");
+	return rule_fail(r, e, "until", "is not a date such as 2027-01-31");
 }
 
 /* Each is matched as a whole in a buffer of bounded size. */
@@ -363,7 +363,7 @@ static int rule_check_paths(const struct rule *r, struct err *e)
 		    (r->programs[i][0] != '/' || !strrchr(r->programs[i], '/')[1]))
 			return rule_fail(r, e, "program", "is neither a name nor an absolute path");
 	if (r->directory && r->directory[0] != '/')
-		return rule_fail(r, e, "directory", "is no absolute path");
+		return rule_fail(r, e, "directory", "is not an absolute path");
 	if (!r->words && ((r->ignore && !r->subcommand) || r->pattern_unless))
 		return rule_fail(r, e, "words", "is missing: ignore and pattern_unless change what "
 				 "counts for it");

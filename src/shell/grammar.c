@@ -497,7 +497,7 @@ static bool grammar_arith_command(struct lex_reader *r, struct ast_node *n)
 		n->type = AST_ARITH;
 		return true;
 	}
-	lex_read_again(r, from, pending, "too many (( that are no arithmetic");
+	lex_read_again(r, from, pending, "too many (( that are not arithmetic");
 	return lex_failed(r);
 }
 

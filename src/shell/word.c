@@ -348,7 +348,7 @@ static void lex_arith_substitution(struct lex_reader *r, struct lex_word *b, boo
 		p->word = w;
 		return;
 	}
-	lex_read_again(r, from, pending, "too many $(( that are no arithmetic");
+	lex_read_again(r, from, pending, "too many $(( that are not arithmetic");
 	if (!lex_failed(r))
 		lex_command_substitution(r, b, quoted);
 }

@@ -1029,7 +1029,7 @@ def test_audit_mistakes():
         for option in ("--since", "--until"):
             status, out, err = audit(place, "show", option, when)
             equal((status, out), (2, ""), "%s %s: status, stdout" % (option, when))
-            check(when + " is no time. Write 2026-11-21" in err and "ago: 30m, 2h, 7d" in err, err)
+            check(when + " is not a time. Write 2026-11-21" in err and "ago: 30m, 2h, 7d" in err, err)
     for option in ("--since", "--until", "--decision", "--process", "--rule"):
         status, out, err = audit(place, "show", option, "")
         equal((status, out), (2, ""), "%s without a value: status, stdout" % option)

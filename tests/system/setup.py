@@ -438,7 +438,7 @@ def test_files_that_are_none():
 @suite.test()
 def test_no_home():
     home = Home()
-    for value, said in (("", "HOME is not set"), ("me", "HOME is no absolute path"),
+    for value, said in (("", "HOME is not set"), ("me", "HOME is not an absolute path"),
                         (home.path + "/none", "HOME does not exist")):
         status, out, err = home.run("codex", "--write", HOME=value)
         check((status, out) == (1, "") and said in err and "--file FILE" in err, err)

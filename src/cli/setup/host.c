@@ -70,7 +70,7 @@ const struct setup_host setup_hosts[] = {
 	  .folder_env = "XDG_CONFIG_HOME", .folder = ".config", .file = "mcphub/servers.json",
 	  .parent = "mcpServers",
 	  .dollar_names = true,
-	  .note = "One hub serves all editors, so its working directory is no project." },
+	  .note = "One hub serves all editors, so its working directory is not a project." },
 	{ .name = "emacs", .title = "Emacs (mcp.el)", .format = SETUP_LISP,
 	  .note = "Put it into your init file; M-x mcp-hub starts it." },
 	{ .name = NULL },
@@ -104,7 +104,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 		return setup_host_join(folder, "", host->file);
 	/* XDG says to ignore a relative one; hosts do not. */
 	if (folder && *folder && strncmp(host->folder_env, "XDG_", 4)) {
-		err_set(e, ERR_INVALID_PARAMS, "%s is no absolute path", host->folder_env);
+		err_set(e, ERR_INVALID_PARAMS, "%s is not an absolute path", host->folder_env);
 		err_hint(e, "Name the file with --file FILE.");
 		return NULL;
 	}
@@ -112,7 +112,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 		return setup_host_join(home, host->folder, host->file);
 	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME %s", host->title,
 		!home || !*home ? "is not set" : *home == '/' ? "does not exist"
-							     : "is no absolute path");
+							     : "is not an absolute path");
 	err_hint(e, "Name the file with --file FILE.");
 	return NULL;
 }
