@@ -1,8 +1,7 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
  * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, and in BUILD_DIR/gen:
- * {errors,config,caps,cli,blocklist,blocklist_examples,packs,openrpc,strtab}.c,
- * openrpc.json,
+ * {errors,config,caps,cli,blocklist,blocklist_examples,packs,openrpc,strtab}.c, openrpc.json,
  * reference.md, packs.md, complete.{bash,zsh,fish} and the man pages in man/.
  *
  * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
