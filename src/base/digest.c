@@ -63,7 +63,7 @@ int digest_json(const json_t *value, size_t max, unsigned char out[DIGEST_SIZE])
 }
 
 void digest_sign(const void *key, size_t key_len, const void *bytes, size_t len,
-	       unsigned char out[DIGEST_SIZE])
+		 unsigned char out[DIGEST_SIZE])
 {
 	struct hmac_sha256_ctx ctx;
 

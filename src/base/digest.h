@@ -29,7 +29,7 @@ int digest_json(const json_t *value, size_t max, unsigned char out[DIGEST_SIZE])
 
 /* Keyed digest of @len bytes. A key longer than 64 bytes is digested first, as the RFC says. */
 void digest_sign(const void *key, size_t key_len, const void *bytes, size_t len,
-	       unsigned char out[DIGEST_SIZE]);
+		 unsigned char out[DIGEST_SIZE]);
 
 /* Compare @len bytes in a time that does not depend on where they differ. */
 bool digest_equal(const void *a, const void *b, size_t len);

@@ -61,7 +61,7 @@ static void schema_suggest_fold(const char *name, struct folded *f)
 
 /* Does @candidate, a name of @field, take a value of the unit that @name ends in? */
 static bool schema_suggest_unit_fits(const struct folded *name, const struct folded *candidate,
-		      const struct schema_field *field)
+				     const struct schema_field *field)
 {
 	const char *unit = candidate->unit ? candidate->unit->name : field->unit;
 

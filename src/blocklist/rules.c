@@ -80,7 +80,7 @@ static void rules_find_on_effects(void)
 }
 
 static const struct blocklist_rule *rules_effect_rule(const char *effect, uint64_t classes,
-						       bool guess)
+						      bool guess)
 {
 	if (!rules_on_effects.count)
 		rules_find_on_effects();

@@ -145,7 +145,7 @@ static void terminal_judge_reading(struct terminal *t, bool end, struct stream_p
 
 /* Judge only the first @keep of the keys, because what follows is blocked, as @by says. */
 static void terminal_refuse(struct terminal *t, size_t keep, const struct stream_part *by,
-				 struct stream_part *part)
+			    struct stream_part *part)
 {
 	buf_truncate(&t->keys, keep);
 	terminal_judge_reading(t, false, part);

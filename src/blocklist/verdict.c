@@ -291,7 +291,7 @@ static void verdict_judge_literal(struct judging *j)
 
 /* @len bytes of @s, at offset @at of the outermost text, as a word. */
 static struct shell_word verdict_known_word(struct shell_arena *arena, const char *s, size_t len,
-				    uint32_t at, bool fixed)
+					    uint32_t at, bool fixed)
 {
 	uint32_t *where = shell_alloc_raw(arena, (len + 1) * sizeof(*where)), here = at;
 
@@ -369,7 +369,7 @@ static bool verdict_has_blank(const char *s)
 
 /* "rm -rf" with args "/": no such program exists, but the intent is clear. */
 static bool verdict_judge_split_command(struct judging *j, struct evaluation *e,
-				const struct shell_word *words)
+					const struct shell_word *words)
 {
 	struct shell_word two[2], all;
 

@@ -241,7 +241,7 @@ static struct room grep_match_size(const struct grep *g, size_t from, size_t to,
 }
 
 static void grep_write_lines(struct jsonw *w, const struct grep *g, const char *key, size_t from,
-			size_t to)
+			     size_t to)
 {
 	jsonw_array(w, key);
 	for (size_t i = from; i < to; i++)

@@ -164,7 +164,7 @@ static uint64_t process_logs_page_start(const struct req *r, const struct proc *
 
 /* Write one stream; "" if it was not asked for. */
 static void process_logs_write_stream(struct jsonw *w, const char *key, const struct output *o,
-			 struct output_page *page, bool wanted)
+				      struct output_page *page, bool wanted)
 {
 	if (wanted) {
 		output_write_page(o, w, key, page);
@@ -195,7 +195,7 @@ static size_t process_logs_leave(size_t budget, uint64_t bytes)
 }
 
 static void process_logs_write_pages(struct jsonw *w, const struct req *r, const struct proc *p,
-			struct output_page *out, struct output_page *err)
+				     struct output_page *out, struct output_page *err)
 {
 	const struct logs_task *t = r->task;
 	uint64_t rest = t->want_err ? p->err.total - err->offset : 0;

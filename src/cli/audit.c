@@ -91,7 +91,7 @@ static int cli_audit_take_time(struct audit_view *v, const struct cli_option *op
 }
 
 static int cli_audit_take_count(struct audit_view *v, const struct cli_option *option,
-			    const struct cmdline_value *value)
+				const struct cmdline_value *value)
 {
 	if (value->number > LAST_COUNT_MAX)
 		return say_mistake(v->command, "%s %s must be at most %d; show prints all records",
@@ -102,7 +102,7 @@ static int cli_audit_take_count(struct audit_view *v, const struct cli_option *o
 }
 
 static int cli_audit_take_option(void *view, const struct cli_option *option,
-			     const struct cmdline_value *value)
+				 const struct cmdline_value *value)
 {
 	struct audit_view *v = view;
 
@@ -193,7 +193,7 @@ static bool cli_audit_matches(const struct audit_view *v, const json_t *record)
 
 /* @name and the number that is its value, if it has one. */
 static void cli_audit_add_number(struct buf *out, const json_t *record, const char *name,
-			     const char *before, const char *after)
+				 const char *before, const char *after)
 {
 	const json_t *value = json_object_get(record, name);
 
@@ -307,7 +307,7 @@ static void cli_audit_print(const struct audit_view *v, const char *line, size_t
 typedef void (*audit_each_fn)(struct audit_view *v, void *ctx, const struct audit_text *line);
 
 static void cli_audit_offer(struct audit_view *v, audit_each_fn each, void *ctx,
-			const struct audit_text *line)
+			    const struct audit_text *line)
 {
 	json_t *record = line->cut ? NULL : cli_audit_parse(line->bytes, line->len);
 
@@ -327,7 +327,7 @@ static int cli_audit_open(const struct audit_view *v, const char *name)
 /* Read the log @name from *@offset on; @offset moves behind its last whole line. 0 or -1 with
  * errno. */
 static int cli_audit_read_file(struct audit_view *v, const char *name, off_t *offset,
-			   audit_each_fn each, void *ctx)
+			       audit_each_fn each, void *ctx)
 {
 	AUTO_CLOSE int fd = cli_audit_open(v, name);
 	struct audit_lines lines;

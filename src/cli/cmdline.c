@@ -56,7 +56,7 @@ static int cmdline_parse_number(const struct cli_option *option, const char *tex
 }
 
 static int cmdline_read_number(const struct cmdline *a, const struct cli_option *option,
-			    struct cmdline_value *value)
+			       struct cmdline_value *value)
 {
 	const char *forms = number_kinds[option->kind].has_unit
 				    ? quantity_forms(number_kinds[option->kind].unit)
@@ -82,7 +82,7 @@ static bool cmdline_is_short(const char *short_name, const char *word, const cha
 }
 
 static const struct cli_option *cmdline_find(const struct cli_command *command, const char *word,
-					      size_t len)
+					     size_t len)
 {
 	for (const struct cli_option *o = &cli_options[command->options]; *o->name; o++) {
 		const char *short_name = strtab_get(o->short_name);
@@ -133,7 +133,7 @@ static const char *cmdline_joined(const char *word)
 
 /* The value of @option, whose word is argv[*at]; moves *at to its last word. */
 static int cmdline_find_value(const struct cmdline *a, const struct cli_option *option, char **argv,
-			   int *at, struct cmdline_value *value)
+			      int *at, struct cmdline_value *value)
 {
 	const char *joined = cmdline_joined(argv[*at]), *what = strtab_get(option->value);
 

@@ -104,7 +104,7 @@ static void cli_run_name_outcome(const struct proc *p, char *text, size_t size)
 
 /* The option of @command that stands for the parameter that @text begins with, or NULL. */
 static const struct cli_option *cli_run_option_in(const struct cli_command *command,
-						      const char *text)
+						  const char *text)
 {
 	size_t len = strcspn(text, " :");
 

@@ -154,7 +154,7 @@ static void audit_verify_want(struct verify *v, const json_t *name, bool anew, c
 
 /* Keep what the line says about files, if it does. */
 static void audit_verify_read_names(struct verify *v, struct verify_file *f,
-			      const struct audit_text *text)
+				    const struct audit_text *text)
 {
 	json_t *line, *name;
 	const char *to;
@@ -181,7 +181,7 @@ static void audit_verify_read_names(struct verify *v, struct verify_file *f,
 /* ---- the lines of a file ---- */
 
 static void audit_verify_check_junk(struct verify *v, struct verify_file *f,
-			      const struct audit_text *text)
+				    const struct audit_text *text)
 {
 	if (text->cut)
 		f->after[0] = '\0';
@@ -195,7 +195,7 @@ static void audit_verify_check_junk(struct verify *v, struct verify_file *f,
 
 /* Does @line follow the one before it? */
 static void audit_verify_check_order(struct verify *v, struct verify_file *f,
-			       const struct verify_line *line)
+				     const struct verify_line *line)
 {
 	if (line->seq == f->seq + 1 && !memcmp(line->prev, f->hash, HASH_LEN))
 		return;
@@ -215,7 +215,7 @@ static void audit_verify_check_order(struct verify *v, struct verify_file *f,
 }
 
 static void audit_verify_take_line(struct verify *v, struct verify_file *f,
-			     const struct audit_text *text, const struct verify_line *line)
+				   const struct audit_text *text, const struct verify_line *line)
 {
 	char instance[INSTANCE_LEN + 1] = "";
 
@@ -342,7 +342,7 @@ static const struct verify_file *audit_verify_find_lines(const struct verify *v,
 
 /* Does @f follow @before, its predecessor, to the last line? */
 static void audit_verify_check_link(struct verify *v, const struct verify_file *f,
-			      const struct verify_file *before)
+				    const struct verify_file *before)
 {
 	bool torn = *before->after && !memcmp(f->first_prev, before->after, HASH_LEN);
 	const struct verify_file *other;

@@ -83,7 +83,7 @@ static struct assignment *vars_binding_at(const struct variable *v, uint32_t ver
 
 /* The assignment in the outer texts, at the command that this text is a word of. */
 static const struct assignment *vars_outer_binding(const struct shell_memory *m, const char *name,
-					   const struct shell_memory **from)
+						   const struct shell_memory **from)
 {
 	bool exported_only = false;
 
@@ -125,7 +125,7 @@ static struct value *vars_import_value(struct expander *e, const struct shell_me
 }
 
 static struct assignment *vars_import_binding(struct expander *e, const struct shell_memory *from,
-					   const struct assignment *b)
+					      const struct assignment *b)
 {
 	struct assignment *copy = shell_alloc(e->arena, sizeof(*copy));
 

@@ -26,7 +26,7 @@ struct script_decoded {
 };
 
 static bool script_decoded_is_in(const struct script_reader *r, const struct script_decoded *d,
-			      size_t from, size_t end)
+				 size_t from, size_t end)
 {
 	for (size_t i = from; i < end && i < r->t.count; i++) {
 		if (script_decoded_decodes(&r->t, i))

@@ -59,7 +59,7 @@ static size_t script_functions_indent(const struct script_text *t, size_t i)
 /* What the call at token @i gives its first parameter: a string, or a list of strings. Returns how
  * many, up to CALLS_MAX; 0: nothing that is known. */
 static size_t script_functions_argument(const struct script_text *t, size_t i,
-				 const struct shell_word *out[CALLS_MAX])
+					const struct shell_word *out[CALLS_MAX])
 {
 	bool list = script_is_char(t, i + 2, '[');
 	size_t n = 0, at = i + 2 + list;

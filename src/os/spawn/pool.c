@@ -458,7 +458,7 @@ static size_t pool_message_max(void)
 
 /* Send the second plan with the command's descriptors. 0, or -1 with errno. */
 static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t len,
-		       const struct spawn_request *request)
+			    const struct spawn_request *request)
 {
 	int fds[RIGHTS_MAX] = { request->stdin_fd, request->stdout_fd, request->stderr_fd,
 				request->cwd_fd };
