@@ -25,8 +25,6 @@
 
 #define COMMANDS_MAX 32
 
-extern char **environ;
-
 static int cli_serve(const struct cli_command *command, char **argv);
 static int cli_help(const struct cli_command *command, char **argv);
 static int cli_version(const struct cli_command *command, char **argv);

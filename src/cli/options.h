@@ -19,7 +19,7 @@ void options_release(struct options *o);
  * exit status and the reason on stderr. */
 int options_load(struct options *o, const struct cli_command *command);
 
-/* An cmdline_take_fn for one of them; @o: struct options. */
+/* A cmdline_take_fn for one of them; @o: struct options. */
 int options_take(void *o, const struct cli_option *option, const struct cmdline_value *value);
 
 #endif

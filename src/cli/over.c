@@ -28,8 +28,6 @@
 #define MARK_USER "%user"     /* whom the workspace belongs to, as far as we know */
 #define STATE_DIR "/var/lib/procpen"
 
-extern char **environ;
-
 struct over_preset {
 	const char *kind;
 	const char *const *prefix;

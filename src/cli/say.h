@@ -31,12 +31,12 @@ int say_unknown(const struct cli_command *command, const char *what, const char 
  * gave to files, or a command that a model wrote. */
 void say_text(FILE *to, const char *text);
 
-/* A string for such a document: a path, or text with one in it, may have any bytes, and those that
- * are no UTF-8 become U+FFFD. */
-json_t *say_json_string(const char *text);
-
 /* Print a document of our own to stdout. */
 void say_json(const json_t *document);
+
+/* A string for such a document: a path, or text with one in it, may have any bytes, and those that
+ * are not UTF-8 become U+FFFD. */
+json_t *say_json_string(const char *text);
 
 /* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
 void say_error(const struct cli_command *command, const struct err *e);

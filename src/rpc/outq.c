@@ -71,7 +71,7 @@ static void outq_flush(struct outq *q)
 			q->written += (size_t)n;
 			continue;
 		}
-		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+		if (n < 0 && errno != EAGAIN) {
 			outq_fail(q, errno);
 			return;
 		}

@@ -564,7 +564,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 		char *room = frame_reserve(&s->frame, READ_BYTES);
 		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
 
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n <= 0)
 			s->eof = true;
