@@ -1,6 +1,8 @@
 /*
- * mcp_task_source - the functions that mcp_tasks needs from a source of tasks. The
- * server's source is its runs (mcp/task_runs.c).
+ * mcp_task_source - the functions that mcp_tasks needs from a source of tasks.
+ *
+ * The server's source is its runs (mcp/task_runs.c), which never ask and never fail as tasks. The
+ * server of tests/conformance is linked with another source, which has every status.
  */
 #ifndef PROCPEN_MCP_TASK_SOURCE_H
 #define PROCPEN_MCP_TASK_SOURCE_H
