@@ -10,7 +10,7 @@ static int budget_refuse(const struct config *c, const char *what, int64_t most,
 
 	err_set(e, ERR_LIMIT_REACHED, "this session has used its budget of %lld %s (%s)",
 		(long long)most, what, option);
-	config_remedy(c, option, "...", remedy);
+	config_remedy(c, key, "...", remedy);
 	err_hint(e, "No command starts in this session any more; the operator can change this for "
 		    "the next one %s.", remedy);
 	err_detail(e, "limit", json_string(option));

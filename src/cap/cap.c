@@ -335,19 +335,12 @@ static void cap_notify(struct cap_call *call)
 	buf_release(&notice);
 }
 
-/* How the operator changes the tier of @row to @tier. */
-static void cap_write_remedy(const struct cap *c, const struct cap_row *row, const char *tier,
-			     char text[CONFIG_REMEDY_SIZE])
-{
-	config_remedy(c->config, config_rows[row->tier_option].name, tier, text);
-}
-
 static void cap_hint_change(const struct cap_call *call, struct err *e)
 {
 	const struct rule *r = call->ruling.rule;
 	char remedy[CONFIG_REMEDY_SIZE];
 
-	cap_write_remedy(call->c, call->row, "...", remedy);
+	config_remedy(call->c->config, call->row->tier_option, "...", remedy);
 	if (call->ruling.pack)
 		err_hint(e, "%srule \"%s\" of pack %s asks for it, which the "
 			    "operator can change in packs (set by %.200s).", CAP_TO_MODEL, r->id,
@@ -376,7 +369,7 @@ static void cap_hint_unasked(const struct cap_call *call, struct err *e)
 	const struct rule *r = call->ruling.rule;
 	char remedy[CONFIG_REMEDY_SIZE];
 
-	cap_write_remedy(call->c, call->row, "notify", remedy);
+	config_remedy(call->c->config, call->row->tier_option, "notify", remedy);
 	if (call->ruling.pack)
 		err_hint(e, "%schange %s:confirm, which has rule \"%s\", to %s:notify in the "
 			    "option packs (set by %.200s).", host, call->ruling.pack, r->id,
@@ -827,7 +820,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 		log_notice("notify %s of %s by request %s", row->name, process_id, shown);
 	}
 	if (!allowed) {
-		cap_write_remedy(c, row, "...", remedy);
+		config_remedy(c->config, row->tier_option, "...", remedy);
 		event.rule = tier == TIER_DENY ? "tier.deny" : "tier.confirm";
 		event.outcome = err_rows[ERR_PERMISSION_DENIED].name;
 		err_set(e, ERR_PERMISSION_DENIED, "%s of process %s is not allowed this way: %s",

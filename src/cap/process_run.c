@@ -100,7 +100,7 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 	if (most && seconds > (double)most) {
 		err_invalid(e, name, "%s is %g seconds, and the operator allows at most %lld",
 			    name, seconds, (long long)most);
-		config_remedy(config, config_rows[key].name, "...", remedy);
+		config_remedy(config, key, "...", remedy);
 		return err_hint(e,
 				"Ask for at most %lld second%s; the operator can change this %s.",
 				(long long)most, most == 1 ? "" : "s", remedy);
@@ -191,7 +191,7 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 		return 0;
 	err_set(e, ERR_PERMISSION_DENIED, "follow is not allowed: the operator denies %s, or has "
 					  "it confirmed", row->name);
-	config_remedy(call->c->config, "tier.process.follow", "...", remedy);
+	config_remedy(call->c->config, row->tier_option, "...", remedy);
 	return err_hint(e, "Leave it out; the operator can change this %s.", remedy);
 }
 

@@ -19,7 +19,7 @@ static int run_user_refuse(const struct config *c, const char *name, struct err 
 
 	if (geteuid() != 0)
 		return run_user_fail_unprivileged(ERR_PERMISSION_DENIED, name, e);
-	config_remedy(c, "sandbox.users", "NAME,...", remedy);
+	config_remedy(c, CONFIG_SANDBOX_USERS, "NAME,...", remedy);
 	err_set(e, ERR_PERMISSION_DENIED,
 		"user: the operator does not allow requests to run as \"%.64s\"", name);
 	return err_hint(e, "Leave user out; the operator can change this %s.", remedy);

@@ -456,22 +456,21 @@ const char *config_origin(const struct config *c, enum config_key key)
 	return origin ? origin : "default";
 }
 
-void config_remedy(const struct config *c, const char *name, const char *value,
+void config_remedy(const struct config *c, enum config_key key, const char *value,
 		   char text[CONFIG_REMEDY_SIZE])
 {
-	int key = config_find(name);
+	const char *name = config_rows[key].name;
 
-	BUG_IF(key < 0);
 	if (c->values[key].rank == CONFIG_BY_PROJECT)
 		snprintf(text, CONFIG_REMEDY_SIZE,
-			 "in %.200s (%s), or with --set config.project=off",
-			 config_origin(c, (enum config_key)key), name);
+			 "in %.200s (%s), or with --set config.project=off", config_origin(c, key),
+			 name);
 	else if (!c->values[key].origin)
 		snprintf(text, CONFIG_REMEDY_SIZE, "with --set %s=%.48s (now at its default)", name,
 			 value);
 	else
 		snprintf(text, CONFIG_REMEDY_SIZE, "with --set %s=%.48s (set by %.200s)", name,
-			 value, config_origin(c, (enum config_key)key));
+			 value, config_origin(c, key));
 }
 
 /* Heap. */

@@ -128,12 +128,12 @@ void config_list_choices(const struct config_row *row, char list[CONFIG_CHOICES_
 const char *config_origin(const struct config *c, enum config_key key);
 
 /*
- * How the operator sets the option @name to @value, for a hint: "with --set NAME=VALUE (set by
+ * How the operator sets the option @key to @value, for a hint: "with --set NAME=VALUE (set by
  * /etc/procpen/config.json:3)", or "in .procpen.json:3 (NAME), or with --set config.project=off"
  * where a project has set it, because --set does not win over that.
  */
 #define CONFIG_REMEDY_SIZE 384
-void config_remedy(const struct config *c, const char *name, const char *value,
+void config_remedy(const struct config *c, enum config_key key, const char *value,
 		   char text[CONFIG_REMEDY_SIZE]);
 
 /* The value as --set takes it. Heap. */

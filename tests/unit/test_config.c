@@ -296,12 +296,12 @@ static void test_config_remedy_names_who_set_it(void **state)
 	char text[CONFIG_REMEDY_SIZE];
 	struct err e = ERR_INIT;
 
-	config_remedy(*state, "tier.process.kill", "notify", text);
+	config_remedy(*state, CONFIG_TIER_PROCESS_KILL, "notify", text);
 	assert_string_equal(text, "with --set tier.process.kill=notify (now at its default)");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(config_assign(*state, config_find("tier.process.kill"), "deny",
 					       rows[i].rank, rows[i].origin, &e), 0);
-		config_remedy(*state, "tier.process.kill", "...", text);
+		config_remedy(*state, CONFIG_TIER_PROCESS_KILL, "...", text);
 		assert_string_equal(text, rows[i].remedy);
 	}
 }
