@@ -125,10 +125,13 @@ static void cap_hint_doctor(struct err *e)
 	err_hint(e, "%s; `procpen doctor` shows all layers.", e->hint);
 }
 
-/* What decided the tier of @call: a rule, or @tier. */
-static const char *cap_rule(const struct cap_call *call, const char *tier)
+/* What stops @call, or has it asked for: a rule, or the tier; NULL: nothing. */
+static const char *cap_rule(const struct cap_call *call)
 {
-	return call->ruling.rule ? call->ruling.rule->id : tier;
+	if (call->ruling.rule)
+		return call->ruling.rule->id;
+	return call->tier == TIER_DENY ? "tier.deny"
+	       : call->tier == TIER_CONFIRM ? "tier.confirm" : NULL;
 }
 
 /* Record the refusal, then answer with @e. */
@@ -325,7 +328,7 @@ static void cap_notify(struct cap_call *call)
 
 	if (call->grant.number)
 		snprintf(allowed, sizeof(allowed), "grant %u (rule %s) allows", call->grant.number,
-			 cap_rule(call, "tier.confirm"));
+			 cap_rule(call));
 	cap_log_call(call, allowed);
 	if (!d->notify)
 		return;
@@ -352,14 +355,14 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 		err_hint(e, "%sthe operator can change this %s.", CAP_TO_MODEL, remedy);
 }
 
-static void cap_deny(struct cap_call *call, const char *rule, const char *why)
+static void cap_deny(struct cap_call *call, const char *why)
 {
 	struct err e = ERR_INIT;
 
 	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
 	cap_hint_change(call, &e);
 	judge_name_rule(&call->ruling, &e);
-	cap_refuse(call, "denied", rule, &e);
+	cap_refuse(call, "denied", cap_rule(call), &e);
 }
 
 /* What lets a call start that nobody can be asked about. */
@@ -390,7 +393,7 @@ static void cap_deny_unasked(struct cap_call *call)
 	cap_hint_unasked(call, &e);
 	judge_suggest(&call->ruling, &e);
 	judge_name_rule(&call->ruling, &e);
-	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
+	cap_refuse(call, "denied", cap_rule(call), &e);
 }
 
 static void cap_pass_tier(struct cap_call *call);
@@ -419,13 +422,12 @@ static void cap_on_confirmed(void *ctx, struct req *r, const struct req_answer *
 	bool closing = call->c->closing;
 
 	if (!answer->allowed || closing) {
-		cap_deny(call, cap_rule(call, "tier.confirm"),
-			 closing ? "the server is shutting down" : answer->why);
+		cap_deny(call, closing ? "the server is shutting down" : answer->why);
 		return;
 	}
 	r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
 	call->wish = answer->remember;
-	cap_queue(r, cap_rule(call, "tier.confirm"), cap_start_confirmed);
+	cap_queue(r, cap_rule(call), cap_start_confirmed);
 }
 
 /* The client cancelled while a human was asked: record it as a denial. */
@@ -435,15 +437,14 @@ static void cap_on_cancel_question(void *call, struct req *r)
 
 	err_set(&e, ERR_CANCELLED,
 		"the client cancelled %s before a human had answered; nothing ran", r->row->name);
-	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
+	cap_refuse(call, "denied", cap_rule(call), &e);
 }
 
 /* Another call needs the REQ_SLOT_END that this one holds. */
 static void cap_give_up_question(void *call, struct req *r)
 {
 	(void)r;
-	cap_deny(call, cap_rule(call, "tier.confirm"),
-		 "too many newer calls of it came before an answer");
+	cap_deny(call, "too many newer calls of it came before an answer");
 }
 
 /* Answer with the question; the client calls again with the human's answer. */
@@ -452,7 +453,7 @@ static void cap_answer_with_question(struct cap_call *call, const struct buf *no
 	struct req *r = call->r;
 
 	call->event.decision = "asked";
-	call->event.rule = cap_rule(call, "tier.confirm");
+	call->event.rule = cap_rule(call);
 	cap_record_call(call);
 	req_question(r, notice);
 }
@@ -488,7 +489,7 @@ static bool cap_asks(struct cap_call *call)
 	bool granted = call->grant.number != 0;
 
 	if (!granted && call->c->closing)
-		cap_deny(call, cap_rule(call, "tier.confirm"), "the server is shutting down");
+		cap_deny(call, "the server is shutting down");
 	else if (!granted && call->r->cancelled) /* while its start queued */
 		cap_on_cancel_question(call, call->r);
 	else if (!granted)
@@ -516,7 +517,7 @@ static bool cap_is_denied_by_rule(struct cap_call *call)
 	if (!call->ruling.rule || call->tier != TIER_DENY)
 		return false;
 	judge_fail(&call->ruling, call->row->name, &e);
-	cap_refuse(call, "denied", cap_rule(call, NULL), &e);
+	cap_refuse(call, "denied", cap_rule(call), &e);
 	return true;
 }
 
@@ -550,21 +551,21 @@ static void cap_pass_tier(struct cap_call *call)
 	switch (call->tier) {
 	case TIER_DENY:
 		if (!cap_is_denied_by_rule(call))
-			cap_deny(call, "tier.deny", "the operator denies this capability");
+			cap_deny(call, "the operator denies this capability");
 		break;
 	case TIER_CONFIRM:
 		if (!cap_takes_slot(call) || cap_is_blocked_unasked(call) || cap_asks(call))
 			break;
 		cap_notify(call);
-		cap_start(call->r, cap_rule(call, "tier.confirm"));
+		cap_start(call->r, cap_rule(call));
 		break;
 	case TIER_NOTIFY:
 		if (cap_judge(call))
 			cap_notify(call);
-		cap_start(call->r, cap_rule(call, NULL));
+		cap_start(call->r, cap_rule(call));
 		break;
 	case TIER_AUTONOMOUS:
-		cap_start(call->r, cap_rule(call, NULL));
+		cap_start(call->r, cap_rule(call));
 		break;
 	}
 }
