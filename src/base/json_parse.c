@@ -215,7 +215,7 @@ static bool json_parse_is(const struct json_parse *p, size_t at, const char *one
 	return at < p->len && p->text[at] && strchr(one_of, p->text[at]);
 }
 
-/* The offset after the number that is here; sets @real. That of its begin: it is none. */
+/* The offset after the number that is here; sets @real. p->at: there is none. */
 static size_t json_parse_number_end(const struct json_parse *p, bool *real)
 {
 	size_t start = p->at + (p->text[p->at] == '-'), at, digits;

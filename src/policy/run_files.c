@@ -697,8 +697,8 @@ static bool run_files_moves(const char *program)
 	return list_has(" cd chdir popd pushd ", program, strlen(program));
 }
 
-/* Note where @run is run: where the text begins, or where the cd at its begin leads. Which commands
- * a later one would concern depends on what runs and what fails. */
+/* Note where @run is run: where the text begins, or where the cd at its beginning leads. Which
+ * commands a later one would concern depends on what runs and what fails. */
 static bool run_files_follow(struct run_files *f, const struct blocklist_run *run,
 			     const char *program)
 {
@@ -709,7 +709,7 @@ static bool run_files_follow(struct run_files *f, const struct blocklist_run *ru
 		return run_files_refuse(f, "a command in it has another root directory");
 	if (run_files_moves(program) && (f->here || !run_files_is_plain_cd(run)))
 		return run_files_refuse(f, "its text changes the directory, other than by one cd "
-					   "at its begin");
+					   "at its beginning");
 	if (!known)
 		return run_files_refuse(f, "its directory is not known before it runs");
 	if (!f->here) {
