@@ -416,9 +416,9 @@ static void cap_start_confirmed(struct req *r, const char *rule)
 	cap_start(r, rule);
 }
 
-static void cap_on_confirmed(void *ctx, struct req *r, const struct req_answer *answer)
+static void cap_on_confirmed(struct req *r, const struct req_answer *answer)
 {
-	struct cap_call *call = ctx;
+	struct cap_call *call = r->call;
 	bool closing = call->c->closing;
 
 	if (!answer->allowed || closing) {
@@ -472,7 +472,7 @@ static void cap_ask_human(struct cap_call *call, json_t *files)
 	r->on_cancel = cap_on_cancel_question;
 	r->answer_now = cap_give_up_question;
 	r->on_confirmed = cap_on_confirmed;
-	r->on_cancel_ctx = r->answer_now_ctx = r->on_confirmed_ctx = call;
+	r->on_cancel_ctx = r->answer_now_ctx = call;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(r, &notice, deadline_ms);
 	if (asked == REQ_ASK_BY_ANSWER)

@@ -733,11 +733,10 @@ static void process_run_leave_key(struct run_task *t)
 }
 
 /* Keep the error of the first call for those that are pending. */
-static void process_run_on_fail(void *ctx, struct req *r, const struct err *e)
+static void process_run_on_fail(struct req *r, const struct err *e)
 {
-	struct run_key *key = ctx;
+	struct run_key *key = ((struct run_task *)r->task)->key;
 
-	(void)r;
 	if (key->seq)
 		return;
 	err_release(&key->why);
@@ -774,7 +773,6 @@ static int process_run_replay(struct cap_call *call, struct err *e)
 	t->result_options.keyed = true;
 	if (!t->result_options.replayed) {
 		r->on_fail = process_run_on_fail;
-		r->on_fail_ctx = t->key;
 		return 0;
 	}
 	if (t->key->seq)

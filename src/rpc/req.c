@@ -388,7 +388,7 @@ void req_ok(struct req *r)
 static void req_fail_with(struct req *r, struct err *e, const struct result *partial)
 {
 	if (r->on_fail)
-		r->on_fail(r->on_fail_ctx, r, e);
+		r->on_fail(r, e);
 	if (r->tab->on_fail)
 		r->tab->on_fail(r->tab->on_fail_ctx, e);
 	if (!req_is_silent(r))
@@ -433,7 +433,7 @@ void req_confirmed(struct reqtab *t, uint64_t handle, const struct req_answer *a
 	struct req *r = req_find(t, handle);
 
 	if (r)
-		r->on_confirmed(r->on_confirmed_ctx, r, answer);
+		r->on_confirmed(r, answer);
 }
 
 enum req_remember req_read_remember(const json_t *value)

@@ -135,11 +135,9 @@ struct req {
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
 	void *on_cancel_ctx;
 	/* A human has answered. Set before asking. */
-	void (*on_confirmed)(void *ctx, struct req *r, const struct req_answer *answer);
-	void *on_confirmed_ctx;
+	void (*on_confirmed)(struct req *r, const struct req_answer *answer);
 	/* Called first when the request is about to be answered with @e. */
-	void (*on_fail)(void *ctx, struct req *r, const struct err *e);
-	void *on_fail_ctx;
+	void (*on_fail)(struct req *r, const struct err *e);
 	/* Answer at once with the state so far. Set by handlers that wait for a run, and by every
 	 * holder of REQ_SLOT_END; else NULL. */
 	void (*answer_now)(void *ctx, struct req *r);
