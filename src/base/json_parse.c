@@ -266,7 +266,7 @@ static json_t *json_parse_number(struct json_parse *p)
 		whole = strtoll(number, NULL, 10);
 	if (real ? isinf(value) : errno == ERANGE) {
 		json_parse_refuse(p, at, real ? "a number beyond the range of a double" :
-						"an integer beyond 64 bits with a sign");
+						"an integer outside the signed 64-bit range");
 		return json_integer(0);
 	}
 	return real ? json_real(value) : json_integer(whole);

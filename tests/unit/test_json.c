@@ -104,7 +104,7 @@ static void test_json_says_what_is_wrong_and_where(void **state)
 		{ "[", "a value expected, and the text ends" },
 		{ "[]]", "the end of the text expected, not ] (byte 3)" },
 		{ "[1e400]", "a number beyond the range of a double (byte 2)" },
-		{ "[9223372036854775808]", "an integer beyond 64 bits with a sign (byte 2)" },
+		{ "[9223372036854775808]", "an integer outside the signed 64-bit range (byte 2)" },
 	};
 	enum json_fault fault;
 	char why[160];
