@@ -61,32 +61,72 @@ int pty_resize(int fd, unsigned cols, unsigned rows)
 	return ioctl(fd, TIOCSWINSZ, &size);
 }
 
-/* Is a line open behind @last? The characters of signals drop the line, as VKILL does. */
-static bool pty_line_is_open(const struct termios *settings, char last)
+/* The usual settings if there is no terminal yet. False: they cannot be known. */
+static bool pty_settings(int fd, struct termios *settings)
+{
+	*settings = (struct termios){
+		.c_iflag = ICRNL | IUTF8, .c_lflag = ICANON | IEXTEN,
+		.c_cc = { [VEOF] = 'D' & 037, [VINTR] = 'C' & 037, [VQUIT] = '\\' & 037,
+			  [VSUSP] = 'Z' & 037, [VKILL] = 'U' & 037, [VLNEXT] = 'V' & 037,
+			  [VERASE] = 0177 },
+	};
+	return fd < 0 || !tcgetattr(fd, settings);
+}
+
+static bool pty_is_key(const struct termios *settings, int key, char c)
+{
+	return (cc_t)c == settings->c_cc[key] && (cc_t)c != _POSIX_VDISABLE;
+}
+
+/* Is no line open behind @c? The characters of signals drop the line, as VKILL does. */
+static bool pty_ends_line(const struct termios *settings, char c)
 {
 	static const int ends[] = { VEOF, VEOL, VEOL2, VKILL, VINTR, VQUIT, VSUSP };
 
-	if (!last || last == '\n' || (last == '\r' && settings->c_iflag & ICRNL))
-		return false;
+	if (c == '\n' || (c == '\r' && settings->c_iflag & ICRNL))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(ends); i++)
-		if ((cc_t)last == settings->c_cc[ends[i]])
-			return false;
-	return true;
+		if (pty_is_key(settings, ends[i], c))
+			return true;
+	return false;
 }
 
-size_t pty_end_of_file(int fd, char last, char end[PTY_END_MAX])
+/* VWERASE counts as text: few type it. */
+static void pty_type_byte(const struct termios *settings, struct pty_line *line, char c)
 {
-	struct termios settings = {
-		.c_iflag = ICRNL, .c_lflag = ICANON,
-		.c_cc = { [VEOF] = 'D' & 037, [VINTR] = 'C' & 037, [VQUIT] = '\\' & 037,
-			  [VSUSP] = 'Z' & 037, [VKILL] = 'U' & 037 },
-	};
+	bool quoted = line->quoted;
 
-	if ((fd >= 0 && tcgetattr(fd, &settings)) || !(settings.c_lflag & ICANON) ||
+	line->quoted = !quoted && settings->c_lflag & IEXTEN && pty_is_key(settings, VLNEXT, c);
+	if (line->quoted || (settings->c_iflag & IUTF8 && (c & 0xc0) == 0x80))
+		return;
+	if (!quoted && pty_ends_line(settings, c))
+		line->characters = 0;
+	else if (!quoted && pty_is_key(settings, VERASE, c))
+		line->characters -= line->characters > 0;
+	else
+		line->characters++;
+}
+
+void pty_type(int fd, struct pty_line *line, const char *bytes, size_t len)
+{
+	struct termios settings;
+
+	if (!pty_settings(fd, &settings) || !(settings.c_lflag & ICANON))
+		*line = (struct pty_line){ 0 };
+	else
+		for (size_t i = 0; i < len; i++)
+			pty_type_byte(&settings, line, bytes[i]);
+}
+
+size_t pty_end_of_file(int fd, const struct pty_line *line, char end[PTY_END_MAX])
+{
+	struct termios settings;
+
+	if (!pty_settings(fd, &settings) || !(settings.c_lflag & ICANON) ||
 	    settings.c_cc[VEOF] == _POSIX_VDISABLE)
 		return 0;
 	memset(end, settings.c_cc[VEOF], PTY_END_MAX);
-	return pty_line_is_open(&settings, last) ? 2 : 1;
+	return line->characters || line->quoted ? 2 : 1;
 }
 
 bool pty_echoes(int fd)

@@ -33,13 +33,22 @@ void pty_describe(const struct pty_start *start, struct shim_terminal *t);
  * Returns 0, or -1 with errno. */
 int pty_resize(int fd, unsigned cols, unsigned rows);
 
+/* What was typed of the line that is open, in canonical mode (termios(3)). */
+struct pty_line {
+	size_t characters; /* without those that were erased */
+	bool quoted;       /* VLNEXT was the last: the next one is text */
+};
+
+/* Bring @line behind @len typed @bytes, as the settings are now. @fd -1: a terminal that is still
+ * to be opened, in the usual settings. */
+void pty_type(int fd, struct pty_line *line, const char *bytes, size_t len);
+
 /*
- * The characters that end a file behind a last typed byte of @last (0: nothing was typed), as the
- * settings are now: VEOF, twice if @last leaves a line open, because the first then only hands over
- * that line (termios(3)). @fd -1: a terminal that is still to be opened, in the usual settings.
- * Returns how many; 0: the terminal is not in canonical mode, where there is no such character.
+ * The characters that end a file behind @line, with @fd as above: VEOF, twice if the line is open,
+ * because the first then only hands it over. Returns how many; 0: the terminal is not in canonical
+ * mode, where there is no such character.
  */
-size_t pty_end_of_file(int fd, char last, char end[PTY_END_MAX]);
+size_t pty_end_of_file(int fd, const struct pty_line *line, char end[PTY_END_MAX]);
 
 /* Does the terminal show what is typed? True also if that cannot be known. */
 bool pty_echoes(int fd);

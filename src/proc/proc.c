@@ -745,13 +745,13 @@ bool proc_type(struct proc *p, const void *bytes, size_t len, bool close)
 
 	if (len) {
 		feed_add(&live->feed, bytes, len, false);
-		live->last_typed = ((const char *)bytes)[len - 1];
+		pty_type(live->out.io.fd, &live->typed, bytes, len);
 	}
-	end_len = close ? pty_end_of_file(live->out.io.fd, live->last_typed, end) : 0;
+	end_len = close ? pty_end_of_file(live->out.io.fd, &live->typed, end) : 0;
 	if (!end_len || !feed_open(&live->feed))
 		return false;
 	feed_add(&live->feed, end, end_len, false);
-	live->last_typed = end[0];
+	live->typed = (struct pty_line){ 0 };
 	return true;
 }
 

@@ -155,7 +155,7 @@ struct proc_live {
 				       * it is here, or there is none */
 	int terminal_fd; /* the command's terminal, open until the command is over, because one
 			  * that no process has open looks hung up; -1: none */
-	char last_typed; /* byte there; 0: none yet */
+	struct pty_line typed; /* of what is typed there */
 	struct tree tree;
 	pid_t reported; /* pid of the command as the shim sees it; 0 before its start and after its
 			 * end */
