@@ -445,10 +445,10 @@ def test_hidden_path_that_cannot_be():
 
 @suite.test()
 def test_options_are_checked():
-    for value, status in (("relative", 1), ("/home/*", 2), ("/a/../b", 1), ("/a/..", 1)):
+    for value in ("relative", "/home/*", "/a/../b", "/a/.."):
         with Place() as place:
             server = place.server("--set", "sandbox.hide=" + value)
-            equal(server.wait_exit(), status, "exit status with " + value)
+            equal(server.wait_exit(), 2, "exit status with " + value)
             check("sandbox.hide" in server.stderr_text(), server.stderr_text())
 
 
