@@ -370,7 +370,8 @@ void run_limits_warn(struct jsonw *w, struct proc *p)
 	if (refused > 0) {
 		snprintf(text, sizeof(text),
 			 "%" PRId64 " times the kernel refused a new process or thread: the run "
-			 "may have %" PRId64 " at once (limits.tasks_per_run)",
+			 "may have %" PRId64 " at once (limits.tasks_per_run), fewer where the "
+			 "control group of procpen itself is full",
 			 refused, p->settings->limits.tasks);
 		jsonw_str(w, NULL, text);
 	}

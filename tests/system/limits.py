@@ -458,35 +458,36 @@ def test_as_an_ordinary_user():
 # ------------------------------------------------- the limit of the server itself
 
 class Container:
-    """A control group for a whole server with a memory limit, as a container has; below the group of
-    the test, removed at the end."""
+    """A control group for a whole server with a limit of memory or processes, as a container has; below
+    the group of the test, removed at the end."""
 
-    def __init__(self, limit_mb):
-        self.place, name = self.find()
+    def __init__(self, limit, controller="memory"):
+        self.place, name = self.find(controller)
         self.folder = os.path.join(self.place, "test-container-%d" % os.getpid())
         try:
             os.mkdir(self.folder)
             with open(os.path.join(self.folder, name), "w") as f:
-                f.write(str(limit_mb * MIB))
+                f.write(str(limit))
             with open(os.path.join(self.folder, name)) as f:
                 held = f.read().strip()
         except OSError as e:
             self.remove()
-            raise Skip("no control group with a memory limit can be made here: %s" % e)
-        if held != str(limit_mb * MIB):
+            raise Skip("no control group with a %s limit can be made here: %s" % (controller, e))
+        if held != str(limit):
             self.remove()
             raise Skip("the limit of the control group is %s" % held)
         self.wrapper = ["sh", "-c", 'echo $$ >"$0" && exec "$@"',
                         os.path.join(self.folder, "cgroup.procs")]
 
     @staticmethod
-    def find():
+    def find(controller):
         """(the test's own group, the file of its limit)"""
         with open("/proc/self/cgroup") as f:
             own = {names: path for _, names, path in (line.strip().split(":", 2) for line in f)}
-        if "memory" in own:
-            return "/sys/fs/cgroup/memory" + own["memory"], "memory.limit_in_bytes"
-        return "/sys/fs/cgroup" + own.get("", "/"), "memory.max"
+        if controller in own:
+            return ("/sys/fs/cgroup/" + controller + own[controller],
+                    {"memory": "memory.limit_in_bytes", "pids": "pids.max"}[controller])
+        return "/sys/fs/cgroup" + own.get("", "/"), controller + ".max"
 
     def remove(self):
         """Of the server's dying processes the group holds some for a moment."""
@@ -501,10 +502,10 @@ class Container:
         eventually(gone, WAIT, "the control group is not empty")
 
 
-def in_container(limit_mb):
+def in_container(*limit):
     def decorate(function):
         def test():
-            group = Container(limit_mb)
+            group = Container(*limit)
             server = Server(wrapper=group.wrapper)
             try:
                 function(server)
@@ -518,10 +519,19 @@ def in_container(limit_mb):
     return decorate
 
 
+@in_container(16, "pids")
+def test_a_group_above_refuses_processes(server):
+    """Most kernels count that for the run's group, too, whose own limit was not reached."""
+    answer = server.run(server.hostile_path("hog"), ["processes", "40"])
+    check("refused" in answer["stdout_summary"], "it made %s" % answer["stdout_summary"])
+    for warning in answer["warnings"]:
+        check("limits.tasks_per_run" not in warning or "control group" in warning, warning)
+
+
 LOUD = "head -c 9000000 /dev/zero | tr '\\0' x"
 
 
-@in_container(100)
+@in_container(100 * MIB)
 def test_output_leaves_room_for_commands(server):
     """What is kept of loud commands counts against the limit of the server's own group."""
     for _ in range(20):
@@ -530,7 +540,7 @@ def test_output_leaves_room_for_commands(server):
     equal(server.run("echo alive")["stdout_summary"], "alive\n", "afterwards")
 
 
-@in_container(100)
+@in_container(100 * MIB)
 def test_output_is_dropped_when_memory_runs_out(server):
     """The kernel kills a command in the server's group: finished output makes room, and it is told."""
     loud = server.run(LOUD)["process_id"]
@@ -544,7 +554,7 @@ def test_output_is_dropped_when_memory_runs_out(server):
     check("memory limit" in server.stderr_text(), "nothing on stderr")
 
 
-@in_container(100)
+@in_container(100 * MIB)
 def test_a_kill_for_memory_is_told_of_its_run(server):
     """Although the command ends well, or is answered before; a later run is not blamed."""
     hog = server.hostile_path("hog") + " memory private 150 keep"

@@ -104,7 +104,8 @@ int64_t cgroup_oom_kills(struct cgroup *g);
 
 void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u);
 
-/* How often the tasks limit struck (cgroups(7), pids.events); -1: not counted here. */
+/* How often the tasks limit struck, or one of a group above (version 1, and version 2 before Linux
+ * 6.11, count that here, too; cgroups(7), pids.events); -1: not counted here. */
 int64_t cgroup_refused(const struct cgroup *g);
 
 /*
