@@ -1075,6 +1075,8 @@ static const struct trial {
 	  "mounts are refused in a new namespace (EPERM)", true },
 	{ "no Landlock", SYS_landlock_create_ruleset, 0, ENOSYS, BIT(CONFINE_LANDLOCK),
 	  "the kernel has no Landlock (ENOSYS)", true },
+	{ "Landlock refused by a filter", SYS_landlock_create_ruleset, 0, EPERM, BIT(CONFINE_LANDLOCK),
+	  "something refuses Landlock (EPERM)", true },
 	{ "Landlock switched off", SYS_landlock_create_ruleset, 0, EOPNOTSUPP, BIT(CONFINE_LANDLOCK),
 	  "the kernel has Landlock switched off", true },
 	{ "Landlock refused", SYS_landlock_restrict_self, 0, EPERM, BIT(CONFINE_LANDLOCK),

@@ -46,9 +46,15 @@ static void probe_drop_layer(struct confine *c, enum confine_layer layer, const 
 /* 0, or -1 for lack of memory or descriptors. */
 static int probe_landlock(struct confine *c, struct err *e)
 {
+	static const char outer[] = "leave the outer sandbox that refuses it";
 	struct stat root;
 
 	c->landlock_abi = confine_landlock_abi();
+	if (!c->landlock_abi && errno != ENOSYS && errno != EOPNOTSUPP) {
+		probe_drop_layer(c, CONFINE_LANDLOCK, outer, "something refuses Landlock (%s)",
+				 err_sys_name(errno));
+		return 0;
+	}
 	if (!c->landlock_abi) {
 		probe_drop_layer(c, CONFINE_LANDLOCK,
 				 "boot Linux 5.13 or newer with Landlock on: put landlock first in "
@@ -64,8 +70,7 @@ static int probe_landlock(struct confine *c, struct err *e)
 	if (e->type && err_is_shortage(e->sys))
 		return -1;
 	if (e->type)
-		probe_drop_layer(c, CONFINE_LANDLOCK, "leave the outer sandbox that refuses it",
-				 "%s", e->message);
+		probe_drop_layer(c, CONFINE_LANDLOCK, outer, "%s", e->message);
 	err_release(e);
 	return 0;
 }
