@@ -18,7 +18,7 @@ static void test_probe_fail_of_a_killed_trial(void **state)
 	assert_null(strstr(err_hint_text(&e), "limit"));
 	err_release(&e);
 	assert_int_equal(probe_fail(&no_process, &e), -1);
-	assert_non_null(strstr(e.message, "limit of this user"));
+	assert_non_null(strstr(e.message, "of the control group or"));
 	err_release(&e);
 }
 

@@ -275,7 +275,6 @@ static int probe_fail(const struct confine_trial *t, struct err *e)
 {
 	/* Locking the mounts takes a process for a moment, too. */
 	bool forks = t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_LOCK_MOUNTS;
-	struct rlimit limit = { 0 };
 
 	if (t->stage == SHIM_STAGE_PLAN && (t->error == EAGAIN || t->error == ETIMEDOUT))
 		return probe_fail_unfinished(t->error == ETIMEDOUT, e);
@@ -287,10 +286,9 @@ static int probe_fail(const struct confine_trial *t, struct err *e)
 			return -1; /* the error itself says what ran out */
 		return err_hint(e, "Look for an outer sandbox that refuses this");
 	}
-	getrlimit(RLIMIT_NPROC, &limit);
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
-		"no command can be started: no further processes may be made (limit of this user: "
-		"%ld)", (long)limit.rlim_cur);
+		"no command can be started: no further processes may be made, by a limit of this "
+		"user, of the control group or of the machine");
 	return err_hint(e, "Raise the limit where procpen is started: `ulimit -u 4096`, or "
 			   "LimitNPROC=4096 and TasksMax=4096 in a systemd unit");
 }
