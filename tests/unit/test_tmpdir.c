@@ -608,6 +608,7 @@ static void test_tmpdir_names_what_stays(void **state)
 		text = said(f, t);
 		assert_non_null(strstr(text, "state/tmp/" TWO " still holds 1 temporary files"));
 		assert_non_null(strstr(text, "\"fixed\" cannot be removed: Operation not permitted"));
+		assert_non_null(strstr(text, "the next procpen that uses"));
 		assert_false(is_there(f, "state/tmp/" TWO "/gone"));
 		assert_true(is_there(f, "state/tmp/" TWO ".lock"));
 	}

@@ -244,8 +244,9 @@ static void tmpdir_log_remaining(const struct tmpdir *t, const char *instance,
 			 "remove them by hand", t->place_path, instance, rest->left, t->place_path);
 	else
 		log_warn("%.400s/%s still holds %lu temporary files of commands: \"%s\" cannot "
-			 "be removed: %s (%s); remove them by hand", t->place_path, instance,
-			 rest->left, rest->name, strerror(rest->error), err_sys_name(rest->error));
+			 "be removed: %s (%s); the next procpen that uses %.400s tries again, or "
+			 "remove them by hand", t->place_path, instance, rest->left, rest->name,
+			 strerror(rest->error), err_sys_name(rest->error), t->place_path);
 }
 
 static void tmpdir_log_foreign(const struct tmpdir *t, const char *instance)
