@@ -74,8 +74,8 @@ void run_events_handle(void *cap, struct proc *p, unsigned events)
 
 	if (events & PROC_EVENT_SETTLED && p->out_of_memory)
 		log_warn("the memory limit of this server was reached: the kernel has killed a "
-			 "process, and the output of %u finished runs was dropped",
-			 p->rare->dropped_logs);
+			 "process, and the output of %u finished run%s was dropped",
+			 p->rare->dropped_logs, p->rare->dropped_logs == 1 ? "" : "s");
 	if (events & PROC_EVENT_SETTLED) {
 		run_events_count_held_input(p);
 		run_events_note_git_changes(c, p);

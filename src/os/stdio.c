@@ -192,13 +192,15 @@ int stdio_guard(struct err *e)
 static int stdio_check_end(int fd, int useless, struct err *e)
 {
 	int flags = fcntl(fd, F_GETFL);
+	bool directory = stdio_fd_kind(fd) == S_IFDIR;
 
-	if (flags >= 0 && (flags & O_ACCMODE) != useless)
+	if (flags >= 0 && (flags & O_ACCMODE) != useless && !directory)
 		return 0;
 	err_set(e, ERR_INTERNAL_ERROR,
 		"%s is %s: requests come on stdin, answers go to stdout",
 		fd == STDIN_FILENO ? "stdin" : "stdout",
-		flags < 0 ? "closed" : useless == O_WRONLY ? "not readable" : "not writable");
+		flags < 0 ? "closed" : directory ? "a directory"
+		: useless == O_WRONLY ? "not readable" : "not writable");
 	return err_hint(e, "Agent hosts connect both. To try it by hand: "
 			   "`echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}'"
 			   " | procpen serve`.");

@@ -206,7 +206,8 @@ def test_no_protocol():
     with Place() as place:
         env = {"PATH": os.environ["PATH"], "HOME": place.home}
         for how, word in (("<&-", "stdin"), (">&-", "stdout"), ("</dev/null >&-", "stdout"),
-                          ("<&- >&-", "stdin"), ("0>/dev/null", "stdin"), ("1</dev/null", "stdout")):
+                          ("<&- >&-", "stdin"), ("0>/dev/null", "stdin"), ("1</dev/null", "stdout"),
+                          ("</", "stdin is a directory")):
             done = subprocess.run(["/bin/sh", "-c", '"$0" serve ' + how, server_path()], env=env,
                                   capture_output=True, cwd=place.workspace, timeout=WAIT)
             err = done.stderr.decode()
