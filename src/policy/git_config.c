@@ -75,8 +75,8 @@ struct watched {
 };
 
 struct place {
-	char *top;
-	bool is_git; /* itself called .git */
+	char *git;   /* where the directory's .git may be */
+	bool is_git; /* it is the directory itself */
 	struct watched files[COUNT_OF(looked_at)];
 };
 
@@ -330,15 +330,16 @@ static struct content git_config_read_text(int fd, const struct stat *st)
 	return git_config_unread(no_file, st);
 }
 
-/* What is at @name in @dir, through no link. Not by its times, which a mapping of the file need not
- * touch. O_NONBLOCK: neither a FIFO nor a lease must stop the server. */
+/* What is at @name in @dir, or at the absolute path @name, through no link. Not by its times, which
+ * a mapping of the file need not touch. O_NONBLOCK: neither a FIFO nor a lease must stop the
+ * server. */
 static struct content git_config_read(int dir, const char *name)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	AUTO_CLOSE int fd = dir < 0 ? -1 : openat(dir, name, flags);
+	AUTO_CLOSE int fd = openat(dir, name, flags);
 	struct stat st;
 
-	if (dir < 0 || (fd < 0 && (errno == ENOENT || errno == ENOTDIR)))
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return (struct content){ 0 };
 	if (fd < 0 ? fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) : fstat(fd, &st))
 		return git_config_unread(no_file, NULL);
@@ -461,19 +462,20 @@ static void git_config_compare_file(struct watched *w, const struct content *is,
 		free(keys);
 }
 
+/* After each run, and most are in no repository: then two calls tell. */
 static void git_config_look_at(struct place *p, bool first)
 {
-	AUTO_CLOSE int top = open(p->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int below = openat(top, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const int git = p->is_git ? top : below;
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (p->is_git ? 0 : O_NOFOLLOW);
+	AUTO_CLOSE int git = open(p->git, flags);
+	const bool link = git < 0 && errno != ENOENT && !p->is_git, mark = !p->is_git;
 
 	for (size_t i = 0; i < COUNT_OF(looked_at); i++) {
 		struct content is = { 0 };
 
-		if (looked_at[i].in_git)
+		if (looked_at[i].in_git && git >= 0)
 			is = git_config_read(git, looked_at[i].name);
-		else if (!p->is_git && (below < 0 || looked_at[i].kind == GIT_MARK))
-			is = git_config_read(top, looked_at[i].name);
+		else if (!looked_at[i].in_git && (looked_at[i].kind == GIT_LINK ? link : mark))
+			is = git_config_read(AT_FDCWD, p->files[i].path);
 		git_config_compare_file(&p->files[i], &is, i, first);
 	}
 }
@@ -493,8 +495,9 @@ struct git_config *git_config_new(const struct scope *scope)
 		struct place *p = &g->places[g->count];
 		const char *top = directory[g->count];
 
-		p->top = mem_strdup(top);
 		p->is_git = !strcmp(strrchr(top, '/'), "/.git");
+		p->git = p->is_git ? mem_strdup(top)
+				   : mem_printf("%s/.git", strcmp(top, "/") ? top : "");
 		for (size_t i = 0; i < COUNT_OF(looked_at); i++)
 			p->files[i].path =
 				mem_printf("%s%s/%s", strcmp(top, "/") ? top : "",
@@ -513,7 +516,7 @@ static void git_config_release_place(struct place *p)
 		while (w->change_count)
 			free(w->changes[--w->change_count].keys);
 	}
-	free(p->top);
+	free(p->git);
 }
 
 void git_config_free(struct git_config *g)
