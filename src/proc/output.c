@@ -12,6 +12,15 @@
 #define FROZEN_TAIL_MIN (64 * 1024)
 #define PAGE_BYTES 4096
 
+/* What was copied last, of any stream: a follower, a wait and the look for a whole character read
+ * it at once. A new stream is copied first, so a range that is made anew finds nothing old. */
+static struct {
+	const struct output_range *of; /* NULL: nothing, or it is not stored */
+	uint64_t offset;
+	size_t len;
+	char bytes[16 * 1024];
+} output_last;
+
 void spool_init(struct spool *s)
 {
 	s->fd = -1;
@@ -142,25 +151,32 @@ static bool output_store(struct output *o, const char *bytes, size_t len)
 }
 
 /*
- * Fill without splice: for a small stream, for systems that lack splice, and for a store that takes
- * no more bytes. The last case still drains the pipe, so that a full disk does not block the
- * command; the hole begins there. Of a packet (O_DIRECT, pipe(2)), which is a page at most, the
- * kernel drops what a read has no room for: so none has less.
+ * Fill without splice: for a small stream, for one that comes in small pieces, for systems that
+ * lack splice, and for a store that takes no more bytes. The last case still drains the pipe, so
+ * that a full disk does not block the command; the hole begins there. Of a packet (O_DIRECT,
+ * pipe(2)), which is a page at most, the kernel drops what a read has no room for: so none has
+ * less.
  */
 static ssize_t output_fill_by_copy(struct output *o, int pipe_fd)
 {
 	struct output_range *r = o->range;
-	static char bytes[16 * 1024];
-	ssize_t n = read(pipe_fd, bytes, sizeof(bytes));
+	ssize_t n;
 
+	output_last.of = NULL;
+	n = read(pipe_fd, output_last.bytes, sizeof(output_last.bytes));
 	if (n <= 0)
 		return n;
-	if (!output_store(o, bytes, (size_t)n)) {
+	if (output_store(o, output_last.bytes, (size_t)n)) {
+		output_last.of = r;
+		output_last.offset = o->total;
+		output_last.len = (size_t)n;
+	} else {
 		if (o->total < r->head_max)
 			r->head_max = o->total;
 		r->tail_from = o->total + (uint64_t)n;
 	}
 	o->total += (uint64_t)n;
+	r->in_pieces = n < PAGE_BYTES;
 	return n;
 }
 
@@ -170,7 +186,8 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	loff_t at = (loff_t)output_spool_position(o, o->total, &contiguous);
 	ssize_t n;
 
-	if (o->range->dropped || !o->range->spooled || o->range->unspliceable)
+	if (o->range->dropped || !o->range->spooled || o->range->unspliceable ||
+	    o->range->in_pieces)
 		return output_fill_by_copy(o, pipe_fd);
 	do
 		n = splice(pipe_fd, NULL, o->range->spool->fd, &at,
@@ -179,6 +196,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	while (n < 0 && errno == EINTR);
 	if (n > 0) {
 		o->total += (uint64_t)n;
+		o->range->in_pieces = n < PAGE_BYTES;
 	} else if (n < 0 && errno != EAGAIN) {
 		o->range->unspliceable = errno == EINVAL; /* a terminal, see splice(2) */
 		return output_fill_by_copy(o, pipe_fd);
@@ -247,6 +265,11 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 		len = (size_t)(end - *offset);
 	if (!o->range->spooled) { /* the hole, if any, begins where the small bytes end */
 		memcpy(bytes, o->small + *offset, len);
+		return (ssize_t)len;
+	}
+	if (output_last.of == o->range && *offset >= output_last.offset &&
+	    *offset + len <= output_last.offset + output_last.len) {
+		memcpy(bytes, output_last.bytes + (*offset - output_last.offset), len);
 		return (ssize_t)len;
 	}
 	while (done < len) {

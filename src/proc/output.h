@@ -4,9 +4,11 @@
  * A short stream stays in the server's heap: most runs write little, and a thousand
  * records must not hold a thousand descriptors. Beyond OUTPUT_SMALL bytes the stream
  * moves into an unlinked memory file, and further bytes go there from the pipe by
- * splice(2), never through the heap. The store keeps the first `head_max` bytes and the
- * last `tail_max`; offsets are absolute and never change. Byte o is in the file at
- * base + o if o < head_max, else at base + head_max + (o - head_max) mod tail_max.
+ * splice(2), never through the heap; but by a copy while they come in pieces of less
+ * than a page, which costs less, and who reads them at once has them. The store keeps
+ * the first `head_max` bytes and the last `tail_max`; offsets are absolute and never
+ * change. Byte o is in the file at base + o if o < head_max, else at
+ * base + head_max + (o - head_max) mod tail_max.
  *
  * Kept: [0, head_end) and [tail_start, total). The hole [head_end, tail_start)
  * was overwritten and is reported as evicted; it is empty while no byte was lost.
@@ -48,6 +50,7 @@ struct output_range {
 	bool spooled;      /* all that is kept is in the spool */
 	bool frozen;
 	bool unspliceable; /* splice(2) cannot read what it is written to */
+	bool in_pieces;    /* the last bytes were less than a page */
 	bool dropped;      /* the spool was evicted: nothing is kept */
 	struct screen_size screen; /* of the terminal that writes it; all 0: none does */
 };

@@ -202,6 +202,7 @@ static void random_run(uint64_t seed, bool by_socket)
 	for (int step = 0; step < 40; step++) {
 		if (unit_random(&s->seed) % 3)
 			put(s, unit_random(&s->seed) % 60);
+		s->range.in_pieces &= unit_random(&s->seed) % 2; /* else none is spliced */
 		fill(s, 1 + unit_random(&s->seed) % 80);
 		check_hole(s);
 		check_read(s, unit_random(&s->seed) % (s->written + 3),
@@ -556,8 +557,12 @@ static void test_output_read_error(void **state)
 
 	(void)state;
 	feed(s, 150);
+	feed(s, 10);
 	assert_int_equal(ftruncate(s->spool.fd, 10), 0);
 	assert_int_equal(output_read(&s->out, &offset, bytes, sizeof(bytes)), -1);
+	offset = 155; /* the piece that came last is still in the heap */
+	assert_int_equal(output_read(&s->out, &offset, bytes, sizeof(bytes)), 5);
+	assert_memory_equal(bytes, s->all + offset, 5);
 	store_free(s);
 }
 
