@@ -327,10 +327,13 @@ static void audit_mask_hide_value(struct audit_mask *m, const char *from, const 
 static bool audit_mask_until_end(struct audit_mask *m, const char *from, struct audit_place at,
 				 struct audit_reach reach, bool data)
 {
-	const char *end = audit_mask_later(audit_mask_find_end(at, reach),
-					   at.p + audit_mask_least_len(at.p, data));
+	const char *end;
 
-	if (end == from || audit_mask_is_empty(at))
+	if (audit_mask_is_empty(at)) /* asked first: the end may be far, and text may repeat this */
+		return false;
+	end = audit_mask_later(audit_mask_find_end(at, reach),
+			       at.p + audit_mask_least_len(at.p, data));
+	if (end == from)
 		return false;
 	audit_mask_hide_value(m, from, end);
 	return true;

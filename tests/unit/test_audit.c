@@ -1796,6 +1796,27 @@ static void test_audit_redact_looks_for_few_groups(void **state)
 	}
 }
 
+/* Where a quote closes behind a name there is no value, so nothing looks for its end. */
+static void test_audit_redact_looks_for_no_end_of_nothing(void **state)
+{
+	static const char *const pieces[] = { "\"token=\",", "'token=')", "\"token=\" " };
+	enum { SIZE = 1 << 17, TIMES = 10 };
+	char text[SIZE + 1];
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(pieces) / sizeof(*pieces); k++) {
+		const size_t len = strlen(pieces[k]);
+		clock_t before = clock();
+
+		for (size_t i = 0; i < SIZE; i++)
+			text[i] = pieces[k][i % len];
+		text[SIZE] = '\0';
+		for (int i = 0; i < TIMES; i++)
+			free(audit_redact(text, NULL));
+		assert_true(clock() - before < CLOCKS_PER_SEC);
+	}
+}
+
 /* Of the words of one command that may be an echo, only the first looks for what reads it, and the
  * first in quotes. */
 static void test_audit_redact_looks_once_behind_a_pipe(void **state)
@@ -1875,6 +1896,7 @@ int main(void)
 		cmocka_unit_test(test_audit_redact_takes_linear_time),
 		cmocka_unit_test(test_audit_redact_looks_not_far_into_groups),
 		cmocka_unit_test(test_audit_redact_looks_for_few_groups),
+		cmocka_unit_test(test_audit_redact_looks_for_no_end_of_nothing),
 		cmocka_unit_test(test_audit_redact_looks_once_for_a_reader),
 		cmocka_unit_test(test_audit_redact_looks_once_behind_a_pipe),
 	};
