@@ -97,7 +97,8 @@ static void pty_type_byte(const struct termios *settings, struct pty_line *line,
 	bool quoted = line->quoted;
 
 	line->quoted = !quoted && settings->c_lflag & IEXTEN && pty_is_key(settings, VLNEXT, c);
-	if (line->quoted || (settings->c_iflag & IUTF8 && (c & 0xc0) == 0x80))
+	if (line->quoted ||
+	    (line->characters && settings->c_iflag & IUTF8 && (c & 0xc0) == 0x80))
 		return;
 	if (!quoted && pty_ends_line(settings, c))
 		line->characters = 0;
@@ -126,7 +127,7 @@ size_t pty_end_of_file(int fd, const struct pty_line *line, char end[PTY_END_MAX
 	    settings.c_cc[VEOF] == _POSIX_VDISABLE)
 		return 0;
 	memset(end, settings.c_cc[VEOF], PTY_END_MAX);
-	return line->characters || line->quoted ? 2 : 1;
+	return line->quoted ? 3 : line->characters ? 2 : 1;
 }
 
 bool pty_echoes(int fd)

@@ -13,7 +13,7 @@
 
 #include "os/shim/proto.h"
 
-#define PTY_END_MAX 2     /* characters that type an end of file */
+#define PTY_END_MAX 3     /* characters that type an end of file */
 #define PTY_LINE_MAX 4095 /* of a line in canonical mode the kernel drops the rest (termios(3)) */
 
 /* What a terminal is at its start. */
@@ -45,8 +45,8 @@ void pty_type(int fd, struct pty_line *line, const char *bytes, size_t len);
 
 /*
  * The characters that end a file behind @line, with @fd as above: VEOF, twice if the line is open,
- * because the first then only hands it over. Returns how many; 0: the terminal is not in canonical
- * mode, where there is no such character.
+ * because the first then only hands it over, and once more behind VLNEXT, which makes one text.
+ * Returns how many; 0: the terminal is not in canonical mode, where there is no such character.
  */
 size_t pty_end_of_file(int fd, const struct pty_line *line, char end[PTY_END_MAX]);
 

@@ -531,6 +531,11 @@ def test_end_of_file():
     erased.type("b\x16\x04", close=True)
     equal(erased.end()["exit_code"], 0, "close behind a ^D that is text")
     check(server.logs(erased.id)["stdout"].endswith("b\x04two\r\n"), "which cat wrote")
+    for data, wrote in (("\x16", "\x04"), (b"\x80", "\ufffd")):
+        cat = Terminal(server, "cat", [])
+        cat.type(data, close=True)
+        equal(cat.end()["exit_code"], 0, f"close behind {data!r}")
+        check(server.logs(cat.id)["stdout"].endswith(wrote), f"what cat wrote of {data!r}")
     raw = Terminal(server, "stty raw -echo; echo ready; head -c 3; sleep 600")
     raw.until("ready")
     answer = raw.type("xy", close=True)
