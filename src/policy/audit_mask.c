@@ -261,8 +261,9 @@ static size_t audit_mask_quoted_len(const char *p)
 	return 0;
 }
 
-/* May the quote at @p, before a blank, open a value, as in "$(x --token=" a b")"? Then the next one
- * closes it: right behind a word that is neither an option nor the name of a value. */
+/* May the quote at @p open a value? Before a blank, as in "$(x --token=" a b")": if the next quote
+ * closes it, right behind a word that is neither an option nor the name of a value. Before another
+ * byte, as in token=";x" behind an apostrophe: if that word is all there is between the two. */
 static bool audit_mask_may_open(const char *p)
 {
 	size_t n = audit_mask_quoted_len(p);
@@ -272,6 +273,8 @@ static bool audit_mask_may_open(const char *p)
 		end--;
 	for (word = end; word > p && !strchr(" \t\r\n", word[-1]); word--)
 		;
+	if (!strchr(" \t\r\n", p[strspn(p, "\\") + 1]))
+		return end > word && word == p && audit_mask_is_name_char(end[-1]);
 	return end > word && *word != '-' && end[-1] != '=';
 }
 
@@ -283,7 +286,7 @@ static bool audit_mask_is_empty(struct audit_place at)
 	const char *mark = at.p + strspn(at.p, "\\");
 
 	if (!audit_quote_is_mark(*mark) || !strchr(" \t\r\n),;", mark[1]) ||
-	    (strchr(" \t\r\n", mark[1]) && audit_mask_may_open(at.p)))
+	    audit_mask_may_open(at.p))
 		return false;
 	audit_mask_step_to(&at, mark + 1);
 	return audit_quote_depth(&at.quote) < depth;
