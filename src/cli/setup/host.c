@@ -5,6 +5,7 @@
 #include "cli/setup/host.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 		err_hint(e, "Name the file with --file FILE.");
 		return NULL;
 	}
-	if (home && *home == '/' && !access(home, F_OK))
+	if (home && *home == '/' && (!access(home, F_OK) || errno != ENOENT))
 		return setup_host_join(home, host->folder, host->file);
 	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME %s", host->title,
 		!home || !*home ? "is not set" : *home == '/' ? "does not exist"
