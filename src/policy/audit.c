@@ -46,6 +46,7 @@ struct audit_late {
 struct audit {
 	struct audit_file file;
 	char *instance;
+	uid_t uid; /* of this process, which stays the same */
 	char *client_name, *client_version; /* NULL: not known */
 	bool serves;  /* record the start and end of a server ... */
 	bool started; /* ... and the start is recorded */
@@ -102,6 +103,7 @@ struct audit *audit_new(const char *state_dir, const char *instance)
 
 	audit_file_init(&a->file, audit_join(state_dir, "audit"), instance);
 	a->instance = mem_strdup(instance);
+	a->uid = geteuid();
 	a->late_end = &a->late;
 	return a;
 }
@@ -313,7 +315,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 
 	audit_open_line(a, line, event->event);
 	if (event->decision) {
-		jsonw_int(w, "uid", geteuid());
+		jsonw_int(w, "uid", a->uid);
 		if (!a->serves)
 			audit_add_place(w); /* else server_start has it */
 		audit_add_client(a, w);
@@ -499,7 +501,7 @@ static int audit_write_start(struct audit *a, struct err *e)
 	if (!a->serves || a->started)
 		return 0;
 	audit_open_line(a, &line, "server_start");
-	jsonw_int(&line.w, "uid", geteuid());
+	jsonw_int(&line.w, "uid", a->uid);
 	audit_add_place(&line.w);
 	a->started = !audit_write_line(a, &line, e);
 	return a->started ? 0 : -1;
