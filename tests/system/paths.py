@@ -311,7 +311,8 @@ def test_wishes_that_fail():
             os.makedirs(place.top + "/evil/deep", exist_ok=True)
             status, out, err = place.tool("run", *place.options("--set", "sandbox.readonly=" + value, *more),
                                           "true")
-            equal((status, out), (125, ""), "%s: %s" % (value[:40], err))
+            # A wrong value is a mistake of usage; the others depend on what is there.
+            equal((status, out), (2 if ".." in value else 125, ""), "%s: %s" % (value[:40], err))
             for word in (*words, "sandbox.readonly"):
                 check(word in err, "%s: no %r in %s" % (value[:40], word, err))
         hidden = ",".join("/none%d" % i for i in range(61))
