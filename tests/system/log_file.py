@@ -332,7 +332,8 @@ def test_what_the_writer_holds():
     os.chmod(server.base, 0o755)
     os.chmod(server.workspace, 0o777)
     server.run("sleep", ["100"], background=True, log_file="log", user="nobody")
-    folder = "/proc/%d/fd/" % writers(server)[0]
+    [writer] = eventually(lambda: writers(server), client.WAIT, "no writer")
+    folder = "/proc/%d/fd/" % writer
     held = [os.readlink(folder + str(fd)).split(":")[0] for fd in sorted(map(int, os.listdir(folder)))]
     log = os.path.join(os.path.realpath(server.workspace), "log")
     equal(held, ["pipe", log, "/dev/null", "socket"], "descriptors")

@@ -947,11 +947,20 @@ static void test_cgroup_no_descriptor_is_lost(void **state)
 	assert_int_equal(before, after);
 }
 
-/* Last: the directories are gone, and under version 2 we are where we were. */
+static int end_soon(void)
+{
+	usleep(5000);
+	return 0;
+}
+
+/* Last: the directories are gone, also of a group whose last process is just ending, and under
+ * version 2 we are where we were. */
 static void test_cgroup_leaves_nothing(void **state)
 {
 	struct cgroup_place places[CGROUP_PLACES_MAX];
 	char why[512], prefix[CGROUP_NAME_SIZE];
+	const struct cgroup_limits limits = { .tasks = 8 };
+	struct cgroup *g;
 	int count, version;
 	bool shortage;
 
@@ -959,6 +968,12 @@ static void test_cgroup_leaves_nothing(void **state)
 	need(CGROUP_KILL);
 	version = cgroups_version(all);
 	snprintf(prefix, sizeof(prefix), "%s", all->prefix);
+	g = make(&limits);
+	(void)start_in(g, end_soon);
+	while (count_in(g) < 1)
+		usleep(100);
+	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
+	cgroup_free(g);
 	cgroups_free(all);
 	all = NULL;
 	count = cgroup_places_find(&cgroup_fs_kernel, version, places, &shortage, why, sizeof(why));

@@ -15,6 +15,7 @@
 #define MAKE_ATTEMPTS 20
 #define RETIRED_MAX 8 /* retired groups that one sweep tries to remove */
 #define IDLE_MAX 16
+#define LAST_WAITS 20 /* of a millisecond, in the last sweep, which nobody repeats */
 
 struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const char *suffix)
 {
@@ -220,14 +221,21 @@ static bool group_remove_dirs(struct cgroup *g)
 bool cgroup_group_sweep(struct cgroups *all, bool last)
 {
 	struct cgroup **at = &all->retired, *kept = NULL, **kept_end = &kept;
+	int waits = last ? LAST_WAITS : 0;
 	bool removed = false;
 
 	for (int i = 0; *at && (i < RETIRED_MAX || last); i++) {
 		struct cgroup *g = *at;
 
+		bool gone = group_remove_dirs(g);
+
 		*at = g->next;
 		g->next = NULL;
-		if (group_remove_dirs(g) || last) {
+		for (; !gone && waits > 0; waits--) { /* what is in it may be just ending */
+			usleep(1000);
+			gone = group_remove_dirs(g);
+		}
+		if (gone || last) {
 			free(g);
 			removed = true;
 			continue;
