@@ -19,7 +19,7 @@ struct clock_work {
 };
 
 struct clock_work clock_work_begin(void);
-int64_t clock_work_used_us(struct clock_work *w);
+int64_t clock_work_used_us(struct clock_work *w); /* 0 in that millisecond */
 
 /* Write "2026-11-21T08:00:00.123Z" to @out. */
 #define CLOCK_TEXT_SIZE 40

@@ -462,7 +462,7 @@ static void git_config_compare_file(struct watched *w, const struct content *is,
 		free(keys);
 }
 
-/* After each run, and most are in no repository: then two calls tell. */
+/* After each run: where there is no repository, two calls tell. */
 static void git_config_look_at(struct place *p, bool first)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (p->is_git ? 0 : O_NOFOLLOW);

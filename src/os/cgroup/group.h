@@ -78,8 +78,9 @@ void cgroup_group_retire(struct cgroup *g);
 /* Move @g to all->retired, to be removed by a sweep. Preserves errno. */
 void cgroup_group_retire_later(struct cgroup *g);
 
-/* Try to remove some retired groups; @last: all, and free them even if it fails. Returns whether
- * another call may remove more: one was removed now, or one was never tried. */
+/* Try to remove some retired groups; @last: all, for up to 20 ms more if processes are in them, and
+ * free them even if it fails. Returns whether another call may remove more: one was removed now, or
+ * one was never tried. */
 bool cgroup_group_sweep(struct cgroups *all, bool last);
 
 /* The directory in which the group has @role, or -1. */
