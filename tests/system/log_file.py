@@ -506,18 +506,22 @@ def test_late_server():
     server = Server()
     # Longer than a writer may be stuck, and than it may take for all.
     for command, size, seconds in (("echo 1", 2, 1.5), ("seq 100000", 588895, 1.5), ("seq 100000", 588895, 5.5)):
-        for _ in range(5):  # a busy machine may take a second before the server is stopped
+        for _ in range(5):
             id, writer = with_stopped_writer(server, command, log_mode="truncate")
+            began = time.monotonic()
             go(server)
             await_last_bytes(server)
             server.signal(signal.SIGSTOP)
-            with contextlib.suppress(ProcessLookupError):  # on a busy machine it was given up before the server stood
+            in_time = time.monotonic() - began < 0.9  # later, the server may have given the writer up
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(writer, signal.SIGCONT)
             time.sleep(seconds)
             server.signal(signal.SIGCONT)
             result = server.result(id)
-            if result["log_file_bytes"] is not None:
+            if in_time:
                 break
+        else:
+            raise Skip("this busy machine lets no server be stopped within a second")
         equal((result["log_file_bytes"], warned(result)), (size, []), command)
         equal(len(content(server, "x")), size, command)
     server.stop()
