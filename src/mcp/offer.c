@@ -18,7 +18,7 @@ static const char instructions[] =
 	"-Djava.io.tmpdir=$TMPDIR).\n"
 	"- Nested sandboxes (bwrap, Chromium without --no-sandbox), containers, mounts and perf "
 	"may be refused; explain_denials:true names the refused calls.\n"
-	"- Long output is shown by both ends. process_logs has all of it: offset for the next "
+	"- Long output is cut in the middle. process_logs has all of it: offset for the next "
 	"page, tail_lines for the end. The resource proc://logs/{process_id} is its newest part.\n"
 	"- Some destructive commands are always refused (CommandBlocked); is_blocked tells "
 	"beforehand. Do not rephrase a blocked command: follow the suggestion or ask the user.\n"

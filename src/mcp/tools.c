@@ -182,7 +182,7 @@ static void tools_write_description(struct jsonw *w, const struct mcp *m, const 
 
 /* Where a schema has these words, a model reads what the operator has set: it plans by that. */
 #define TIMEOUT_WORDS "\"maximum\":3600,\"description\":\"Seconds (300)"
-#define BACKGROUND_WORDS "goes on until killed"
+#define BACKGROUND_WORDS "goes on until it ends or is killed"
 
 /* Copy @input to @text up to @words. Returns what follows these; NULL, and copies nothing, if they
  * are not in it. */

@@ -292,13 +292,16 @@ static void test_mcp_tools_list_names_the_times(void **state)
 {
 	(void)state;
 	check_described("process.stdout_lines=100", "\"maximum\":3600,\"description\":\"Seconds (300);");
-	check_described("process.stdout_lines=100", "the command goes on until killed\"");
+	check_described("process.stdout_lines=100",
+			"the command goes on until it ends or is killed\"");
 	check_described("process.timeout_seconds=20", "\"maximum\":3600,\"description\":\"Seconds (20);");
 	check_described("limits.timeout_seconds=60", "\"maximum\":60,\"description\":\"Seconds (60);");
 	check_described("process.background_seconds=90",
-			"the command goes on until killed, at most 90 s\"");
+			"the command goes on until it ends or is killed, at most 90 s\"");
 	check_described("limits.background_seconds=90",
-			"the command goes on until killed, at most 90 s\"");
+			"the command goes on until it ends or is killed, at most 90 s\"");
+	check_described("process.stdout_lines=100", "Wait for the end, or until; at most 45000\"");
+	check_described("process.stdout_lines=100", "Seconds until SIGKILL (10 with SIGTERM)");
 }
 
 static void test_mcp_tools_list_allows_what_it_leaves_out(void **state)
