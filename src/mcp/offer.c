@@ -20,7 +20,7 @@ static const char instructions[] =
 	"may be refused; explain_denials:true names the refused calls.\n"
 	"- Long output is cut in the middle. process_logs has all of it: offset for the next "
 	"page, tail_lines for the end. The resource proc://logs/{process_id} is its newest part.\n"
-	"- Some destructive commands are always refused (CommandBlocked); is_blocked tells "
+	"- Some destructive commands are always refused (CommandBlocked); is_blocked says so "
 	"beforehand. Do not rephrase a blocked command: follow the suggestion or ask the user.\n"
 	"- agent_session shows the workspace, limits, permission tiers and sandbox layers. An "
 	"error says what to do next.";

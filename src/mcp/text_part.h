@@ -76,10 +76,10 @@ void text_add_input(struct text *t, const struct outline_value *id);
 /* ,"offset":4000 ,"stderr_offset":20 of that call; of the streams that it is to read on. */
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err);
 
-/* Has the text a U+FFFD, of the output or in place of bytes that are no UTF-8, and room for words
+/* Has the text a U+FFFD, of the output or in place of bytes that are not UTF-8, and room for words
  * about it? Then TEXT_REPLACED says what it is, before how to get the bytes. */
 bool text_has_replaced(const struct text *t);
-#define TEXT_REPLACED "U+FFFD may stand for bytes that are no UTF-8: "
+#define TEXT_REPLACED "U+FFFD may stand for bytes that are not UTF-8: "
 
 /* These words and the call, in a line of their own, if there is reason for them. */
 void text_add_replaced(struct text *t);

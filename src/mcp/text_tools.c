@@ -100,7 +100,7 @@ static void text_tools_add_wait_for_output(struct text *t, const struct proc *ru
 	text_open_call(t, "process_logs");
 	text_add_place(t, strcmp(stream, "stderr") != 0, strcmp(stream, "stdout") != 0,
 		       (int64_t)run->out.total, (int64_t)run->err.total);
-	text_add(t, ",\"wait_ms\":45000} waits on and shows it");
+	text_add(t, ",\"wait_ms\":45000} keeps waiting and shows it");
 }
 
 /* How to wait on for what has not come yet. To wait alone brings nothing of a run that waits for
@@ -115,7 +115,7 @@ static void text_tools_add_wait(struct text *t, const char *until)
 		 text_may_call(t, "process_logs"))
 		text_tools_add_wait_for_output(t, t->a->run);
 	else
-		text_add(t, "; the same call waits on");
+		text_add(t, "; the same call keeps waiting");
 }
 
 static void text_tools_add_unmet(struct text *t, const char *until)
@@ -275,9 +275,9 @@ static const char *text_tools_wait_on(const struct text *t)
 	if (text_count(t, NULL, "waits_for_input") == text_count(t, NULL, "pending"))
 		return "";
 	if (text_count(t, NULL, "forgotten"))
-		return "A call with the ids of those that run waits on.";
+		return "A call with the ids of those that run keeps waiting.";
 	if (json_get_int(t->a->params, "wait_ms", 0))
-		return "The same call waits on.";
+		return "The same call keeps waiting.";
 	return "With wait_ms this call waits for their end.";
 }
 

@@ -407,7 +407,7 @@ static void test_mcp_text_begins_at_a_line(void **state)
 		       "\"offset\":0}, or with \"grep\" ...]\n\n");
 }
 
-#define REPLACED(id) "[U+FFFD may stand for bytes that are no UTF-8: process_logs " \
+#define REPLACED(id) "[U+FFFD may stand for bytes that are not UTF-8: process_logs " \
 	"{\"process_id\":\"" id "\",\"encoding\":\"base64\"} returns them]\n"
 
 /* What a command has not written yet of a character is not said to be ill-formed. */
@@ -925,13 +925,13 @@ static void test_mcp_text_of_pages_that_are_no_text(void **state)
 	check_page("{\"offset\":4}",
 		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"a\xef\xbf\xbd\","
 		   "\"stderr\":\"\",\"stdout_size\":9,\"stdout_next_offset\":6,\"truncated\":true}",
-		   "a\xef\xbf\xbd\n[... no newline here; U+FFFD may stand for bytes that are no UTF-8: "
+		   "a\xef\xbf\xbd\n[... no newline here; U+FFFD may stand for bytes that are not UTF-8: "
 		   "this call with \"encoding\":\"base64\" returns them ...]\n[... 3 more bytes: "
 		   "process_logs {\"process_id\":\"p1\",\"stream\":\"stdout\",\"offset\":6} ...]");
 	check_page("{\"stream\":\"combined\"}",
 		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stderr\","
 		   "\"data\":\"\xef\xbf\xbd\\n\"}],\"next_since\":2}",
-		   "--- stderr\n\xef\xbf\xbd\n[... U+FFFD may stand for bytes that are no UTF-8: "
+		   "--- stderr\n\xef\xbf\xbd\n[... U+FFFD may stand for bytes that are not UTF-8: "
 		   "this call with \"encoding\":\"base64\" returns them ...]\n");
 	check_page("{\"grep\":\"a\"}",
 		   "{\"process_id\":\"p1\",\"matches\":[{\"stream\":\"stdout\",\"offset\":0,"
@@ -1074,11 +1074,11 @@ static void test_mcp_text_of_waits_for_output(void **state)
 		const char *params, *wanted;
 	} cases[] = {
 		{ "{\"until\":\"output\",\"wait_ms\":9}", "; process_logs {\"process_id\":\"p8\","
-		  "\"offset\":2,\"stderr_offset\":3,\"wait_ms\":45000} waits on and shows it\n" },
+		  "\"offset\":2,\"stderr_offset\":3,\"wait_ms\":45000} keeps waiting and shows it\n" },
 		{ "{\"until\":\"output\",\"wait_ms\":9,\"stream\":\"stderr\"}",
 		  "; process_logs {\"process_id\":\"p8\",\"stream\":\"stderr\",\"offset\":3,"
-		  "\"wait_ms\":45000} waits on and shows it\n" },
-		{ "{\"until\":\"output\",\"wait_ms\":9,\"from\":7}", "; the same call waits on\n" },
+		  "\"wait_ms\":45000} keeps waiting and shows it\n" },
+		{ "{\"until\":\"output\",\"wait_ms\":9,\"from\":7}", "; the same call keeps waiting\n" },
 	};
 
 	(void)state;
@@ -1174,7 +1174,7 @@ static void test_mcp_text_of_waits_for_input(void **state)
 	assert_non_null(strstr(text, "\np99920-abcd waits for input: process_input "
 				     "{\"process_id\":\"p99920-abcd\",\"data\":\"...\\n\"} answers "
 				     "it, process_kill stops it\n[... "));
-	assert_null(strstr(text, "waits on"));
+	assert_null(strstr(text, "keeps waiting"));
 	free(text);
 	buf_release(&b);
 	buf_release(&ids);
