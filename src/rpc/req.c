@@ -120,7 +120,7 @@ int req_take_slot(struct req *r, enum req_slot slot, struct err *e)
 		t->held[slot]++;
 		return 0;
 	}
-	err_set(e, ERR_LIMIT_REACHED, "%d requests are waiting, the most that may wait at once",
+	err_set(e, ERR_LIMIT_REACHED, "too many requests are waiting; at most %d may wait at once",
 		t->held[slot]);
 	err_detail(e, "limit", json_string("limits.requests"));
 	err_detail(e, "limit_value", json_integer(t->held[slot]));
