@@ -181,9 +181,9 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 
 		if (fault) {
 			mem_list_free(names);
-			err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.*s\" is not a name (%s)",
+			err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.*s\" is not valid: %s",
 				row->name, (int)(len < 64 ? len : 64), p, fault);
-			return err_hint(e, "Write names with commas between them.");
+			return err_hint(e, "Write several with commas between them.");
 		}
 		names[count++] = mem_strndup(p, len);
 		if (p[len] == '\0')

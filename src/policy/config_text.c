@@ -103,7 +103,6 @@ static int config_text_add(const struct config_row *row, const json_t *value, st
 /* The elements of @array as one text; heap, or NULL with @e. */
 static char *config_text_join(const struct config_row *row, const json_t *array, struct err *e)
 {
-	bool ports = row->type == CONFIG_PORTS;
 	struct buf list;
 	json_t *value;
 	size_t i;
@@ -113,10 +112,11 @@ static char *config_text_join(const struct config_row *row, const json_t *array,
 	json_array_foreach(array, i, value) {
 		if (!config_text_add(row, value, &list))
 			continue;
-		err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not a %s", row->name,
-			i + 1, ports ? "port" : "name");
-		err_hint(e, ports ? "Each element is an integer from 1 to 65535."
-				  : "Each element is a string that is not empty, without commas.");
+		err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not valid", row->name,
+			i + 1);
+		err_hint(e, "Each element is %s.",
+			 row->type == CONFIG_PORTS ? "an integer from 1 to 65535"
+						   : "a string that is not empty, without commas");
 		buf_release(&list);
 		return NULL;
 	}

@@ -224,11 +224,11 @@ static void test_config_names(void **state)
 	assert_string_equal(names[1], "CARGO_*");
 	assert_string_equal(names[2], "A");
 	assert_null(names[3]);
-	assert_refused(c, "env.allow=A,,B", "is not a name");
-	assert_refused(c, "env.allow=A,", "is not a name");
-	assert_refused(c, "env.allow=,", "is not a name");
+	assert_refused(c, "env.allow=A,,B", "is not valid");
+	assert_refused(c, "env.allow=A,", "is not valid");
+	assert_refused(c, "env.allow=,", "is not valid");
 	assert_refused(c, "env.allow=A B", "\"A B\"");
-	assert_refused(c, "env.allow=A=B", "is not a name");
+	assert_refused(c, "env.allow=A=B", "is not valid");
 	assert_refused(c, "env.allow=A*B", "'*' at the end only");
 	/* What was refused has changed nothing; a later value replaces the earlier one. */
 	assert_string_equal(config_names(c, CONFIG_ENV_ALLOW)[2], "A");
@@ -246,11 +246,11 @@ static void test_config_paths(void **state)
 	assert_accepted(c, "sandbox.hide=/home/ann/My Documents,/srv/a=b,/srv/\xc3\xa9");
 	assert_string_equal(config_names(c, CONFIG_SANDBOX_HIDE)[0], "/home/ann/My Documents");
 	assert_string_equal(config_names(c, CONFIG_SANDBOX_HIDE)[1], "/srv/a=b");
-	assert_refused(c, "sandbox.hide=/a, /b", "\" /b\" is not a name (no blanks at its ends");
+	assert_refused(c, "sandbox.hide=/a, /b", "\" /b\" is not valid: no blanks at its ends");
 	assert_refused(c, "sandbox.readonly=a ", "no blanks at its ends");
 	assert_refused(c, "sandbox.hide=/home/*", "no '*'");
-	assert_refused(c, "sandbox.writable=/a\tb", "is not a name");
-	assert_refused(c, "sandbox.writable=/a,", "is not a name");
+	assert_refused(c, "sandbox.writable=/a\tb", "is not valid");
+	assert_refused(c, "sandbox.writable=/a,", "is not valid");
 }
 
 static void test_config_names_have_a_maximum(void **state)
