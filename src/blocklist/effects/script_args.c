@@ -15,6 +15,13 @@
 
 /* ---- pieces ---- */
 
+/* Has the argument that is read a word yet? What a join adds to it is no part of the one before:
+ * exec("x", (e) => console.log(e)). */
+static bool script_args_has_word(const struct script_args *a)
+{
+	return a->count > a->begun;
+}
+
 static void script_args_append(struct script_reader *r, struct script_args *a,
 			       const struct shell_word *piece, bool join)
 {
@@ -27,7 +34,7 @@ static void script_args_append(struct script_reader *r, struct script_args *a,
 
 		*last = word_replace(last, "%s", 2, piece, r->out->budget, r->t.arena);
 		*last = word_replace(last, "{}", 2, piece, r->out->budget, r->t.arena);
-	} else if (join && a->count) {
+	} else if (join && script_args_has_word(a)) {
 		a->words[a->count - 1] = word_concat(&a->words[a->count - 1], piece, r->t.arena);
 	} else if (a->count < SCRIPT_ARGS_MAX) {
 		a->words[a->count++] = *piece;
@@ -139,7 +146,7 @@ static bool script_args_is_member(const struct script_reader *r, size_t i)
 static void script_args_append_unknown(struct script_reader *r, struct script_args *a, size_t i,
 				       bool join)
 {
-	if (join && a->count)
+	if (join && script_args_has_word(a))
 		script_args_append_char(r, a, '?', SHELL_UNKNOWN, i, true);
 	else
 		script_args_append_char(r, a, '.', SHELL_LITERAL, i, join);
@@ -184,17 +191,20 @@ static bool script_args_may_be_empty(const struct script_reader *r, size_t end)
 
 /*
  * x + "/..." with @piece, "/...", at token @i: unlike in a shell, an x that nothing sets is an
- * error, and no empty text. So the unknown part is there, unless the script says otherwise.
+ * error, and no empty text. So the unknown part is there, unless the script says otherwise. The x
+ * of x . "/..." would be empty, but in copy("a", x . "/...") it is mostly set.
  */
 static void script_args_settle_base(struct script_reader *r, struct script_args *a, size_t i,
 				    const struct shell_word *piece)
 {
 	static const struct shell_unknown set = { .is_set = true, .name = "+" };
-	struct shell_word *last = a->count ? &a->words[a->count - 1] : NULL;
+	struct shell_word *last = script_args_has_word(a) ? &a->words[a->count - 1] : NULL;
 	struct shell_word base;
+	bool adds = script_is_char(&r->t, i - 1, '+') ||
+		    (a->begun && script_is_char(&r->t, i - 1, '.'));
 
-	if (i < 2 || !script_is_char(&r->t, i - 1, '+') ||
-	    piece->text.s[0] != '/' || (last && !script_args_ends_unknown(last)) ||
+	if (i < 2 || !adds || piece->text.s[0] != '/' ||
+	    (last && !script_args_ends_unknown(last)) ||
 	    !script_step(r, 1 + (last ? last->text.len : 0) / SCRIPT_STEP_BYTES) ||
 	    script_args_may_be_empty(r, i - 1))
 		return;
@@ -227,7 +237,7 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 
 	if (script_string(&r->t, i + 1) && t[1].start == t->end) /* f"..." */
 		return;
-	if (value && join && a->count && script_variable_of(r, value)->is_list) {
+	if (value && join && script_args_has_word(a) && script_variable_of(r, value)->is_list) {
 		piece = script_args_hole(r, i);
 		script_args_append(r, a, &piece, true);
 	} else if (value) {
@@ -237,7 +247,8 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 	} else if (script_token_in(&r->t, i, homes) && !script_is_char(&r->t, i - 1, '/')) {
 		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
 	} else if (!script_token_in(&r->t, i, silent) &&
-		   !strchr("0123456789", r->t.text->text.s[t->start]) && join && a->count) {
+		   !strchr("0123456789", r->t.text->text.s[t->start]) && join &&
+		   script_args_has_word(a)) {
 		script_args_append_char(r, a, '?', SHELL_UNKNOWN, i, true);
 	}
 }
@@ -418,6 +429,7 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 	if (script_is_char(&r->t, *i, ',')) {
 		*join = a->path_depth && a->path_depth == depth &&
 			script_args_take_path_comma(r, a, *i);
+		a->begun = *join ? a->begun : a->count;
 		a->format &= depth > 1;
 		return true;
 	}

@@ -17,6 +17,7 @@
 struct script_args {
 	struct shell_word words[SCRIPT_ARGS_MAX]; /* constant strings; names of homes as ~ */
 	size_t count;
+	size_t begun; /* the first word of the argument that is read, once it has one */
 	bool format; /* the words after % or .format replace %s and {} */
 	size_t path_depth; /* brackets around the parts of path.join(...); 0: not in one */
 	size_t path_word;  /* the word that they make */
