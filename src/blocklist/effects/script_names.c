@@ -29,7 +29,8 @@ void script_note_alias(struct script_reader *r, size_t i)
 	if (!script_token_in(&r->t, i, script_runs) || script_is_char(&r->t, i + 1, '(') ||
 	    !script_is_char(&r->t, i - 1, '.') || r->alias_count == SCRIPT_ALIASES_MAX)
 		return;
-	for (size_t k = i; k-- > 1 && i - k < 10 && !script_is_char(&r->t, k, ';');)
+	for (size_t k = i; k-- > 1 && i - k < 10 && !script_is_char(&r->t, k, ';') &&
+			   !script_new_statement(&r->t, k + 1);)
 		if (script_is_char(&r->t, k, '=') && r->t.tokens[k - 1].kind == TOKEN_NAME) {
 			r->aliases[r->alias_count++] = k - 1;
 			return;

@@ -222,14 +222,18 @@ bool script_new_line(const struct script_text *t, size_t i)
 	return memchr(t->text->text.s + before->end, '\n', t->tokens[i].start - before->end);
 }
 
+bool script_new_statement(const struct script_text *t, size_t i)
+{
+	return !script_is_char(t, i, '.') && !script_is_char(t, i - 1, '=') &&
+	       script_new_line(t, i);
+}
+
 size_t script_statement_end(const struct script_text *t, size_t i)
 {
 	size_t end = i + 1;
 
 	for (int depth = 0; end < t->count && end < i + 64; end++) {
-		if (script_is_char(t, end, ';') ||
-		    (depth <= 0 && !script_is_char(t, end, '.') &&
-		     !script_is_char(t, end - 1, '=') && script_new_line(t, end)))
+		if (script_is_char(t, end, ';') || (depth <= 0 && script_new_statement(t, end)))
 			break;
 		depth += script_is_char(t, end, '(') || script_is_char(t, end, '[');
 		depth -= script_is_char(t, end, ')') || script_is_char(t, end, ']');
