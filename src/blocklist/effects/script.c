@@ -41,8 +41,16 @@ static void script_read_renamed(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 }
 
+/* def run(cmd):, function exec(cmd) { */
+static bool script_is_definition(const struct script_text *t, size_t i)
+{
+	return script_is_char(t, i + 1, '(') && script_token_in(t, i - 1, " def function func ");
+}
+
 static void script_read_token(struct script_reader *r, size_t i)
 {
+	if (script_is_definition(&r->t, i))
+		return;
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
 		r->t.tokens[i].string = script_with_variables(r, &r->t.tokens[i].string);
 		action_text(r->out, &r->t.tokens[i].string, ACTION_LENIENT);
