@@ -357,10 +357,9 @@ static bool makefile_is_target_char(char c)
 	return str_is_name_char(c) || c == '-';
 }
 
-/* The length of what stands before a colon at the start of @line, if it may be a name; or 0. */
-static size_t makefile_head(const struct shell_word *line)
+/* The length of what stands before a colon at the start of the line, if it may be a name; or 0. */
+static size_t makefile_head(const char *s)
 {
-	const char *s = line->text.s;
 	size_t len = 0;
 
 	while (makefile_is_target_char(s[len]))
@@ -372,19 +371,20 @@ static size_t makefile_head(const struct shell_word *line)
 static size_t makefile_plain_target(const struct shell_word *line)
 {
 	const char *s = line->text.s;
-	size_t len = makefile_head(line);
+	size_t len = makefile_head(s);
 	bool is_name = len && str_is_name_char(*s) && str_is_name_char(s[len - 1]);
 
 	return is_name && !makefile_assignment(line) ? len : 0;
 }
 
-/* Collect the plain targets, and mark the first, and those that the command or another line names.
- * .PHONY names none. */
+/* Collect the plain targets, and mark the first, and those that the command or a line outside of
+ * their rule names. .PHONY names none. */
 static void makefile_mark_targets(struct makefile *m)
 {
 	struct makefile_names *targets = &m->targets;
 	struct shell_word first = { .text = { .s = "" } };
-	size_t len;
+	const char *own = "";
+	size_t len, own_len = 0;
 
 	makefile_names_init(targets, m->count, m->out);
 	for (size_t i = 0; i < m->count; i++) {
@@ -394,12 +394,17 @@ static void makefile_mark_targets(struct makefile *m)
 		if (len)
 			makefile_names_add(targets, m->lines[i].text.s, len);
 	}
-	makefile_names_mark(targets, &first, 0);
-	for (size_t i = 0; i < m->count; i++)
+	makefile_names_mark(targets, &first, own, 0);
+	for (size_t i = 0; i < m->count; i++) {
+		if (!strchr("\t#", m->lines[i].text.s[0])) {
+			own = m->lines[i].text.s;
+			own_len = makefile_head(own);
+		}
 		if (!word_begins(&m->lines[i], ".PHONY"))
-			makefile_names_mark(targets, &m->lines[i], makefile_head(&m->lines[i]));
+			makefile_names_mark(targets, &m->lines[i], own, own_len);
+	}
 	for (size_t i = 1; i < m->cmd->count; i++)
-		makefile_names_mark(targets, &m->cmd->words[i], 0);
+		makefile_names_mark(targets, &m->cmd->words[i], own, 0);
 }
 
 /* ---- names that are not spelt out ---- */

@@ -130,11 +130,12 @@ static size_t makefile_names_mark_at(struct makefile_names *names, const char *s
 	return len;
 }
 
-void makefile_names_mark(struct makefile_names *names, const struct shell_word *line, size_t own)
+void makefile_names_mark(struct makefile_names *names, const struct shell_word *line,
+			 const char *own, size_t len)
 {
 	const char *s = line->text.s;
 	const struct makefile_name *mine =
-		own ? makefile_names_find(names, s, own, str_hash(s, own)) : NULL;
+		len ? makefile_names_find(names, own, len, str_hash(own, len)) : NULL;
 	size_t looked_at;
 
 	while (*s) {

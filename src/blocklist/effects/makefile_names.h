@@ -40,8 +40,9 @@ const struct shell_word *makefile_names_value(const struct makefile_names *names
 /* Is this one of the names, with a value or without? */
 bool makefile_names_has(const struct makefile_names *names, const char *name, size_t len);
 
-/* Mark the names that @line has as words, but not the one of @own characters at its start. */
-void makefile_names_mark(struct makefile_names *names, const struct shell_word *line, size_t own);
+/* Mark the names that @line has as words, but not the one of @len characters at @own. */
+void makefile_names_mark(struct makefile_names *names, const struct shell_word *line,
+			 const char *own, size_t len);
 
 /* Is this one of the names, and marked? */
 bool makefile_names_marked(const struct makefile_names *names, const char *name, size_t len);
