@@ -844,6 +844,19 @@ static unsigned wrapper_flags(const struct blocklist_wrapper *wrapper, const str
 	return flags;
 }
 
+/* Does one of its options let it run nothing? Behind python -c CODE they are the code's. */
+static bool wrapper_is_inert(const struct wrapping *w)
+{
+	const char *inert = strtab_get(w->wrapper->inert), *text = strtab_get(w->wrapper->text);
+	const struct args_option *first, *code;
+	size_t from = 0;
+
+	first = inert ? args_next(w->args, inert, &from) : NULL;
+	from = 0;
+	code = first && text ? args_next(w->args, text, &from) : NULL;
+	return first && (!code || !code->value || first < code);
+}
+
 static void wrapper_read_kind(struct wrapping *w)
 {
 	static void (*const by_kind[])(struct wrapping *) = {
@@ -852,7 +865,6 @@ static void wrapper_read_kind(struct wrapping *w)
 		[WRAPPER_SCAN] = wrapper_read_scan, [WRAPPER_CODE] = wrapper_read_code,
 	};
 	const struct blocklist_wrapper *wrapper = w->wrapper;
-	const char *inert = strtab_get(wrapper->inert);
 
 	if (wrapper->multicall) {
 		wrapper_read_multicall(w);
@@ -861,7 +873,7 @@ static void wrapper_read_kind(struct wrapping *w)
 	wrapper_run_chain(w);
 	args_read(w->args, w->words, w->count, strtab_get(wrapper->values),
 		  wrapper->kind != WRAPPER_OPTION);
-	if (!inert || !args_has(w->args, inert))
+	if (!wrapper_is_inert(w))
 		by_kind[wrapper->kind](w);
 }
 
