@@ -124,11 +124,37 @@ const struct ast_assign *assign_of_output(const struct ast_node *n)
 	return p && !p->next && p->type == PART_COMMAND ? a : NULL;
 }
 
+/* Is the output of @a that of a single command? Its status is the one of the assignment, then. */
+static bool assign_is_of_one(const struct ast_assign *a)
+{
+	const struct ast_part *p = a->value->parts;
+	const struct ast_node *n = p->next ? p->next->list : p->list;
+
+	while (n && (n->type == AST_LIST || n->type == AST_PIPE) && !n->negated && n->body &&
+	       !n->body->next)
+		n = n->body;
+	return n && n->type == AST_SIMPLE && !n->next && !n->background;
+}
+
+/* An unknown character of an output that is whole. @one: of a single command; these print something
+ * or fail. */
+static struct shell_char assign_whole(struct expander *e, const struct shell_char *c, bool one)
+{
+	static const char *const print_or_fail[] = { "$(realpath)", "$(readlink)", NULL };
+	const char *name = expand_name_text(e, c->name);
+	struct shell_char whole = char_unknown(e, name, c->kind, c->at);
+
+	if (one && name && str_is_listed(name, print_or_fail))
+		whole.c = UNKNOWN_SET;
+	return whole;
+}
+
 void assign_succeeded(struct expander *e, const struct ast_node *n)
 {
 	const struct ast_assign *a = assign_of_output(n);
 	const struct assignment *b = a ? vars_get(e, a->name) : NULL;
 	struct value *first = NULL, **tail = &first;
+	bool one = a && assign_is_of_one(a);
 
 	for (const struct value *v = b ? b->values : NULL; v; v = v->other) {
 		struct value *whole = value_make(e, v->v, v->len);
@@ -139,7 +165,7 @@ void assign_succeeded(struct expander *e, const struct ast_node *n)
 			if (char_is_known(c))
 				c->name = 0;
 			else if (char_is_unknown(c))
-				*c = char_unknown(e, expand_name_text(e, c->name), c->kind, c->at);
+				*c = assign_whole(e, c, one);
 		}
 		*tail = whole;
 		tail = &whole->other;
