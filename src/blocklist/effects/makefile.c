@@ -434,16 +434,16 @@ static bool makefile_has_directive(const struct shell_word *text)
 	return false;
 }
 
-/* Has a rule or variable a pattern that plain names match? %.o: %.c matches none. */
+/* Has a rule or variable a pattern that plain names match? %.o: %.c and out/%: cmd/% match none. */
 static bool makefile_has_pattern(const struct makefile *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		const char *s = m->lines[i].text.s;
+		const char *start = m->lines[i].text.s, *s = start;
 
 		if (*s == '\t')
 			continue;
 		for (; (s = strchr(s, '%')) != NULL; s++)
-			if (s[1] != '.')
+			if (s[1] != '.' && (s == start || s[-1] != '/'))
 				return true;
 	}
 	return false;
