@@ -41,6 +41,21 @@ static void script_read_renamed(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 }
 
+/* What the call at token @i touches is reported with that call, not with the whole text. */
+static void script_name_call(struct script_reader *r, size_t first, size_t i)
+{
+	uint32_t start, end;
+
+	if (first == r->out->count || !script_step(r, 2))
+		return;
+	script_statement_place(&r->t, i, &start, &end);
+	for (struct action *a = r->out->list + first; a < r->out->list + r->out->count; a++)
+		if (a->kind == ACTION_TOUCH || a->kind == ACTION_FOUND || a->kind == ACTION_FLOW) {
+			a->start = start;
+			a->end = end;
+		}
+}
+
 /* def run(cmd):, function exec(cmd) { */
 static bool script_is_definition(const struct script_text *t, size_t i)
 {
@@ -49,6 +64,8 @@ static bool script_is_definition(const struct script_text *t, size_t i)
 
 static void script_read_token(struct script_reader *r, size_t i)
 {
+	size_t first = r->out->count;
+
 	if (script_is_definition(&r->t, i))
 		return;
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
@@ -64,6 +81,7 @@ static void script_read_token(struct script_reader *r, size_t i)
 	script_read_runs(r, i);
 	script_read_files(r, i);
 	script_read_kill(r, i);
+	script_name_call(r, first, i);
 }
 
 /* Names that together mean harm, wherever in the text they are. */

@@ -204,11 +204,13 @@ static bool script_run_precedes(const struct shell_word *program, const struct s
 	       (a.len == b.len && memcmp(a.s, b.s, a.len) == 0);
 }
 
-/* The words of @a as a program and its arguments; a list, as args of spawn("rm", args), is many. */
-static void script_run_words(struct script_reader *r, const struct script_args *a)
+/* The words of @a as a program and its arguments, of the call at token @i; a list, as args of
+ * spawn("rm", args), is many. */
+static void script_run_words(struct script_reader *r, size_t i, const struct script_args *a)
 {
 	struct shell_word *items[SCRIPT_ARGS_MAX], *words;
 	size_t counts[SCRIPT_ARGS_MAX], count = 0, n = 0;
+	uint32_t start, end;
 
 	for (size_t k = 0; k < a->count; k++) {
 		const struct script_variable *v = script_variable_of(r, &a->words[k]);
@@ -224,6 +226,11 @@ static void script_run_words(struct script_reader *r, const struct script_args *
 	words = shell_alloc(r->t.arena, (count + 1) * sizeof(*words));
 	for (size_t k = 0; k < a->count; n += counts[k++])
 		memcpy(words + n, items[k], counts[k] * sizeof(*words));
+	script_statement_place(&r->t, i, &start, &end);
+	for (size_t k = 0; k < count; k++) {
+		words[k].start = start;
+		words[k].end = end;
+	}
 	if (count > 1)
 		action_words(r->out, words, count, ACTION_LENIENT);
 	if (count > 2 && script_run_precedes(&words[0], &words[1]))
@@ -405,7 +412,7 @@ void script_read_run(struct script_reader *r, size_t i)
 	first = r->out->count + (a.count > 1 && script_run_takes_list(r, i));
 	action_text(r->out, &text, ACTION_LENIENT);
 	if (a.count > 1)
-		script_run_words(r, &a);
+		script_run_words(r, i, &a);
 	script_run_feed(r, first, a.input);
 	script_run_items(r, i, &a.words[0]);
 	if (a.directory)

@@ -241,6 +241,24 @@ size_t script_statement_end(const struct script_text *t, size_t i)
 	return end;
 }
 
+void script_statement_place(const struct script_text *t, size_t i, uint32_t *start,
+			    uint32_t *end)
+{
+	const uint32_t *at = t->text->text.at;
+	size_t from, to = t->tokens[script_statement_end(t, i) - 1].end - 1;
+
+	for (size_t least = i > 8 ? i - 8 : 1; i > least && script_is_char(t, i - 1, '.') &&
+					       t->tokens[i - 2].kind == TOKEN_NAME; i -= 2)
+		;
+	from = t->tokens[i].start;
+	*start = at ? at[from] : (uint32_t)from;
+	*end = 1 + (at ? at[to] : (uint32_t)to);
+	if (*start + 1 < *end)
+		return;
+	*start = t->text->start;
+	*end = t->text->end;
+}
+
 bool script_any(const struct script_text *t, bool (*is)(const struct script_text *t, size_t i))
 {
 	for (size_t i = 0; i < t->count; i++)

@@ -59,5 +59,9 @@ bool script_new_statement(const struct script_text *t, size_t i);
 /* The end of the statement that token @i is in: a ;, or a new line outside of brackets that goes on
  * nothing. */
 size_t script_statement_end(const struct script_text *t, size_t i);
+/* Where the call of token @i is in the outermost text: from its name, os.system, to the end of
+ * its statement. Where that is not known, as of a variable of the request: all of the text. */
+void script_statement_place(const struct script_text *t, size_t i, uint32_t *start,
+			    uint32_t *end);
 
 #endif
