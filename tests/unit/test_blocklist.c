@@ -157,8 +157,10 @@ static void test_blocklist_reason_and_suggestion(void **state)
 		{ "> /var/log/wtmp", "a log of logins or system events: /var/log/wtmp (rule",
 		  "tail -n 100" },
 		{ "echo x > /proc/sys/kernel/core_pattern",
-		  "stop, crash or take over the machine: /proc/sys/kernel/core_pattern (rule",
+		  "stop, crash or take it over: /proc/sys/kernel/core_pattern (rule",
 		  "Read the setting" },
+		{ "echo 0 > /proc/sys/kernel/randomize_va_space",
+		  "writes to a kernel setting that protects the machine, or can", "Read the setting" },
 		{ "kill -HUP 1", "\"kill -HUP 1\" signals process 1 (init), which", "ask the user" },
 		{ "echo \"abc",
 		  "The command is not a text that the shell would accept: a double quote that is "
