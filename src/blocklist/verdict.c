@@ -188,17 +188,19 @@ static void verdict_add_text_reason(struct judging *j, const struct finding *f, 
 }
 
 /* If only an empty variable is harmful, suggest ${X:?}, with which the shell refuses it. @name: it,
- * or NULL. @root: if it is empty, the command means the root directory. */
-static void verdict_suggest_set(struct judging *j, const char *name, bool root)
+ * or NULL. @rm: the command is an rm, for which there is an example; @root: if the variable is
+ * empty, it means the root directory. */
+static void verdict_suggest_set(struct judging *j, const char *name, bool rm, bool root)
 {
 	char *out = j->v->suggestion;
 	const size_t size = sizeof(j->v->suggestion);
 
 	if (!name)
 		snprintf(out, size,
-			 "Store that part in a variable and let the shell stop if it is empty, for "
-			 "example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build");
-	else if (root)
+			 "Store that part in a variable and let the shell stop if it is empty%s",
+			 rm ? ", for example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build"
+			    : ": \"${DIR:?}\"");
+	else if (rm && root)
 		snprintf(out, size,
 			 "Write \"${%s:?}\" for $%s, so that the shell stops if it is empty, for "
 			 "example: rm -rf \"${%s:?}\"/*", name, name, name);
@@ -252,6 +254,8 @@ static void verdict_fill_finding(struct judging *j, const struct finding *f)
 		verdict_add_match(f, named, &text);
 		if (f->match.if_empty)
 			verdict_suggest_set(j, named ? f->match.name : NULL,
+					    m.end - m.start > 3 &&
+						    !memcmp(t->s + m.start, "rm ", 3),
 					    !strcmp(f->match.path, "/"));
 	}
 	verdict_set_reason(j, &text, id);
