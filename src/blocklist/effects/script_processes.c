@@ -80,14 +80,34 @@ void script_read_kill(struct script_reader *r, size_t i)
 		action_found(r->out, effect, r->t.text, 1);
 }
 
+/* Is token @i what names the script itself? sys.argv[1] of Python is an argument of it. */
+static bool script_processes_is_self(const struct script_text *t, size_t i)
+{
+	if (!script_token_in(t, i, " argv "))
+		return script_token_in(t, i, " __file__ __filename __FILE__ argv0 ");
+	return !script_token_in(t, i - 2, " sys ") || !script_is_char(t, i + 1, '[') ||
+	       script_token_in(t, i + 2, " 0 ");
+}
+
+/* Popen([sys.executable] + sys.argv), fork(__filename) */
+static bool script_processes_starts_self(const struct script_text *t, size_t i)
+{
+	size_t end = script_token_in(t, i, " Popen spawn fork execFile ")
+			     ? script_statement_end(t, i) : 0;
+
+	for (size_t k = i + 1; k < end; k++)
+		if (script_processes_is_self(t, k))
+			return true;
+	return false;
+}
+
 /* while True: Popen([sys.executable] + sys.argv) */
 static bool script_processes_restart(const struct script_text *t)
 {
 	bool endless = script_any_name(t, " loop ") || strstr(t->text->text.s, "(;;)") ||
 		       (script_any_name(t, " while until ") && script_any_name(t, " 1 True true "));
 
-	return endless && script_any_name(t, " Popen spawn fork execFile ") &&
-	       script_any_name(t, " __file__ __filename __FILE__ argv argv0 ");
+	return endless && script_any(t, script_processes_starts_self);
 }
 
 /* fork(), fork while 1, {fork}: a call, not a word of prose. */
