@@ -89,7 +89,7 @@ static void script_read_names(struct script_reader *r)
 {
 	bool runs_code = script_any(&r->t, script_runs_code);
 
-	if (script_is_fork_bomb(&r->t))
+	if (script_is_fork_bomb(r))
 		action_found(r->out, "process.fork_bomb", r->t.text, 1);
 	if (script_is_remote_shell(&r->t) || (runs_code && script_any(&r->t, script_fetches)))
 		action_found(r->out, "pipe.remote", r->t.text, 1);

@@ -9,6 +9,10 @@
 #define PROCESSES_MANY 30000
 /* Tokens of a call that are looked at. */
 #define CALL_MAX 10
+/* Steps to look through a statement. */
+#define STATEMENT_STEPS 16
+
+static const char loops[] = " while until loop for ";
 
 /* range(1, 65536) from token @i on */
 static bool script_processes_range(const struct script_text *t, size_t i)
@@ -90,30 +94,37 @@ static bool script_processes_is_self(const struct script_text *t, size_t i)
 }
 
 /* Popen([sys.executable] + sys.argv), fork(__filename) */
-static bool script_processes_starts_self(const struct script_text *t, size_t i)
+static bool script_processes_starts_self(struct script_reader *r, size_t i)
 {
-	size_t end = script_token_in(t, i, " Popen spawn fork execFile ")
-			     ? script_statement_end(t, i) : 0;
+	size_t end = 0;
 
+	if (script_token_in(&r->t, i, " Popen spawn fork execFile ") &&
+	    script_step(r, STATEMENT_STEPS))
+		end = script_statement_end(&r->t, i);
 	for (size_t k = i + 1; k < end; k++)
-		if (script_processes_is_self(t, k))
+		if (script_processes_is_self(&r->t, k))
 			return true;
 	return false;
 }
 
 /* while True: Popen([sys.executable] + sys.argv) */
-static bool script_processes_restart(const struct script_text *t)
+static bool script_processes_restart(struct script_reader *r)
 {
+	const struct script_text *t = &r->t;
 	bool endless = script_any_name(t, " loop ") || strstr(t->text->text.s, "(;;)") ||
 		       (script_any_name(t, " while until ") && script_any_name(t, " 1 True true "));
 
-	return endless && script_any(t, script_processes_starts_self);
+	for (size_t i = 0; endless && i < t->count; i++)
+		if (script_processes_starts_self(r, i))
+			return true;
+	return false;
 }
 
-/* fork(), fork while 1, {fork}: a call, not a word of prose. */
+/* fork(), fork while 1, {fork}: a call, not a word of prose, nor the fork("x.js") of Node, which
+ * runs another script. */
 static bool script_processes_fork(const struct script_text *t, size_t i)
 {
-	return script_token_in(t, i, " fork vfork pcntl_fork ") &&
+	return script_token_in(t, i, " fork vfork pcntl_fork ") && !script_string(t, i + 2) &&
 	       (i + 1 >= t->count || t->tokens[i + 1].kind != TOKEN_NAME ||
 		script_token_in(t, i + 1,
 				" while until for foreach if unless or and fork end do "));
@@ -138,14 +149,43 @@ static bool script_processes_fork_blindly(const struct script_text *t, size_t i)
 	       script_token_in(t, end, " while until ");
 }
 
-bool script_is_fork_bomb(const struct script_text *t)
+/* fork while 1, [os.fork() for x in y]; not fork { loop { ... } }, nor p = os.fork() with a loop
+ * for the child in a later line. */
+static bool script_processes_loop_follows(const struct script_text *t, size_t i)
+{
+	size_t depth = 0, end = script_statement_end(t, i);
+
+	for (size_t k = i + 1; k < end; k++) {
+		if (script_is_char(t, k, '{') || script_is_char(t, k, '('))
+			depth++;
+		else if (depth && (script_is_char(t, k, '}') || script_is_char(t, k, ')')))
+			depth--;
+		else if (!depth && script_token_in(t, k, loops))
+			return true;
+	}
+	return false;
+}
+
+/* Is there a fork behind the head of a loop, or in front of it? */
+static bool script_processes_forks_in_loop(struct script_reader *r)
+{
+	bool loop = false;
+
+	for (size_t i = 0; i < r->t.count; i++) {
+		loop |= script_token_in(&r->t, i, loops);
+		if (script_processes_fork(&r->t, i) && script_step(r, STATEMENT_STEPS) &&
+		    (loop || script_processes_loop_follows(&r->t, i)))
+			return true;
+	}
+	return false;
+}
+
+bool script_is_fork_bomb(struct script_reader *r)
 {
 	static const char ends[] = " exit _exit wait waitpid wait3 wait4 execv execvp execve execl "
 				   "execlp isMaster isPrimary isWorker ";
 
-	if (script_any_name(t, ends) && !script_any(t, script_processes_fork_blindly))
+	if (script_any_name(&r->t, ends) && !script_any(&r->t, script_processes_fork_blindly))
 		return false;
-	return script_processes_restart(t) ||
-	       (script_any(t, script_processes_fork) &&
-		script_any_name(t, " while until loop for "));
+	return script_processes_restart(r) || script_processes_forks_in_loop(r);
 }

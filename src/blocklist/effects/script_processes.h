@@ -17,6 +17,6 @@ void script_note_processes(struct script_reader *r, size_t i);
 void script_read_kill(struct script_reader *r, size_t i);
 
 /* Does the text fork, or start itself, in a loop? */
-bool script_is_fork_bomb(const struct script_text *t);
+bool script_is_fork_bomb(struct script_reader *r);
 
 #endif
