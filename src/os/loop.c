@@ -2,7 +2,7 @@
  * libev does not expose the descriptor of its epoll set, and never removes a
  * registration itself (it relies on the kernel to do so at close). loop_new() finds
  * the number: it is the lowest free descriptor just before ev_loop_new(). We use it
- * only after epoll_ctl(2) has confirmed that it is an epoll set.
+ * only after epoll_ctl(2) has confirmed that it is an epoll set, and takes a watch.
  */
 #include "os/loop.h"
 
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,19 +20,31 @@
 /* The epoll descriptor of the loop, or -1. One server has one loop. */
 static int loop_epoll_fd = -1;
 
-static void loop_find_epoll_fd(int candidate)
+/* The kernel bounds what all programs of a user watch (epoll(7), max_user_watches): a command of an
+ * earlier server may have used it up. */
+static bool loop_can_watch(int set)
 {
-	loop_epoll_fd = -1;
-	if (candidate < 0)
-		return;
-	/* An epoll set answers ENOENT or EPERM: it does not, or cannot, hold the descriptor.
-	 * Anything else answers EINVAL or EBADF. */
-	if (epoll_ctl(candidate, EPOLL_CTL_DEL, STDERR_FILENO, NULL) < 0 &&
-	    (errno == ENOENT || errno == EPERM))
-		loop_epoll_fd = candidate;
+	struct epoll_event event = { .events = EPOLLIN };
+	int probe = eventfd(0, EFD_CLOEXEC);
+	bool can = probe >= 0 && !epoll_ctl(set, EPOLL_CTL_ADD, probe, &event);
+
+	if (probe >= 0)
+		close(probe);
+	return can;
 }
 
-/* ---- interrupted waits ---- */
+/* ---- waits ---- */
+
+/* libev finds out that the kernel refuses a watch right before it waits, and would report it only
+ * after the wait, however long that is. */
+static ev_async loop_refusal;
+
+static void loop_on_refusal(struct ev_loop *loop, ev_async *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+}
 
 /* A signal, and SIGSTOP with SIGCONT, end the wait for events without a word of those that have
  * come. Timers would then fire before them, so the loop looks once more first. */
@@ -39,7 +52,8 @@ static enum { LOOP_LOOKED, LOOP_INTERRUPTED, LOOP_LOOKS_AGAIN } loop_wait;
 
 static void loop_before_wait(struct ev_loop *loop)
 {
-	(void)loop;
+	if (ev_pending_count(loop))
+		ev_async_send(loop, &loop_refusal);
 	errno = 0;
 }
 
@@ -70,7 +84,7 @@ static void loop_invoke_pending(struct ev_loop *loop)
 
 /* ---- the loop ---- */
 
-static struct ev_loop *loop_new_backend(void)
+static struct ev_loop *loop_new_epoll(void)
 {
 	int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 	struct ev_loop *loop;
@@ -78,21 +92,28 @@ static struct ev_loop *loop_new_backend(void)
 	if (lowest >= 0)
 		close(lowest);
 	loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
-	if (loop)
-		loop_find_epoll_fd(lowest);
-	return loop ? loop : ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+	loop_epoll_fd = loop && loop_can_watch(lowest) ? lowest : -1;
+	if (!loop || loop_epoll_fd >= 0)
+		return loop;
+	ev_loop_destroy(loop);
+	return NULL;
 }
 
 struct ev_loop *loop_new(void)
 {
-	struct ev_loop *loop = loop_new_backend();
+	struct ev_loop *loop = loop_new_epoll();
 
+	if (!loop)
+		loop = ev_loop_new(EVBACKEND_POLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
 	if (!loop) {
 		log_error("cannot create an event loop: neither epoll nor poll works");
 		abort();
 	}
 	ev_set_loop_release_cb(loop, loop_before_wait, loop_after_wait);
 	ev_set_invoke_pending_cb(loop, loop_invoke_pending);
+	ev_async_init(&loop_refusal, loop_on_refusal);
+	ev_async_start(loop, &loop_refusal);
+	ev_unref(loop); /* this watcher alone must not keep the loop running */
 	return loop;
 }
 

@@ -558,8 +558,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 	struct server *s = io->data;
 
 	(void)loop;
-	if (events & EV_ERROR)
-		s->eof = true; /* it cannot be watched: treat it as closed */
+	(void)events;
 	for (int i = 0; i < READS_PER_TURN && !s->eof; i++) {
 		char *room = frame_reserve(&s->frame, READ_BYTES);
 		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
@@ -773,7 +772,7 @@ int server_main(struct context_options *options)
 		server_build_runs(&s);
 		server_build_protocol(&s);
 		server_watch(&s);
-		ev_run(s.loop, EVRUN_NOWAIT); /* libev reports a refused watch one turn later */
+		ev_run(s.loop, EVRUN_NOWAIT);
 		server_warn(&s.context); /* the first answer need not wait for these looks */
 		ev_run(s.loop, 0);
 		status = server_report_losses(&s);

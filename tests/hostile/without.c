@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -53,6 +54,7 @@ static const struct {
 	{ "log_size", EIO, { -1 } },  /* the size of a log file that is written to */
 	{ "landlock_abi2", 0, { -1 } }, /* Linux 5.19 to 6.1 */
 	{ "seccomp_listener", EINVAL, { -1 } },
+	{ "epoll_watches", ENOSPC, { -1 } }, /* the user has no more: fs.epoll.max_user_watches */
 };
 
 #define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
@@ -204,6 +206,8 @@ int main(int argc, char **argv)
 			result = without_value(SYS_mount, 3, MS_NOSUID | MS_NOEXEC, error);
 		else if (!strcmp(argv[1], "log_size"))
 			result = without_value(SYS_statx, 3, STATX_SIZE | STATX_MTIME, error);
+		else if (!strcmp(argv[1], "epoll_watches"))
+			result = without_value(SYS_epoll_ctl, 1, EPOLL_CTL_ADD, error);
 		else if (!strcmp(argv[1], "landlock_abi2"))
 			result = with_landlock_abi(2);
 		else if (!strcmp(argv[1], "seccomp_listener"))

@@ -28,6 +28,7 @@ FEATURES = {
     "splice": None,
     "namespaces": {"pid_namespace", "mount_namespace"},
     "seccomp_listener": None,
+    "epoll_watches": None,
 }
 # Without STRESS only stories about runs: the protocol does not depend on the kernel. Nor does a limit of
 # processor time on these features; its story uses up whole seconds of that.

@@ -6,6 +6,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "no_watches.h"
+
 #include "base/clock.h"
 #include "os/loop.h"
 
@@ -328,6 +330,65 @@ static void test_loop_timer_is_not_put_off(void **state)
 	loop_free(loop);
 }
 
+/* A command may have used up what its user may watch before a server starts. */
+static void test_loop_without_watches(void **state)
+{
+	struct ev_loop *loop;
+	int pair[2], calls = 0;
+	ev_io io;
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	no_watches = true;
+	loop = loop_new();
+	ev_io_init(&io, on_io, pair[0], EV_READ);
+	io.data = &calls;
+	ev_io_start(loop, &io);
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	ev_run(loop, EVRUN_ONCE);
+	no_watches = false;
+	assert_int_equal(calls, 1);
+	assert_true(ev_is_active(&io));
+	loop_close(loop, &io);
+	close(pair[1]);
+	loop_free(loop);
+}
+
+static void on_refused(struct ev_loop *loop, ev_io *io, int revents)
+{
+	(void)loop;
+	*(int *)io->data += (revents & EV_ERROR) != 0;
+}
+
+/* Its owner tries again after a while: a turn of the loop must not wait for something else first. */
+static void test_loop_refused_watch_is_reported_at_once(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	ev_timer later;
+	int pair[2], calls = 0, fired = 0;
+	ev_io io;
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	loop_timer_init(&later, on_timer, &fired);
+	loop_timer_start(loop, &later, 5000);
+	ev_run(loop, EVRUN_NOWAIT);
+	no_watches = true;
+	ev_io_init(&io, on_refused, pair[0], EV_READ);
+	io.data = &calls;
+	for (int i = 1; i < 3; i++) {
+		ev_io_start(loop, &io);
+		ev_run(loop, EVRUN_ONCE);
+		assert_int_equal(calls, i);
+	}
+	no_watches = false;
+	assert_int_equal(fired, 0);
+	loop_timer_stop(loop, &later);
+	loop_close(loop, &io);
+	close(pair[1]);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +401,8 @@ int main(void)
 		cmocka_unit_test(test_loop_timer_restart_and_stop),
 		cmocka_unit_test(test_loop_timer_comes_last),
 		cmocka_unit_test(test_loop_timer_is_not_put_off),
+		cmocka_unit_test(test_loop_without_watches),
+		cmocka_unit_test(test_loop_refused_watch_is_reported_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
