@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "children.h"
+#include "no_watches.h"
 #include "send_fd.h"
 
 #include "proc/tree.h"
@@ -109,6 +110,24 @@ static void test_tree_ends_by_itself(void **state)
 	assert_int_equal(tree_signal(&r.tree, SIGTERM), -1);
 	tree_kill(&r.tree); /* no effect on an empty tree */
 	assert_int_equal(r.empties, 1);
+}
+
+/* A command may have used up what its user may watch: then this run is looked at now and then. */
+static void test_tree_socket_that_cannot_be_watched(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (int later = 0; later < 2; later++) {
+		no_watches = true;
+		run_start(&r, "sleep 0.3; exit 3");
+		children_pause(&all, 100);
+		no_watches = !later;
+		run_finish(&r);
+		no_watches = false;
+		assert_int_equal(WEXITSTATUS(r.exited.value), 3);
+		assert_false(r.tree.lost);
+	}
 }
 
 static void test_tree_failed_start(void **state)
@@ -699,6 +718,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree_ends_by_itself),
+		cmocka_unit_test(test_tree_socket_that_cannot_be_watched),
 		cmocka_unit_test(test_tree_failed_start),
 		cmocka_unit_test(test_tree_killed_at_its_end),
 		cmocka_unit_test(test_tree_kill_takes_every_escapee),
