@@ -300,7 +300,8 @@ static void git_config_parse(const struct buf *text, struct settings *into)
 
 /* ---- the files ---- */
 
-static const char no_file[] = "no regular file", too_large[] = "more than 256 KiB";
+static const char no_file[] = "no regular file", too_large[] = "more than 256 KiB",
+		  no_access[] = "cannot be read";
 
 /* @st: of what is not read; NULL: not known. A later change of it has to show as well. */
 static struct content git_config_unread(const char *flaw, const struct stat *st)
@@ -327,7 +328,7 @@ static struct content git_config_read_text(int fd, const struct stat *st)
 		return c;
 	}
 	free(c.text);
-	return git_config_unread(no_file, st);
+	return git_config_unread(no_access, st);
 }
 
 /* What is at @name in @dir, or at the absolute path @name, through no link. Not by its times, which
@@ -342,11 +343,13 @@ static struct content git_config_read(int dir, const char *name)
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return (struct content){ 0 };
 	if (fd < 0 ? fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) : fstat(fd, &st))
-		return git_config_unread(no_file, NULL);
+		return git_config_unread(no_access, NULL);
 	if (S_ISDIR(st.st_mode))
 		return (struct content){ 0 };
-	if (fd < 0 || !S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode))
 		return git_config_unread(no_file, &st);
+	if (fd < 0)
+		return git_config_unread(no_access, &st);
 	if (st.st_size > (off_t)FILE_MAX)
 		return git_config_unread(too_large, &st);
 	return git_config_read_text(fd, &st);

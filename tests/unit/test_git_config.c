@@ -210,6 +210,23 @@ static void test_git_config_what_is_no_file(void **state)
 	}
 }
 
+/* `chmod 0 .` hides from us whether a file is there. */
+static void test_git_config_unreadable(void **state)
+{
+	struct fixture *f = *state;
+	const uid_t uid = geteuid();
+	const char *text, *git;
+	int64_t start_us;
+
+	write_config(f, "");
+	start_us = begin(f);
+	git = scratch_path(&f->tmp, "ws/.git");
+	assert_int_equal(uid ? chmod(git, 0) : seteuid(65534), 0);
+	text = told(f, start_us, uid ? "/.git/config: " : "/.git: ");
+	assert_int_equal(uid ? chmod(git, 0700) : seteuid(0), 0);
+	assert_memory_equal(text, "cannot be read; ", 16);
+}
+
 /* What is not read hides no later change: a first run could make it so, and a second one set a hook. */
 static void test_git_config_changes_unread(void **state)
 {
@@ -337,6 +354,7 @@ int main(void)
 		TEST(test_git_config_between_runs),
 		TEST(test_git_config_changes_twice),
 		TEST(test_git_config_what_is_no_file),
+		TEST(test_git_config_unreadable),
 		TEST(test_git_config_changes_unread),
 		TEST(test_git_config_long_names),
 		TEST(test_git_config_led_elsewhere),
