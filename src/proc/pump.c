@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -204,12 +205,14 @@ void pump_close(struct pump *p)
 	p->loud = false;
 }
 
-/* Another read end of the pipe that @fd writes to. We never read from it. */
+/* Another read end of the pipe that @fd writes to. We never read from it. A command of our user may
+ * have changed its mode. */
 static int pump_feed_open_rest(int fd)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)fchmod(fd, 0600);
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -279,6 +280,26 @@ static void test_feed_ends_behind_its_queue(void **state)
 	feed_finish(loop);
 }
 
+/* A pipe has a mode, and a command of our user may change it. */
+static void test_feed_counts_in_a_pipe_without_rights(void **state)
+{
+	static char bytes[70 * KIB];
+	const uid_t uid = geteuid();
+	struct ev_loop *loop;
+
+	(void)state;
+	assert_int_equal(uid ? 0 : seteuid(65534), 0);
+	loop = feed_open_pipe();
+	feed_add(&end.feed, bytes, sizeof(bytes), true);
+	assert_int_equal(fchmod(end.out, 0), 0);
+	assert_int_equal(feed_take(bytes, 20 * KIB), 20 * KIB);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(feed_queued(&end.feed), 0);
+	assert_int_equal(feed_unread(&end.feed), sizeof(bytes) - 20 * KIB);
+	feed_finish(loop);
+	assert_int_equal(uid ? 0 : seteuid(0), 0);
+}
+
 /* Bytes that the caller refuses, because the command turns out to have closed its stdin, are none
  * that it left; those that it had taken before are. */
 static void test_feed_forgets_what_is_refused(void **state)
@@ -357,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_pump_locks_a_terminal_that_ends),
 		cmocka_unit_test(test_feed_queues_what_does_not_fit),
 		cmocka_unit_test(test_feed_ends_behind_its_queue),
+		cmocka_unit_test(test_feed_counts_in_a_pipe_without_rights),
 		cmocka_unit_test(test_feed_forgets_what_is_refused),
 		cmocka_unit_test(test_feed_sees_the_hang_up),
 		cmocka_unit_test(test_feed_sees_the_broken_pipe),
