@@ -30,6 +30,7 @@ struct job {
 };
 
 static bool await_death; /* of a child, before a plan is sent */
+static bool too_many_sent; /* descriptors, by programs of this user */
 
 ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
@@ -40,6 +41,10 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 
 	if (await_death)
 		assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+	if (too_many_sent && message->msg_controllen) {
+		errno = ETOOMANYREFS;
+		return -1;
+	}
 	return __real_sendmsg(fd, message, flags);
 }
 
@@ -415,6 +420,28 @@ static void test_pool_arguments_and_environment(void **state)
 	assert_memory_equal(text, want, len);
 	assert_int_equal(finish(j), 0);
 	end(s);
+}
+
+/* Any command can see to that. Descriptors that are inherited need not be sent. */
+static void test_pool_descriptors_cannot_be_sent(void **state)
+{
+	struct confine *c[] = { all.confine, layered };
+	char text[100];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct job *j = job_new(c[i], &nothing, "echo out");
+		pid_t shim;
+		struct pool *s = ready(c[i], &shim);
+
+		too_many_sent = true;
+		start(s, j);
+		too_many_sent = false;
+		read_all(j, j->out, text, sizeof(text));
+		assert_string_equal(text, "out\n");
+		assert_int_equal(finish(j), 0);
+		end(s);
+	}
 }
 
 /* A command too large for the second plan bypasses the pool, and the idle shim stays. */
@@ -1770,6 +1797,7 @@ int main(void)
 		cmocka_unit_test(test_pool_does_not_fit),
 		cmocka_unit_test(test_pool_of_other_places),
 		cmocka_unit_test(test_pool_arguments_and_environment),
+		cmocka_unit_test(test_pool_descriptors_cannot_be_sent),
 		cmocka_unit_test(test_pool_bounds),
 		cmocka_unit_test(test_pool_shows_no_arguments),
 		cmocka_unit_test(test_pool_never_with_a_listener),

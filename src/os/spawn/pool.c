@@ -561,6 +561,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	static struct shim_plan second; /* big, and used by one call at a time */
 	bool other_plan, acquired, reuse;
 	size_t len;
+	int sys;
 
 	if (pool_never_serves(request))
 		return spawn_start(request, result, e);
@@ -591,9 +592,12 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	result->kind = s->kind;
 	if (!pool_send_second(result->control_fd, &second, len, request))
 		return 0;
-	pool_fail_second(result->control_fd, errno, request->path, e);
+	sys = errno;
+	if (sys != ETOOMANYREFS)
+		pool_fail_second(result->control_fd, sys, request->path, e);
 	mem_cleanup_close(&result->control_fd);
-	return -1;
+	/* A command may have sent as many as its user may: let the shim inherit them. */
+	return sys == ETOOMANYREFS ? spawn_start(request, result, e) : -1;
 }
 
 void pool_return(struct pool *s, const struct spawn_result *started,
