@@ -363,7 +363,8 @@ static void log_file_serve(struct log_file *f)
 static void log_file_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	(void)loop;
-	(void)revents;
+	if (revents & EV_ERROR) /* not watched, and to libev a start in this turn changes nothing */
+		ev_io_set(io, io->fd, EV_WRITE);
 	log_file_serve(io->data);
 }
 

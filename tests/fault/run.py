@@ -209,7 +209,7 @@ class Session:
     def output_failed(self):
         """The fault hit the client's own streams: for the server the client was gone. strace writes a
         call in two parts where another process comes in between."""
-        return re.search(r"\b(write|read|fcntl|epoll_ctl|poll)(\(| resumed>).*\(INJECTED\)",
+        return re.search(r"\b(write|read|fcntl|poll)(\(| resumed>).*\(INJECTED\)",
                          self.traced()) is not None
 
     def traced(self):
