@@ -155,9 +155,11 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 		r.picks = script_picks(&r, i);
 	for (size_t i = 1; i < r.t.count; i++) /* f(x) for x in ["a"]: used before assigned */
 		if (script_token_in(&r.t, i, " in of ")) {
+			r.ahead = i > 2 && !script_new_line(&r.t, i - 2);
 			script_note_variable(&r, i - 1);
 			script_note_processes(&r, i - 1);
 		}
+	r.ahead = false;
 	script_note_functions(&r);
 	for (size_t i = 0; i < r.t.count && script_step(&r, 1); i++) {
 		script_enter_function(&r, i);

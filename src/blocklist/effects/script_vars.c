@@ -12,6 +12,8 @@
 #define WORK_STEP 15u
 /* Steps to search a word for a name, besides those for its bytes. */
 #define WORK_SEARCH 6u
+/* Steps to look at a token. */
+#define WORK_LOOK 3u
 
 bool script_step(struct script_reader *r, size_t steps)
 {
@@ -331,17 +333,45 @@ static bool script_vars_joined(struct script_reader *r, size_t i, struct shell_w
 
 /* ---- loops ---- */
 
+/* The value at token @i; of x = "/etc"; [f(x, y) for y in listdir(x)], where the loop is read
+ * before the rest, what x is set to before the loop. */
+static const struct shell_word *script_vars_set_before(struct script_reader *r, size_t i)
+{
+	const struct shell_word *value = script_value_at(r, i);
+
+	if (value || !r->ahead || i >= r->t.count || r->t.tokens[i].kind != TOKEN_NAME)
+		return value;
+	for (size_t k = i; k-- > 1 && action_charge(r->out, WORK_LOOK);)
+		if (script_is_char(&r->t, k + 1, '=') && script_same_text(&r->t, k, i)) {
+			script_note_variable(r, k);
+			return script_variable_at(r, i);
+		}
+	return NULL;
+}
+
+/* .iterdir(), .glob("*") and .rglob("*") at token @i: all that is there. */
+static bool script_vars_lists_all(const struct script_reader *r, size_t i)
+{
+	const struct shell_word *pattern = script_string(&r->t, i + 3);
+
+	if (!script_is_char(&r->t, i, '.'))
+		return false;
+	return script_token_in(&r->t, i + 1, " iterdir ") ||
+	       (script_token_in(&r->t, i + 1, " glob rglob ") && pattern &&
+		pattern->text.s[strspn(pattern->text.s, "*/")] == '\0');
+}
+
 /* Path("/").iterdir(), or root.iterdir() of a variable, from token @i on, as a glob. */
 static bool script_vars_iterdir(struct script_reader *r, size_t i, struct shell_word *out)
 {
-	const struct shell_word *root = script_variable_at(r, i);
+	const struct shell_word *root = NULL;
 	struct shell_word path;
 
-	if (root)
-		i++;
+	if (script_vars_lists_all(r, i + 1))
+		root = script_vars_set_before(r, i++);
 	else if (script_vars_path_start(r, &i, &path))
 		root = &path;
-	if (!root || !script_is_char(&r->t, i, '.') || !script_token_in(&r->t, i + 1, " iterdir "))
+	if (!root || !script_vars_lists_all(r, i))
 		return false;
 	*out = word_below(root, r->t.arena);
 	return true;
@@ -362,7 +392,7 @@ static bool script_vars_listing(struct script_reader *r, size_t i, struct shell_
 		return script_vars_iterdir(r, i, out);
 	if (!script_is_char(&r->t, i + 1, '(') || !script_is_char(&r->t, i + 3, ')'))
 		return false;
-	argument = script_value_at(r, i + 2);
+	argument = script_vars_set_before(r, i + 2);
 	if (!argument)
 		return false;
 	*out = globs ? *argument : script_char(r, '*', SHELL_LITERAL, i);
@@ -382,31 +412,10 @@ static bool script_vars_is_foreach(const struct script_reader *r, size_t i)
 	return i > 5 && script_is_char(&r->t, i - 1, '$') && script_token_in(&r->t, i - 2, " as ");
 }
 
-/* Dir["/ *"].each { |NAME|, Dir.children("/").each { |NAME|, foreach (scandir("/") as $NAME): as a
- * glob. */
-static bool script_vars_each(struct script_reader *r, size_t i, struct shell_word *out)
-{
-	bool foreach = script_vars_is_foreach(r, i);
-	size_t list = foreach ? i - 6 : i - 8;
-	const struct shell_word *named;
-	bool globs;
-
-	if (!foreach &&
-	    !(i > 7 && script_vars_is_block(r, i) && script_is_char(&r->t, i + 1, '|') &&
-	      script_token_in(&r->t, i - 3, " each ") && script_is_char(&r->t, i - 4, '.')))
-		return false;
-	globs = script_token_in(&r->t, list, " Dir glob ");
-	named = script_string(&r->t, list + 2);
-	if (!named || !(globs || script_token_in(&r->t, list, " children entries scandir ")))
-		return false;
-	*out = globs ? *named : script_char(r, '*', SHELL_LITERAL, list);
-	return globs || named->text.s[0] == '/';
-}
-
 /*
- * ["a", "b"].forEach(NAME =>, list.map((NAME) =>, list.each { |NAME|, foreach (["a"] as $NAME) and
- * foreach my $NAME ("a") with NAME at token @i: the token that begins the list; r->t.count: it is
- * none.
+ * ["a", "b"].forEach(NAME =>, list.map((NAME) =>, list.map(function (NAME), list.each { |NAME|,
+ * foreach (["a"] as $NAME) and foreach my $NAME ("a") with NAME at token @i: the token that begins
+ * the list; r->t.count: it is none.
  */
 static size_t script_vars_receiver(const struct script_reader *r, size_t i)
 {
@@ -419,7 +428,8 @@ static size_t script_vars_receiver(const struct script_reader *r, size_t i)
 	if (script_vars_is_block(r, i))
 		i -= 2;
 	else if (i > 5 && script_is_char(&r->t, i - 1, '('))
-		i -= 1 + script_is_char(&r->t, i - 2, '(');
+		i -= script_token_in(&r->t, i - 2, " function ")
+			     ? 3 : 1 + script_is_char(&r->t, i - 2, '(');
 	else if (!foreach)
 		return r->t.count;
 	if (!foreach &&
@@ -432,6 +442,38 @@ static size_t script_vars_receiver(const struct script_reader *r, size_t i)
 	while (i > least && !script_is_char(&r->t, i, '[') && r->t.tokens[i].kind != TOKEN_NAME)
 		i--;
 	return i;
+}
+
+/* readdirSync("/").forEach(NAME =>, with NAME at token @i, as a glob. */
+static bool script_vars_for_each(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	size_t at = script_vars_receiver(r, i);
+
+	if (at >= r->t.count)
+		return false;
+	return script_vars_listing(r, at - (at > 1 && script_is_char(&r->t, at - 1, '(') ? 2 : 0),
+				   out);
+}
+
+/* Dir["/ *"].each { |NAME|, Dir.children("/").each { |NAME|, Dir.each_child("/") { |NAME|,
+ * foreach (scandir("/") as $NAME): as a glob. */
+static bool script_vars_each(struct script_reader *r, size_t i, struct shell_word *out)
+{
+	bool foreach = script_vars_is_foreach(r, i), block = script_vars_is_block(r, i);
+	bool each = block && i > 7 && script_token_in(&r->t, i - 3, " each ");
+	size_t list = each ? i - 8 : i - 6;
+	const struct shell_word *named;
+	bool globs;
+
+	if (!foreach && !(block && i > 5 && script_is_char(&r->t, i + 1, '|')))
+		return script_vars_for_each(r, i, out);
+	globs = script_token_in(&r->t, list, " Dir glob ");
+	named = script_string(&r->t, list + 2);
+	if (!named || !(globs || script_token_in(&r->t, list, " children entries scandir "
+							     "each_child foreach ")))
+		return false;
+	*out = globs ? *named : script_char(r, '*', SHELL_LITERAL, list);
+	return globs || named->text.s[0] == '/';
 }
 
 /* The list whose items NAME at token @i gets: of for NAME in LIST, or of its receiver. */
@@ -592,19 +634,18 @@ static bool script_vars_grow(struct script_reader *r, size_t i)
 
 void script_note_variable(struct script_reader *r, size_t i)
 {
-	bool loop = script_token_in(&r->t, i + 1, " in of ");
-	struct script_variable *v = &r->variables[r->variable_count];
+	bool loop = script_token_in(&r->t, i + 1, " in of "), known;
+	struct script_variable v;
 
 	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX ||
 	    script_vars_grow(r, i))
 		return;
-	*v = (struct script_variable){ .start = r->t.tokens[i].start,
-				       .len = r->t.tokens[i].end - r->t.tokens[i].start };
-	script_vars_note_lines(r, i, loop, v);
-	if (script_vars_note_value(r, i, loop, v)) {
-		r->variable_count++;
-	} else if (v->lines.text.len) {
-		v->value = script_char(r, '?', SHELL_UNKNOWN, i);
-		r->variable_count++;
-	}
+	v = (struct script_variable){ .start = r->t.tokens[i].start,
+				      .len = r->t.tokens[i].end - r->t.tokens[i].start };
+	script_vars_note_lines(r, i, loop, &v);
+	known = script_vars_note_value(r, i, loop, &v); /* may note the variable that it lists */
+	if (!known && v.lines.text.len)
+		v.value = script_char(r, '?', SHELL_UNKNOWN, i);
+	if ((known || v.lines.text.len) && r->variable_count < SCRIPT_VARIABLES_MAX)
+		r->variables[r->variable_count++] = v;
 }

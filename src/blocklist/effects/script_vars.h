@@ -29,6 +29,7 @@ struct script_reader {
 	bool write_flags; /* the text names a flag like O_WRONLY */
 	bool getline;     /* awk reads with it */
 	bool picks;       /* the text has an "if": a loop may leave out files */
+	bool ahead;       /* a loop inside of a line is read, before what stands before it */
 	bool codes;       /* the text makes characters of numbers */
 	bool shell;       /* the text has started a shell without a command */
 	unsigned environ; /* variables of the environment that were run or removed */
