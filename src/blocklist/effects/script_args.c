@@ -226,8 +226,19 @@ static struct shell_word script_args_hole(struct script_reader *r, size_t i)
 	return word_fixed(text, SHELL_LITERAL, r->t.text, r->t.arena);
 }
 
-/* A name among the arguments: a variable with a constant, a home, or unknown. One of a list stays a
- * name, for script_values(). */
+/* os.getcwd(), Path.cwd(), process.cwd(), getcwd() and Dir.pwd at token @i, but not behind cwd= */
+static bool script_args_is_directory(const struct script_reader *r, size_t i)
+{
+	size_t before = script_is_char(&r->t, i - 1, '.') ? i - 3 : i - 1;
+
+	if (script_is_char(&r->t, before, '='))
+		return false;
+	return (script_token_in(&r->t, i, " getcwd cwd ") && script_is_char(&r->t, i + 1, '(')) ||
+	       (script_token_in(&r->t, i, " pwd ") && script_token_in(&r->t, i - 2, " Dir "));
+}
+
+/* A name among the arguments: a variable with a constant, a home, the directory, or unknown. One of
+ * a list stays a name, for script_values(). */
 static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
 				  bool join)
 {
@@ -244,6 +255,8 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 		if (join)
 			script_args_settle_base(r, a, i, value);
 		script_args_append(r, a, value, join);
+	} else if (script_args_is_directory(r, i)) {
+		script_args_append_char(r, a, '.', SHELL_LITERAL, i, join);
 	} else if (script_token_in(&r->t, i, homes) && !script_is_char(&r->t, i - 1, '/')) {
 		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
 	} else if (!script_token_in(&r->t, i, silent) &&

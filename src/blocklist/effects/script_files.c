@@ -227,6 +227,9 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		if (!globs && !script_token_in(&r->t, i, walks))
 			continue;
 		script_read_args(r, i + 1, &a);
+		if (script_token_in(&r->t, i, " listdir scandir ") && !a.count &&
+		    script_is_char(&r->t, i + 2, ')'))
+			a.words[a.count++] = script_char(r, '.', SHELL_LITERAL, i);
 		if (i >= 3 && !script_files_picks(r, i))
 			script_files_read_method(r, i, effect);
 		if (script_token_in(&r->t, i, " iterdir glob rglob ") &&
