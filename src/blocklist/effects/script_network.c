@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "blocklist/command/list.h"
+#include "blocklist/effects/script_code.h"
 
 static bool script_network_is_shell(const struct script_text *t, size_t i)
 {
@@ -50,12 +51,42 @@ static bool script_network_connects(const struct script_text *t, size_t i)
 	       script_is_module(t, i, " net tls node:net node:tls ");
 }
 
+/* c.gets of Ruby, <$c> and <> of Perl, c.on("data", of Node: a line of a connection. */
+static bool script_network_reads(const struct script_text *t, size_t i)
+{
+	if (script_string_in(t, i, " data "))
+		return script_token_in(t, i - 2, " on ");
+	return (script_token_in(t, i, " gets ") && script_is_char(t, i - 1, '.')) ||
+	       (script_is_char(t, i, '<') &&
+		(script_is_char(t, i + 1, '>') ||
+		 (script_is_char(t, i + 1, '$') && script_is_char(t, i + 3, '>'))));
+}
+
+/* popen(c, exec(c.toString()), `$_` and `#{c}`: it runs what a variable holds. */
+static bool script_network_runs_variable(const struct script_text *t, size_t i)
+{
+	if (i < t->count && t->tokens[i].kind == TOKEN_RUN)
+		return strncmp(t->tokens[i].string.text.s, "#{", 2) == 0 ||
+		       (t->tokens[i].string.text.s[0] == '$' &&
+			t->tokens[i].string.text.s[1] != '{'); /* a text of JavaScript */
+	if (!script_token_in(t, i, " popen ") &&
+	    !(script_token_in(t, i, " system exec execSync ") && script_is_function(t, i)))
+		return false; /* re.exec(line) matches it */
+	i++;
+	i += script_is_char(t, i, '(');
+	i += script_is_char(t, i, '$');
+	return i < t->count && t->tokens[i].kind == TOKEN_NAME && !script_is_char(t, i + 1, '(');
+}
+
 bool script_is_remote_shell(const struct script_text *t)
 {
-	return script_any(t, script_network_connects) &&
-	       (script_any_name(t, " dup2 ") || script_any(t, script_network_names_shell)) &&
+	if (!script_any(t, script_network_connects))
+		return false;
+	if (script_any(t, script_network_reads) && script_any(t, script_network_runs_variable))
+		return true;
+	return (script_any_name(t, " dup2 ") || script_any(t, script_network_names_shell)) &&
 	       script_any_name(t, " exec spawn pty popen Popen call run system shell_exec "
-				  "proc_open execve passthru subprocess ");
+				  "proc_open execve execute passthru subprocess ");
 }
 
 /* Is the name @i used as one that is called, has members or gets another name: requests.get,

@@ -99,20 +99,28 @@ static void surroundings_declares(const struct shell_command *c, struct action_l
 
 /* ---- answers ---- */
 
+/* nc, and openssl s_client */
+static bool surroundings_is_sender(const struct shell_command *c)
+{
+	const struct blocklist_name *sender = name_of(&c->words[0]);
+
+	return sender && ((sender->flow & FLOW_KIND_FETCH) ||
+			  words_have(c->words, c->word_count, " s_client "));
+}
+
 /* sh -i | nc HOST PORT: a remote host controls the shell and reads its output. */
 static void surroundings_answers(const struct place *at, const struct shell_command *c,
 				 struct action_list *out)
 {
 	const struct shell_command *from;
-	const struct blocklist_name *shell, *sender;
+	const struct blocklist_name *shell;
 	const struct blocklist_wrapper *wrapper;
 	struct action *a;
 
 	if (!c->word_count || c->piped_from >= at->script->command_count)
 		return;
 	from = &at->script->commands[c->piped_from];
-	sender = name_of(&c->words[0]);
-	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
+	if (!from->word_count || !surroundings_is_sender(c))
 		return;
 	shell = name_of(&from->words[0]);
 	wrapper = shell ? name_wrapper(shell) : NULL;
