@@ -806,6 +806,25 @@ static void wrapper_read_awk(struct wrapping *w, size_t at)
 		wrapper_run_text(w, &w->words[at], w->words + at, w->count - at);
 }
 
+/* python manage.py shell -c "x": is the script at word @at known for what it runs? */
+static bool wrapper_is_runner(const struct wrapping *w, size_t at)
+{
+	const struct blocklist_name *name = at < w->count ? name_of(&w->words[at]) : NULL;
+	const struct blocklist_wrapper *wrapper = name ? name_wrapper(name) : NULL;
+
+	return wrapper && wrapper->kind == WRAPPER_CODE;
+}
+
+/* deno eval "x", rails runner -e test "x": the word behind the options of subcommand @at. */
+static size_t wrapper_code_of(const struct wrapping *w, size_t at)
+{
+	do {
+		at++;
+	} while (at + 1 < w->count &&
+		 (w->words[at].text.s[0] == '-' || wrapper_is_value(w, at)));
+	return at;
+}
+
 static void wrapper_read_code(struct wrapping *w)
 {
 	size_t at = w->args->first_operand, count = w->count - at;
@@ -813,12 +832,16 @@ static void wrapper_read_code(struct wrapping *w)
 
 	if (wrapper_run_options(w, words, count))
 		return;
+	if (wrapper_is_runner(w, at))
+		wrapper_run_words(w, at);
 	if (count > 1 && word_is(words, "run") && command_in(w->cmd, " deno bun crystal "))
 		for (words++, count--; count > 1 && words->text.s[0] == '-' &&
 				       !word_is_stdin(words); count--)
 			words++; /* deno run -A x.ts */
-	if (count > 1 && word_is(words, "eval")) /* deno eval */
-		wrapper_run_text(w, words + 1, words, count);
+	if (count > 1 && word_in(words, " eval php:eval php-eval runner "))
+		wrapper_run_text(w, &w->words[wrapper_code_of(w, at)], words, count);
+	else if (count && word_in(words, " shell shell_plus console tinker "))
+		input_run(w->cmd, NULL, 0, w->flags, w->out);
 	else if (!strtab_get(w->wrapper->text))
 		wrapper_read_awk(w, at);
 	else if (count && !word_is_stdin(words))
@@ -872,7 +895,8 @@ static void wrapper_read_kind(struct wrapping *w)
 	}
 	wrapper_run_chain(w);
 	args_read(w->args, w->words, w->count, strtab_get(wrapper->values),
-		  wrapper->kind != WRAPPER_OPTION);
+		  wrapper->kind != WRAPPER_OPTION &&
+			  !(wrapper->kind == WRAPPER_CODE && wrapper->skip));
 	if (!wrapper_is_inert(w))
 		by_kind[wrapper->kind](w);
 }
