@@ -59,6 +59,15 @@ static bool listing_is_of_user(const struct words *w)
 	return false;
 }
 
+/* lsof, lsof -t / and lsof +D /, but not lsof FILE or lsof -i :3000 */
+static bool listing_is_open_files(const struct words *w)
+{
+	for (size_t i = 1; i < w->count; i++)
+		if (!strchr("-+", w->list[i].text.s[0]) && !word_is(&w->list[i], "/"))
+			return false;
+	return !listing_has_letter(w, "ipucgN");
+}
+
 static bool listing_is_processes(const struct words *w)
 {
 	const char *first = w->count > 1 ? w->list[1].text.s : "";
@@ -76,8 +85,7 @@ static bool listing_is_processes(const struct words *w)
 		return w->count > 1 &&
 		       strtol(w->list[w->count - 1].text.s, NULL, 10) > IDS_MANY;
 	if (listing_program_in(w, " lsof "))
-		return listing_has_letter(w, "t") && !listing_has_letter(w, "ipucgN") &&
-		       (w->count == 2 || listing_has(w, " / "));
+		return listing_is_open_files(w);
 	return listing_program_in(w, " ls find ") && listing_has(w, " /proc ");
 }
 
@@ -91,6 +99,8 @@ static bool listing_is_packages(const struct words *w)
 		{ " pacman ", " -Q -Qq -Qqe -Qe ", "" },
 		{ " apk ", " info ", " info " },
 		{ " apt ", " --installed -i ", " list " },
+		{ " brew ", " list ls leaves ", " list ls leaves " },
+		{ " snap ", " list ", " list " },
 		{ " apt-mark ", " showmanual showauto showinstall ",
 		  " showmanual showauto showinstall " },
 	};
@@ -240,6 +250,7 @@ static const struct taker {
 	{ " kill ", NULL, FLOW_SERVICES, "kill_service" },
 	{ " apt apt-get aptitude dnf microdnf yum zypper nala tdnf apk ",
 	  " remove purge autoremove erase rm autopurge del ", FLOW_PACKAGES, "packages_all" },
+	{ " brew snap ", " uninstall remove rm ", FLOW_PACKAGES, "packages_all" },
 	{ " dpkg ", " -r -P --purge --remove ", FLOW_PACKAGES, "packages_all" },
 	{ " rpm ", " -e -ev -evv --erase ", FLOW_PACKAGES, "packages_all" },
 	{ " pacman ", " -R -Rs -Rn -Rns -Rnsc -Rc -Rsc -Rcs -Rd -Rdd -Rddns --remove ",
