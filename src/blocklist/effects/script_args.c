@@ -119,9 +119,9 @@ static void script_args_reverse_last(struct script_reader *r, struct script_args
 
 /* ---- arguments ---- */
 
-static const char homes[] = " HOME home homedir expanduser_home HOMEPATH USERPROFILE ";
+static const char homes[] = " HOME home homedir expanduser_home HOMEPATH USERPROFILE ~ ";
 static const char silent[] =
-	" r b u f rb br String os path Path pathlib join expanduser ENV environ "
+	" r b u f rb br String os path Path Dir pathlib join expanduser ENV environ "
 	"process env File fs require shell True False true false capture_output "
 	"check text stdout stderr PIPE subprocess recursive force ignore_errors "
 	"qw q qq m s exit and or not map chr bytes bytearray list decode encode "
@@ -334,6 +334,32 @@ static void script_args_take_hole(struct script_reader *r, struct script_args *a
 	}
 }
 
+/* "rm -rf #{Dir.home}/x" of Ruby, f"rm -rf {Path.home()}/x" of Python and "rm -rf $ENV{HOME}/x" of
+ * Perl: @w with a ~ for the home, where a word begins with it.
+ * What a variable holds stays a name, for script_values(). */
+static struct shell_word script_args_with_home(struct script_reader *r, const struct shell_word *w,
+					       size_t i)
+{
+	size_t from = strcspn(w->text.s, "{"), to = from + strcspn(w->text.s + from, "}");
+	const char *s = w->text.s;
+	struct shell_word parts[3];
+
+	if (to >= w->text.len || script_named_variable(r, s + from + 1, to - from - 1) ||
+	    !script_args_names_home(w, from + 1, to) ||
+	    !script_step(r, 1 + w->text.len / SCRIPT_STEP_BYTES))
+		return *w;
+	if (from > 3 && strncmp(s + from - 4, "$ENV", 4) == 0)
+		from -= 4;
+	else
+		from -= from && strchr("#$", s[from - 1]);
+	if (from && !strchr(" '\"=", s[from - 1]))
+		return *w;
+	parts[0] = word_slice(w, 0, from, r->t.arena);
+	parts[1] = script_char(r, '~', SHELL_TILDE, i);
+	parts[2] = word_slice(w, to + 1, w->text.len, r->t.arena);
+	return word_concat_all(parts, 3, r->t.arena);
+}
+
 /* `${os.homedir()}/x` of JavaScript */
 static void script_args_take_template(struct script_reader *r, struct script_args *a, size_t i,
 				      bool join)
@@ -368,15 +394,18 @@ static void script_args_take_string(struct script_reader *r, struct script_args 
 				    bool join)
 {
 	const struct shell_word *text = script_string(&r->t, i);
+	struct shell_word with_home;
 
 	if (text && join)
 		script_args_settle_base(r, a, i, text);
-	if (!text)
+	if (!text) {
 		script_args_take_template(r, a, i, join);
-	else if (script_string_in(&r->t, i, " HOME USERPROFILE "))
-		script_args_append_char(r, a, '~', SHELL_TILDE, i, join); /* process.env["HOME"] */
-	else
-		script_args_append(r, a, text, join);
+	} else if (script_string_in(&r->t, i, " HOME USERPROFILE ")) { /* process.env["HOME"] */
+		script_args_append_char(r, a, '~', SHELL_TILDE, i, join);
+	} else {
+		with_home = script_args_with_home(r, text, i);
+		script_args_append(r, a, &with_home, join);
+	}
 }
 
 /* The last token of require("os"). at token @i; 0: it is none. */
@@ -390,6 +419,42 @@ static size_t script_args_module_end(const struct script_reader *r, size_t i)
 
 /* Functions that return their argument, up to quotes. */
 static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
+
+/* Does token @i end an argument? */
+static bool script_args_ends(const struct script_text *t, size_t i)
+{
+	return i < t->count && t->tokens[i].kind == TOKEN_OTHER &&
+	       strchr(",;)]}", t->text->text.s[t->tokens[i].start]);
+}
+
+/* Pass over what computes the value of cwd= from token @i on, and set a->directory if that is a
+ * home. Returns its last token. */
+static size_t script_args_skip_directory(struct script_reader *r, struct script_args *a, size_t i)
+{
+	struct shell_word *home = NULL;
+	size_t depth = 0;
+	bool more = false;
+
+	for (; i < r->t.count && script_step(r, 1); i++) {
+		char c = r->t.tokens[i].kind == TOKEN_OTHER
+				 ? r->t.text->text.s[r->t.tokens[i].start] : 0;
+
+		if (!depth && script_args_ends(&r->t, i))
+			break;
+		depth += c && strchr("([{", c);
+		depth -= c && strchr(")]}", c);
+		if (script_args_module_end(r, i))
+			i = script_args_module_end(r, i);
+		else if (script_token_in(&r->t, i, homes) || script_string_in(&r->t, i, homes))
+			home = home ? home : shell_alloc(r->t.arena, sizeof(*home));
+		else
+			more |= script_string(&r->t, i) || c == '/';
+	}
+	if (home)
+		*home = script_char(r, '~', SHELL_TILDE, i - 1);
+	a->directory = more ? NULL : home;
+	return i - 1;
+}
 
 /*
  * cwd="/x" of Python and {cwd: "/x"} of Node at token *@i: where the program runs; input="x" and
@@ -410,9 +475,11 @@ static bool script_args_take_named(struct script_reader *r, struct script_args *
 		return false;
 	value += script_token_in(&r->t, value, " b r ") && script_string(&r->t, value + 1);
 	*to = script_value_at(r, value);
-	if (*to)
+	if (to == &a->directory && !(*to && script_args_ends(&r->t, value + 1)))
+		*i = script_args_skip_directory(r, a, value);
+	else if (*to)
 		*i = value;
-	return *to != NULL;
+	return *to != NULL || to == &a->directory;
 }
 
 /*

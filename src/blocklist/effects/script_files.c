@@ -92,8 +92,8 @@ static void script_files_read_write(struct script_reader *r, size_t i)
 	struct script_args a;
 	bool opens = script_token_in(&r->t, i, " open fopen sysopen File IO ");
 	bool copies = script_token_in(&r->t, i,
-				      " copyfile copy copy2 copyFileSync cp copyFile copyfileobj "
-				      "copy_stream copy_file ");
+				      " copyfile copy copy2 copyFileSync cp cpSync copyFile "
+				      "copyfileobj copy_stream copy_file ");
 	bool mode = !opens || r->write_flags;
 
 	script_read_args(r, i + 1, &a);
@@ -332,7 +332,7 @@ static void script_files_read_writes(struct script_reader *r, size_t i)
 	static const char writes[] =
 		" open fopen writeFileSync writeFile appendFileSync appendFile "
 		"file_put_contents truncate truncateSync File IO "
-		"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
+		"createWriteStream copyfile copy copy2 copyFileSync cp cpSync copyFile sysopen "
 		"writeTextFile copyfileobj writelines copy_stream copy_file ";
 	bool of_file = script_token_in(&r->t, i, " write binwrite ") &&
 		       script_token_in(&r->t, i - 2, " File IO ");

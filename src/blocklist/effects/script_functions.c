@@ -56,20 +56,21 @@ static size_t script_functions_indent(const struct script_text *t, size_t i)
 	return strspn(s + from, " \t");
 }
 
-/* What the call at token @i gives its first parameter: a string, or a list of strings. Returns how
- * many, up to CALLS_MAX; 0: nothing that is known. */
+/* What the call at token @i gives its first parameter: a string, Path() of one, or a list of
+ * strings. Returns how many, up to CALLS_MAX; 0: nothing that is known. */
 static size_t script_functions_argument(const struct script_text *t, size_t i,
 					const struct shell_word *out[CALLS_MAX])
 {
 	bool list = script_is_char(t, i + 2, '[');
-	size_t n = 0, at = i + 2 + list;
+	bool path = script_token_in(t, i + 2, " Path ") && script_is_char(t, i + 3, '(');
+	size_t n = 0, at = i + 2 + list + (path ? 2 : 0);
 
 	for (; n < CALLS_MAX && (out[n] = script_string(t, at)) != NULL; at += 2) {
 		n++;
 		if (!list || !script_is_char(t, at + 1, ','))
 			break;
 	}
-	at += 1 + list;
+	at += 1 + list + path;
 	return n && (script_is_char(t, at, ')') || script_is_char(t, at, ',')) ? n : 0;
 }
 

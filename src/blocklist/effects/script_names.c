@@ -15,9 +15,9 @@ const char script_sure_runs[] =
 	"shell_exec passthru ";
 
 const char script_removes_tree[] =
-	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
-	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree deleteDir "
-	"deleteRecursively deleteDirectory ";
+	" rmtree remove_tree remove_dir rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll "
+	"remove_dir_all rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree "
+	"delTree deleteDir deleteRecursively deleteDirectory ";
 
 const char script_removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
 
