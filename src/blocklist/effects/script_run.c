@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "blocklist/command/names.h"
 #include "blocklist/command/word.h"
+#include "blocklist/effects/dataflow.h"
+#include "blocklist/effects/listing.h"
 #include "blocklist/effects/script_names.h"
 #include "blocklist/effects/script_network.h"
 
@@ -16,11 +18,31 @@
 /* Tokens before a call among which its pattern is looked for. */
 #define PATTERN_BACK 128
 
+/* It runs @before with each file name that its standard input lists:
+ * find / | awk '{system("rm " $0)}'. */
+static void script_run_names(struct script_reader *r, const struct shell_word *before)
+{
+	struct shell_word names[DATAFLOW_NAMES_MAX], both[2] = { *before };
+	const struct place *at = r->at;
+	size_t n = 0;
+
+	if (at->flows && at->index != SHELL_NONE && !listing_picks(place_command(at)))
+		n = dataflow_names(at->flows, place_command(at)->piped_from, r->out->budget,
+				   r->t.arena, names);
+	for (size_t i = 0; i < n; i++) {
+		both[1] = names[i];
+		names[i] = word_join(both, 2, r->t.arena);
+		action_text(r->out, &names[i], ACTION_LENIENT);
+	}
+}
+
 void script_run_input(struct script_reader *r, const struct shell_word *before)
 {
 	struct shell_word both[2];
 
 	action_flow(r->out, r->at->input_flow, r->t.text, 1);
+	if (before)
+		script_run_names(r, before);
 	if (!place_input(r->at))
 		return;
 	both[0] = before ? *before : *place_input(r->at);
