@@ -1,6 +1,5 @@
 /* Suggests a parameter for an unknown name. Declared in schema.h. */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -15,7 +15,6 @@
 #define PROCPEN_CAP_STARTS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "os/loop.h"
 #include "rpc/req.h"

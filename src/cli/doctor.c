@@ -1,6 +1,5 @@
 #include "cli/doctor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  */
 #include "gen/gen.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  */
 #include "gen/gen.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

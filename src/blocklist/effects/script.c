@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "blocklist/effects/script_args.h"
 #include "blocklist/effects/script_awk.h"
 #include "blocklist/effects/script_code.h"
 #include "blocklist/effects/script_decoded.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocklist/command/word.h"
 
 /* Numbers of processes up to this are most of them. */
 #define PROCESSES_MANY 30000

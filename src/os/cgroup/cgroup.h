@@ -27,7 +27,6 @@
 #define PROCPEN_OS_CGROUP_CGROUP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

@@ -13,7 +13,6 @@
 #ifndef PROCPEN_OS_SANDBOX_LANDLOCK_H
 #define PROCPEN_OS_SANDBOX_LANDLOCK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -21,7 +21,6 @@
 #include <linux/sockios.h>
 #include <linux/stat.h>
 #include <linux/wait.h>
-#include <stddef.h>
 
 #include "os/shim/permit.h"
 #include "os/shim/procread.h"

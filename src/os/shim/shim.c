@@ -26,7 +26,6 @@
  * Built with -ffreestanding -nostdlib because its cost is its start-up: one more exec
  * of a libc program would double the time of a short command.
  */
-#include <stddef.h>
 #include <stdint.h>
 
 #include <asm/signal.h>
