@@ -2,6 +2,7 @@
 
 #include "children.h"
 
+#include "proc/proc_life.h"
 #include "proc/proctab.h"
 
 #define INSTANCE "9c3f000000000000"
@@ -670,6 +671,14 @@ static void die_unnoticed(uint64_t seq, int signal)
 	assert_int_equal(kill(pid, 0), -1);
 }
 
+/* Has the shim of @p reported something that the table has not read? */
+static bool has_report(const struct proc *p)
+{
+	struct pollfd wait = { .fd = p->live->tree.control.fd, .events = POLLIN };
+
+	return poll(&wait, 1, CHILDREN_WAIT_MS) == 1;
+}
+
 /* A SIGKILL that is sent when the command is dead of another signal is not the cause. */
 static void test_proctab_crash_races_a_kill(void **state)
 {
@@ -698,6 +707,64 @@ static void test_proctab_crash_races_a_kill(void **state)
 		assert_string_equal(proc_signal_name(p), names_signal(rows[i].signal));
 		assert_int_equal(p->forced, rows[i].signal == SIGKILL);
 	}
+}
+
+/* A command that somebody else kills is over: what procpen kills after that is what it has left. */
+static void test_proctab_kill_after_the_end_is_no_cause(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("setsid sleep 300 & echo $$; exec sleep 300");
+	p = proctab_get(table, seq);
+	die_unnoticed(seq, SIGKILL);
+	assert_true(children_wait(&all, is_exited, &seq));
+	assert_int_equal(p->phase, PROC_DRAINING);
+	proc_kill_tree(p, PROC_REASON_CANCELLED);
+	p = wait_empty(seq);
+	assert_int_equal(p->reason, PROC_REASON_SIGNALED);
+	assert_true(p->forced);
+}
+
+/* The end of a command that a limit has struck is no result, whatever it made of that. */
+static void test_proctab_limit_before_the_end(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("trap 'exit 0' TERM; echo $$; while :; do sleep 0.02; done");
+	p = proctab_get(table, seq);
+	die_unnoticed(seq, SIGTERM);
+	p->rare->proof.struck = PROC_REASON_MEMORY_LIMIT;
+	proc_on_limit(p);
+	p = wait_empty(seq);
+	assert_int_equal(WEXITSTATUS(p->wait_status), 0);
+	assert_int_equal(p->state, PROC_STATE_KILLED);
+	assert_int_equal(p->reason, PROC_REASON_MEMORY_LIMIT);
+}
+
+/* What has ended before the run settles was not left. */
+static void test_proctab_leftover_that_ends_while_draining(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("sleep 300 & echo $!; exit 0");
+	assert_true(children_wait(&all, is_exited, &seq));
+	p = proctab_get(table, seq);
+	assert_int_equal(p->phase, PROC_DRAINING);
+	assert_int_equal(p->rare->leftover, 1);
+	die_unnoticed(seq, SIGTERM);
+	assert_true(has_report(p));
+	assert_false(tree_look(&p->live->tree)); /* before the end of its output is read */
+	assert_int_equal(seen.settled[seq], 1);
+	assert_int_equal(proctab_get(table, seq)->rare->leftover, 0);
 }
 
 /* An exit soon after an ending signal was asked for; a later one was not. */
@@ -764,14 +831,6 @@ static bool is_running(void *seq)
 	return proctab_get(table, *(uint64_t *)seq)->phase == PROC_RUNNING;
 }
 
-/* Has the shim of @p reported something that the table has not read? */
-static bool has_report(const struct proc *p)
-{
-	struct pollfd wait = { .fd = p->live->tree.control.fd, .events = POLLIN };
-
-	return poll(&wait, 1, CHILDREN_WAIT_MS) == 1;
-}
-
 /* A timer can come in a turn of the loop that began before the report of the end came: the command
  * was in time, and what it has left lives on. */
 static void test_proctab_end_before_the_timeout(void **state)
@@ -815,6 +874,64 @@ static void test_proctab_any_signal_can_ask(void **state)
 	p = wait_empty(seq);
 	assert_int_equal(p->state, PROC_STATE_COMPLETED);
 	assert_int_equal(proc_exit_code(p), 5);
+}
+
+/* Death by the signal that a call sent was asked for; by another one it was not. */
+static void test_proctab_dies_of_the_signal_that_was_sent(void **state)
+{
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("echo $$; exec sleep 300");
+	end(seq, SIGUSR1, 0);
+	assert_int_equal(wait_empty(seq)->reason, PROC_REASON_KILLED_BY_REQUEST);
+	seq = run_ready("echo $$; exec sleep 300");
+	end(seq, SIGWINCH, 0);
+	assert_true(children_wait(&all, is_signaled, &seq));
+	die_unnoticed(seq, SIGUSR1);
+	assert_int_equal(wait_empty(seq)->reason, PROC_REASON_SIGNALED);
+}
+
+/* What could not be sent has no deadline: SIGKILL would not arrive either. */
+static void test_proctab_failed_signal_has_no_deadline(void **state)
+{
+	const struct shim_report failed = { .event = SHIM_SIGNALED, .value = SIGTERM,
+					    .error = EPERM };
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("echo; exec sleep 300");
+	p = proctab_get(table, seq);
+	end(seq, SIGWINCH, 60000);
+	assert_true(children_wait(&all, is_signaled, &seq));
+	assert_true(proc_is_ending(p));
+	p->live->tree.on_report(p, &failed);
+	assert_false(proc_is_ending(p));
+	stop(seq);
+}
+
+/* Endless forks can outrun the end of a run only where no PID namespace or control group holds it. */
+static void test_proctab_counts_the_bare(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+	int bare;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("echo; exec sleep 300");
+	p = proctab_get(table, seq);
+	p->settings->applied.layers &= ~(1u << CONFINE_CGROUP); /* this machine may have them */
+	assert_int_equal(proctab_alive(table, &bare), 1);
+	assert_int_equal(bare, 1);
+	p->settings->applied.layers |= 1u << CONFINE_CGROUP;
+	assert_int_equal(proctab_alive(table, &bare), 1);
+	assert_int_equal(bare, 0);
+	stop(seq);
+	assert_int_equal(proctab_alive(table, &bare), 0);
 }
 
 static void test_proctab_leftovers_have_their_time(void **state)
@@ -1121,12 +1238,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_forced_only_if_sigkill_ended_a_process, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_crash_races_a_kill, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_kill_after_the_end_is_no_cause, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_limit_before_the_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_leftover_that_ends_while_draining, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_who_lives_on_ends_by_itself, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_timeout_ends_the_grace, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_end_before_the_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_any_signal_can_ask, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_dies_of_the_signal_that_was_sent, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_failed_signal_has_no_deadline, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_counts_the_bare, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_leftovers_have_their_time, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_evicts_the_oldest, setup, teardown),
