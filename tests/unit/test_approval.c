@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "policy/approval.h"
 #include "unit.h"
@@ -130,19 +131,32 @@ static void test_approval_of_another_server_is_none(void **state)
 	approval_free(b);
 }
 
-/* What was used is remembered up to a bound, and nothing is believed beyond it. */
+/* What was used is remembered up to a bound, and nothing is believed beyond it, until some of that
+ * has expired. */
 static void test_approval_has_a_bound(void **state)
 {
 	struct approval *a = approval_new();
-	char first[APPROVAL_SIZE], token[APPROVAL_SIZE];
+	char first[APPROVAL_SIZE], token[APPROVAL_SIZE], brief[APPROVAL_SIZE];
+	unsigned char back[DIGEST_SIZE];
+	struct err e = ERR_INIT;
+	bool taken = false;
 
 	(void)state;
 	assert_int_equal(approval_issue(a, request, shown, 60000, first), 0);
 	check_taken(a, first);
-	for (int i = 1; i < 4096; i++) {
+	for (int i = 2; i < 4096; i++) {
 		assert_int_equal(approval_issue(a, request, shown, 60000, token), 0);
 		check_taken(a, token);
 	}
+	for (int tries = 0; !taken && tries < 100; tries++) { /* it may expire before */
+		err_release(&e);
+		assert_int_equal(approval_issue(a, request, shown, 500, brief), 0);
+		taken = !approval_redeem(a, brief, request, back, &e);
+	}
+	assert_true(taken);
+	usleep(510000);
+	assert_int_equal(approval_issue(a, request, shown, 60000, token), 0);
+	check_taken(a, token);
 	assert_int_equal(approval_issue(a, request, shown, 60000, token), 0);
 	check_refused(a, token, request, "too many");
 	check_refused(a, first, request, "used before");
