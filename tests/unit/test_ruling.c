@@ -1338,7 +1338,7 @@ static void test_ruling_exception_needs_an_installed_program(void **state)
 	struct scratch outside;
 
 	(void)state;
-	load("[{\"id\":\"a\",\"program\":[\"own\",\"ls\",\"linked\",\"through\"],"
+	load("[{\"id\":\"a\",\"program\":[\"own\",\"ls\",\"env\",\"printf\",\"linked\",\"through\"],"
 	     "\"decision\":\"allow\"}]", "");
 	scratch_file(&tmp, "own", "#!/bin/sh\n", 0755);
 	scratch_init(&outside);
@@ -1353,6 +1353,8 @@ static void test_ruling_exception_needs_an_installed_program(void **state)
 	snprintf(path, sizeof(path), "%s:/usr/bin:/bin:%s", outside.dir, tmp.dir);
 	setenv("PATH", path, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "allow", "a" }, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "env printf x", "allow", "a" }, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "printf x", "confirm", NULL }, 1); /* the shell's */
 	expect_rows(TIER_CONFIRM, &(struct row){ "own", "confirm", NULL }, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "linked", "confirm", NULL }, 1);
 	expect_rows(TIER_CONFIRM, &(struct row){ "through", "confirm", NULL }, 1);
