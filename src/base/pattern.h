@@ -25,7 +25,7 @@
 
 struct pattern;
 
-/* Compile @text. NULL with InvalidParams if it is no pattern; details.position is the byte where it
+/* Compile @text. NULL with InvalidParams if it is none; details.position is the byte where it
  * fails. */
 struct pattern *pattern_new(const char *text, bool ignore_case, struct err *e);
 void pattern_free(struct pattern *p); /* accepts NULL */

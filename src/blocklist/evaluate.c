@@ -881,7 +881,7 @@ static bool evaluate_descriptor(struct evaluation *e, const struct action *a,
 	return inside.word && evaluate_run_text(e, &inside, &apart);
 }
 
-/* Is @file "$x/y", a path in a directory that is not known? It is no text, whatever x is. */
+/* Is @file "$x/y", a path in a directory that is not known? It is not text, whatever x is. */
 static bool evaluate_is_path(const struct shell_word *file)
 {
 	const char *slash = strchr(file->text.s, '/');

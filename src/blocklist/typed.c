@@ -170,7 +170,7 @@ static bool typed_is_control(char key)
 	return (unsigned char)key < ' ' || key == DEL;
 }
 
-/* A key that is no text. */
+/* A key that is not text. */
 static void typed_key(struct typed_text *out, char key)
 {
 	if (out->rest.paste) {

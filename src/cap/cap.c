@@ -498,7 +498,7 @@ static bool cap_asks(struct cap_call *call)
 	return !granted;
 }
 
-/* What a rule blocks is no question to a human. All of the call is refused then. */
+/* What a rule blocks is not put to a human: all of the call is refused. */
 static bool cap_is_blocked_unasked(struct cap_call *call)
 {
 	struct err e = ERR_INIT;

@@ -20,7 +20,7 @@ const struct cap_row *named_next(const char *text, size_t len, size_t *at);
 
 /*
  * Say which of the capabilities that @text names the operator denies: " The operator denies
- * process.kill." Behind a text that is no sentence it goes on with that.
+ * process.kill." Behind a text that is not a sentence it goes on with that.
  */
 void named_add_denied(const struct cap *c, const char *text, size_t len, struct buf *out);
 

@@ -85,7 +85,7 @@ static json_t *notice_new_value(json_t *value, bool *cut)
 	return json_sprintf("%.*s" LEFT_OUT "%s", (int)ends.head, text, ends.tail);
 }
 
-/* The variables that the request sets, up to ITEMS_MAX bytes. As a tree: their names are no keys
+/* The variables that the request sets, up to ITEMS_MAX bytes. As a tree: their names are not keys
  * that a jsonw takes. */
 static void notice_write_values(struct jsonw *w, json_t *environment, bool *cut)
 {

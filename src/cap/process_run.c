@@ -151,7 +151,7 @@ static int process_run_check_shell_program(struct run_task *t, struct err *e)
 	return 0;
 }
 
-/* Hosts that fill in unset lists send no args as [], and then a command line is no program. */
+/* Hosts that fill in unset lists send no args as [], and then a command line is not a program. */
 static int process_run_find_argv0(struct run_task *t, struct err *e)
 {
 	const char *name = t->command.argv[0];

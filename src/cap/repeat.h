@@ -3,7 +3,7 @@
  *
  * A model in a loop sends the same request again and again. The same means: all parameters but
  * intent, the reason of the end, and exit code or signal; any other end of a run between two
- * failures begins a new count. That somebody ended a run is no failure of it.
+ * failures begins a new count. That somebody ended a run is not a failure of it.
  */
 #ifndef PROCPEN_CAP_REPEAT_H
 #define PROCPEN_CAP_REPEAT_H

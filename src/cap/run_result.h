@@ -28,7 +28,7 @@ struct run_result_options {
 	bool profile_ignored; /* profile: default has none, because the operator has strict */
 	bool keyed;         /* the request has an idempotency_key ... */
 	bool replayed;      /* ... and is not the first one with it */
-	unsigned same_failures; /* in a row, this one included; 0: it is no failure */
+	unsigned same_failures; /* in a row, this one included; 0: it is not a failure */
 	unsigned lost_records;  /* of the audit log, that no result has told yet */
 };
 

@@ -26,7 +26,7 @@ typedef int (*cmdline_take_fn)(void *ctx, const struct cli_option *option,
 
 struct cmdline {
 	const struct cli_command *command;
-	char **words;   /* that are no options: a part of argv, NULL-terminated */
+	char **words;   /* that are not options: a part of argv, NULL-terminated */
 	bool separated; /* -- stood before the first of them */
 };
 

@@ -56,7 +56,7 @@ struct cli_command {
 	struct strtab_list usage, text;
 	uint16_t options;            /* where they begin in cli_options */
 	uint16_t statuses, examples; /* where they begin in cli_notes */
-	bool options_end; /* at the first word that is no option; else they may stand anywhere */
+	bool options_end; /* at the first other word; else they may stand anywhere */
 };
 extern const struct cli_command cli_commands[];
 extern const struct cli_option cli_options[];

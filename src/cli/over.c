@@ -174,7 +174,8 @@ static int over_check_workspace(const struct over_preset *preset, const char *wo
 	return err_hint(e, "Rename the workspace.");
 }
 
-/* A single word that is a kind lacks its target; one that is no program is most likely a target. */
+/* A single word that is a kind lacks its target; one that is not a program is most likely a
+ * target. */
 static int over_check_program(const char *word, struct err *e)
 {
 	const char *target;
@@ -195,7 +196,7 @@ static int over_check_program(const char *word, struct err *e)
 			   "its arguments.", word);
 }
 
-/* A single word NAME:... is no program, but a kind that is misspelt. */
+/* A single word NAME:... is not a program, but a kind that is misspelt. */
 static int over_check_kind(const char *word, struct err *e)
 {
 	const char *kinds[COUNT_OF(over_presets)];

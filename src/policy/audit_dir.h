@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-#define AUDIT_DIR_NAME_MAX 96 /* bytes of the name of a log, with its NUL; others are no logs */
+#define AUDIT_DIR_NAME_MAX 96 /* bytes of the name of a log, with its NUL; others are not logs */
 
 /* The name of a day's log of `procpen run` has this behind the day. */
 #define AUDIT_DIR_RUN "-run"

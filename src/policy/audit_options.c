@@ -9,7 +9,7 @@ enum secret_place {
 	SECRET_ATTACHED = 1, /* -pVALUE, behind flags too */
 	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
 	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
-	SECRET_WORD = 8,     /* the first word that is no option */
+	SECRET_WORD = 8,     /* the first word that is not an option */
 	SECRET_USER = 16,    /* of NAME:VALUE what is behind the colon, or behind another byte */
 	SECRET_LATE = 32,    /* unless it is another shape; -pmy-secret only looks like one */
 	SECRET_NAMED = 64,   /* the word behind a secret name: set password VALUE */
@@ -319,7 +319,7 @@ static bool audit_options_ends_word(const struct audit_mask *m, const struct sec
 	return strchr(";|&<>", *p) && !audit_quote_depth(&at.quote);
 }
 
-/* Is a word that is no option at @p, or before it only what passwords like to begin with? */
+/* Is a word that is not an option at @p, or before it only what passwords like to begin with? */
 static bool audit_options_is_word(const struct audit_mask *m, const char *p)
 {
 	if (*p == '-')

@@ -21,7 +21,7 @@ struct audit_command {
 	uint64_t programs[AUDIT_OPTIONS_SETS], subcommands[AUDIT_OPTIONS_SETS];
 	bool begun;
 	bool crossed;   /* a separator was in it, in quotes or without a blank behind it */
-	unsigned words; /* behind the first program that are no options */
+	unsigned words; /* behind the first program that are not options */
 };
 
 /* Does @c take secrets as words, each behind its name? */
@@ -34,7 +34,7 @@ bool audit_options_take_names(const struct audit_command *c);
  */
 bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late);
 
-/* Note the word at @p, which is no secret: it may be a program or a subcommand. */
+/* Note the word at @p, which is not a secret: it may be a program or a subcommand. */
 void audit_options_note(struct audit_command *c, const char *p);
 
 #endif

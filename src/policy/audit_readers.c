@@ -153,7 +153,7 @@ static bool audit_readers_says(const struct reader *row, const char *from, const
 
 	if (!behind || (row->kind == READS_FILE) != audit_readers_is_output(row, from, p))
 		return false;
-	if (row->kind != READS_PROGRAM) /* cryptsetup-bin is no reader */
+	if (row->kind != READS_PROGRAM) /* cryptsetup-bin is not a reader */
 		return behind == end || !audit_mask_is_name_char(*behind);
 	/* /bin/passwd is a program, /etc/passwd a file */
 	if (!row->letter && p > from && p[-1] == '/' &&

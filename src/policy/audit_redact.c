@@ -153,7 +153,7 @@ static bool audit_redact_has_part(const char *plain, size_t len)
 }
 
 /* The length of @name without what says that its value is a place: that of "token" of "token-file".
- * What is read from <(x), here or behind a blank, is no place. */
+ * What is read from <(x), here or behind a blank, is not a place. */
 static size_t audit_redact_without_place(const char *name, size_t len)
 {
 	for (size_t i = 0; i < COUNT_OF(place_tails); i++)
@@ -321,7 +321,7 @@ static bool audit_redact_is_harmless(const struct redact *r, const char *value)
 	const size_t len = audit_mask_plain_len(value);
 	struct audit_place at = audit_mask_place(&r->mask, value);
 
-	/* an argument of its own is no pattern */
+	/* an argument of its own is not a pattern */
 	if (audit_quote_depth(&at.quote) && value[-1] && audit_redact_is_pattern(value))
 		return true;
 	/* PASSWORD=no"more"; in quotes and in an argument blanks end nothing */

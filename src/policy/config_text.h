@@ -33,12 +33,12 @@ struct config_text_member {
 typedef int (*config_text_fn)(void *ctx, const struct config_text_member *m, struct err *e);
 
 /* Call @take for each member but "$schema", up to the first for which it fails. 0, or -1 with @e of
- * @take, or that @text is no object of JSON, and where in @path. */
+ * @take, or that @text is not an object of JSON, and where in @path. */
 int config_text_each(const struct buf *text, const char *path, config_text_fn take, void *ctx,
 		     struct err *e);
 
 /* Call @take for each element of the array @m, up to the first for which it fails. 0, or -1 with
- * @e if one fails or @m is no array. */
+ * @e if one fails or @m is not an array. */
 typedef int (*config_text_element_fn)(void *ctx, json_t *element, struct jsonc_place at,
 				      struct err *e);
 int config_text_elements(const struct config_text_member *m, config_text_element_fn take, void *ctx,

@@ -13,7 +13,7 @@
 struct installed_look {
 	const struct installed *in;
 	bool writable;
-	char *last; /* what was visited last, if it is no link; owned */
+	char *last; /* what was visited last, if it is not a link; owned */
 };
 
 /* A dir_visit_fn. A link is replaced in its directory; what it leads to is visited next. Other

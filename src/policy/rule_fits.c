@@ -28,7 +28,7 @@ struct rule_part {
 	size_t len;
 	size_t gone_from, gone_to; /* may be missing */
 	bool guess; /* bytes that are not known may be any; else they fit a * only */
-	bool operand; /* it stands behind --, so it is no option */
+	bool operand; /* it stands behind --, so it is not an option */
 };
 
 static bool rule_fits_part_known_at(const struct rule_part *p, size_t i)
@@ -398,7 +398,7 @@ struct rule_walk {
 	bool pattern;  /* the next operand is one */
 	bool operands; /* -- came */
 	bool unknown;  /* a word is not known, so these are not either */
-	bool operand;  /* it is no option, and no value that the rule ignores */
+	bool operand;  /* it is neither an option nor a value that the rule ignores */
 	bool aside;    /* it does not count: a value that looks like no option, or the pattern */
 };
 

@@ -163,7 +163,7 @@ static const char *ruling_lacks_program(struct ruling_state *s, const struct rul
 	return "PATH finds another program of the name";
 }
 
-/* Why @r is no exception for @run, which it fits as @fit says; NULL: it is one. */
+/* Why @r is not an exception for @run, which it fits as @fit says; NULL: it is one. */
 static const char *ruling_lacks(struct ruling_state *s, const struct rule *r,
 				const struct blocklist_run *run, enum rule_fit fit)
 {
@@ -230,7 +230,8 @@ static void ruling_raise(struct ruling_state *s, const struct blocklist_run *run
 	}
 }
 
-/* The operator's own rules: the strictest that matches, where it is no exception or a true one. */
+/* The operator's own rules: the strictest that matches; an exception only where it is
+ * a true one. */
 static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
 		       struct ruling_choice *choice)
 {

@@ -133,7 +133,7 @@ struct run_command run_command_read(const struct blocklist_run *run)
 
 /* ---- standard input ---- */
 
-/* Does @c, of a program that is no interpreter, take its standard input for commands? */
+/* Does @c, of a program that is not an interpreter, take its standard input for commands? */
 static bool run_command_reads_commands(const struct run_command *c)
 {
 	const struct run_program *p = c->program;

@@ -102,7 +102,7 @@ static bool run_script_take_text(struct run_script_walk *w, const char *value)
 	return w->row->module && run_script_end(w, RUN_SCRIPT_TEXT);
 }
 
-/* A letter that is no plain one, before @rest. True: it is the end. */
+/* A letter that is not a plain one, before @rest. True: it is the end. */
 static bool run_script_read_letter(struct run_script_walk *w, char letter, const char *rest)
 {
 	const struct run_script_row *row = w->row;
@@ -196,6 +196,6 @@ void run_script_find(const struct blocklist_run *run, const struct blocklist_wra
 	else if (w.row)
 		run_script_read(&w);
 	out->at = w.at;
-	/* python -m code does, and other modules that are no scripts of ours */
+	/* python -m code does, and other modules that are not scripts of ours */
 	out->reads_input |= out->from != RUN_SCRIPT_TEXT && out->from != RUN_SCRIPT_FILE;
 }

@@ -8,7 +8,7 @@
  *
  * The blocklist's table of wrappers knows these programs, too, but rather takes a word for a text
  * than misses one. So it gives many of them the same options, some of which they lack, and cannot
- * tell for certain what is no text.
+ * tell for certain what is not text.
  */
 #ifndef PROCPEN_POLICY_RUN_SCRIPT_H
 #define PROCPEN_POLICY_RUN_SCRIPT_H

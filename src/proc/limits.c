@@ -32,7 +32,7 @@ static enum limits_holder limits_holder(int64_t limit, bool watched, bool rlimit
 
 static int64_t limits_rlimit_or_none(uint64_t value)
 {
-	return value > INT64_MAX ? -1 : (int64_t)value; /* RLIM_INFINITY is no limit */
+	return value > INT64_MAX ? -1 : (int64_t)value; /* RLIM_INFINITY is not a limit */
 }
 
 void limits_init(struct limits *l, const struct confine_request *request,

@@ -6,7 +6,7 @@
  * SIGKILL alone proves nothing. The first limit that struck is kept.
  *
  * If the kernel kills one process for the memory limit, the whole run ends, even if
- * the command could go on: half a run is no result. Limits that make a call fail
+ * the command could go on: half a run is not a result. Limits that make a call fail
  * (processes of a group, open files) are left to the command to handle.
  *
  * Plain data, and one watcher for as long as the run lives.

@@ -468,7 +468,7 @@ static void proc_kill_group(void *ctx)
 		return;
 	(void)cgroup_kill(p->live->confine.cgroup);
 	/* The shim finds them dead before it reads that it is a kill, and dying parents have
-	 * collected some: whatever it reports is no count. */
+	 * collected some: whatever it reports is not a count. */
 	p->leftover_unknown = true;
 }
 

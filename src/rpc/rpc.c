@@ -263,7 +263,7 @@ static enum kind rpc_classify(struct rpc_message *m, const char *text, size_t le
 	return KIND_CALL;
 }
 
-/* Answer input that is no message and has no id, up to RPC_GARBAGE_MAX in a row; releases @e. */
+/* Answer input that is not a message and has no id, up to RPC_GARBAGE_MAX in a row; releases @e. */
 static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct err *e)
 {
 	if (rpc->garbage < RPC_GARBAGE_MAX) {

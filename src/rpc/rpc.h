@@ -5,7 +5,7 @@
  * answers invalid input itself (-32700, -32600). Knows no method: it passes each
  * message to the route function, which server/server.c sets.
  *
- * Input that is no message and has no id is answered with id null, but only
+ * Input that is not a message and has no id is answered with id null, but only
  * RPC_GARBAGE_MAX times in a row: two programs that answer each other's errors
  * would never stop.
  */

@@ -29,7 +29,7 @@ struct context_options {
 	char *const *directories; /* further accessible directories, NULL-terminated, or NULL */
 	const char *config_file; /* of --config, or NULL */
 	struct config config;    /* of the command line; moved into the context, then all zero */
-	bool may_lack_workspace; /* none found is no error, but context.no_workspace */
+	bool may_lack_workspace; /* none found is not an error, but context.no_workspace */
 	bool only_judges; /* nor is one in which no server would start: then there is none */
 };
 

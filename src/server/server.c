@@ -722,7 +722,7 @@ static void server_watch(struct server *s)
 }
 
 /* Log answers that were not delivered. Returns the exit status: a reader that has gone, and answers
- * that a signal cut off, are no failure; input that could not be read is one. */
+ * that a signal cut off, are not a failure; input that could not be read is one. */
 static int server_report_losses(const struct server *s)
 {
 	size_t unsent = outq_pending(&s->out);

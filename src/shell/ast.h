@@ -156,7 +156,8 @@ bool ast_is_text(const struct ast_word *w, const char *text);
 /* The command that @n is, if it is a list or a pipeline of that only; else @n. */
 const struct ast_node *ast_single(const struct ast_node *n);
 
-/* The name of the command @n, in @arena. NULL: it is no text without special characters. */
+/* The name of the command @n, in @arena. NULL: it has special characters, or parts that are not
+ * text. */
 const char *ast_command_name(const struct ast_node *n, struct shell_arena *arena);
 
 /* What a command asks of a variable. */

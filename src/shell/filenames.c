@@ -125,7 +125,7 @@ static bool filenames_of_find(struct expander *e, const struct call *c)
 	return true;
 }
 
-/* Each word that is no option is a place. */
+/* Each word that is not an option is a place. */
 static bool filenames_each_place(struct expander *e, const struct call *c, const char *before,
 				 bool below)
 {

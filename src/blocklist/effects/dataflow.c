@@ -226,7 +226,7 @@ static bool dataflow_reads_socket(const struct dataflow *f, const struct shell_c
 	return false;
 }
 
-/* Has @input a known letter? A number is no command. */
+/* Has @input a known letter? A number is not a command. */
 static bool dataflow_has_text(const struct shell_word *input)
 {
 	for (size_t i = 0; i < input->text.len && i < FILTERED_MAX; i++) {

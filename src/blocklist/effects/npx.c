@@ -15,7 +15,7 @@ static const char npx_values[] =
 	" -p --package -C --dir --prefix -F --filter --workspace --cwd --registry --userconfig "
 	"--cache --loglevel --script-shell --node-options --node-arg ";
 
-/* The first word from @i on that is no option and no value of one. */
+/* The first word from @i on that is neither an option nor the value of one. */
 static size_t npx_operand(const struct command *cmd, size_t i)
 {
 	bool pnpm = command_in(cmd, " pnpm "); /* its -w is the root of all workspaces */
