@@ -613,6 +613,27 @@ static void test_cgroup_link_is_not_followed(void **state)
 	assert_no_place(V2_MOUNT, "0::/own\n", "cannot be opened");
 }
 
+/* A group may list the server, and processes of other PID namespaces as 0. */
+static void test_cgroup_kill_spares_the_server(void **state)
+{
+	char procs[64];
+	pid_t child = fork();
+	int dir, status;
+
+	(void)state;
+	if (!child)
+		for (;;)
+			pause();
+	snprintf(procs, sizeof(procs), "0\n%d\n%d\n", (int)getpid(), (int)child);
+	scratch_mkdir(&scratch, "listed");
+	scratch_file(&scratch, "listed/cgroup.procs", procs, 0600);
+	dir = open(scratch_path(&scratch, "listed"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(cgroup_kill_listed(dir), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	close(dir);
+}
+
 static void test_cgroup_texts(void **state)
 {
 	(void)state;
@@ -802,6 +823,7 @@ int main(void)
 		fake_test(test_cgroup_v1_oom_evidence),
 		fake_test(test_cgroup_out_of_reach),
 		fake_test(test_cgroup_link_is_not_followed),
+		fake_test(test_cgroup_kill_spares_the_server),
 		fake_test(test_cgroup_texts),
 		fake_test(test_cgroup_lost_to_a_cleaner),
 		fake_test(test_cgroup_lost_in_one_place),

@@ -385,6 +385,33 @@ static void test_stdio_flags_come_back(void **state)
 	close(master);
 }
 
+static void master_body(void)
+{
+	struct err e = ERR_INIT;
+	struct stdio s;
+
+	CHECK(!stdio_take(&s, &e));
+	check_taken(&s);
+	check_reads(&s.in, "hello\r\n");
+	check_reads_nothing(&s.in);
+	CHECK(stdio_write(&s.out, "x", 1) == 1);
+	stdio_release(&s);
+}
+
+/* The end of whoever shows the terminal. To open that anew would make another terminal. */
+static void test_stdio_terminal_from_the_other_side(void **state)
+{
+	int master, slave;
+
+	(void)state;
+	if (!open_terminal(&master, &slave))
+		return;
+	assert_int_equal(write(slave, "hello\n", 6), 6);
+	in_child(master_body, master, master);
+	close(master);
+	close(slave);
+}
+
 /* ---- closed descriptors ---- */
 
 static void closed_body(void)
@@ -479,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_stdio_a_file_has_no_other_side),
 		cmocka_unit_test(test_stdio_files),
 		cmocka_unit_test(test_stdio_terminal),
+		cmocka_unit_test(test_stdio_terminal_from_the_other_side),
 		cmocka_unit_test(test_stdio_flags_come_back),
 		cmocka_unit_test(test_stdio_closed),
 		cmocka_unit_test(test_stdio_closed_stderr),
