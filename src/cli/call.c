@@ -333,6 +333,7 @@ static int cli_call_ask(struct call *c)
 	number = caught;
 	if (status == STATUS_FAILED) {
 		err_set(&e, ERR_INTERNAL_ERROR, "the server gave no answer");
+		err_hint(&e, "See what it says on stderr; if nothing, call again.");
 		answer_fail(c->command, c->options.json, &e);
 		err_release(&e);
 	}

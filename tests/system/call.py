@@ -361,7 +361,7 @@ def test_a_server_that_cannot_start():
     place = Place()
     status, out, err = place.call("--workspace", place.base + "/none", "agent.session")
     equal((status, out), (125, ""), "status, stdout")
-    check("none" in err and "no answer" in err, err)
+    check("none" in err and "no answer. See what it says on stderr" in err, err)
     for stdio in ("0<&-", "2>&-", "0<&- 2>&-"):
         done = subprocess.run(["sh", "-c", "exec \"$@\" " + stdio, "sh", *place.argv("--json", "agent.session")],
                               env=place.env, stdout=subprocess.PIPE, timeout=WAIT)
