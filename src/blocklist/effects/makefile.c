@@ -383,8 +383,8 @@ static void makefile_mark_targets(struct makefile *m)
 {
 	struct makefile_names *targets = &m->targets;
 	struct shell_word first = { .text = { .s = "" } };
-	const char *own = "";
-	size_t len, own_len = 0;
+	const struct makefile_name *own = NULL;
+	size_t len;
 
 	makefile_names_init(targets, m->count, m->out);
 	for (size_t i = 0; i < m->count; i++) {
@@ -394,17 +394,17 @@ static void makefile_mark_targets(struct makefile *m)
 		if (len)
 			makefile_names_add(targets, m->lines[i].text.s, len);
 	}
-	makefile_names_mark(targets, &first, own, 0);
+	makefile_names_mark(targets, &first, NULL);
 	for (size_t i = 0; i < m->count; i++) {
 		if (!strchr("\t#", m->lines[i].text.s[0])) {
-			own = m->lines[i].text.s;
-			own_len = makefile_head(own);
+			len = makefile_head(m->lines[i].text.s);
+			own = len ? makefile_names_get(targets, m->lines[i].text.s, len) : NULL;
 		}
 		if (!word_begins(&m->lines[i], ".PHONY"))
-			makefile_names_mark(targets, &m->lines[i], own, own_len);
+			makefile_names_mark(targets, &m->lines[i], own);
 	}
 	for (size_t i = 1; i < m->cmd->count; i++)
-		makefile_names_mark(targets, &m->cmd->words[i], own, 0);
+		makefile_names_mark(targets, &m->cmd->words[i], NULL);
 }
 
 /* ---- names that are not spelt out ---- */

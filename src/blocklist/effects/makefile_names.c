@@ -130,12 +130,16 @@ static size_t makefile_names_mark_at(struct makefile_names *names, const char *s
 	return len;
 }
 
+const struct makefile_name *makefile_names_get(const struct makefile_names *names,
+					       const char *name, size_t len)
+{
+	return makefile_names_find(names, name, len, str_hash(name, len));
+}
+
 void makefile_names_mark(struct makefile_names *names, const struct shell_word *line,
-			 const char *own, size_t len)
+			 const struct makefile_name *own)
 {
 	const char *s = line->text.s;
-	const struct makefile_name *mine =
-		len ? makefile_names_find(names, own, len, str_hash(own, len)) : NULL;
 	size_t looked_at;
 
 	while (*s) {
@@ -143,7 +147,7 @@ void makefile_names_mark(struct makefile_names *names, const struct shell_word *
 			s++;
 			continue;
 		}
-		looked_at = makefile_names_mark_at(names, s, mine);
+		looked_at = makefile_names_mark_at(names, s, own);
 		while (str_is_name_char(*s))
 			s++;
 		if (!action_charge(names->out, 2 + looked_at))

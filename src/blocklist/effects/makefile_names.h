@@ -40,9 +40,13 @@ const struct shell_word *makefile_names_value(const struct makefile_names *names
 /* Is this one of the names, with a value or without? */
 bool makefile_names_has(const struct makefile_names *names, const char *name, size_t len);
 
-/* Mark the names that @line has as words, but not the one of @len characters at @own. */
+/* The one of these names, or NULL. */
+const struct makefile_name *makefile_names_get(const struct makefile_names *names,
+					       const char *name, size_t len);
+
+/* Mark the names that @line has as words, but not @own. */
 void makefile_names_mark(struct makefile_names *names, const struct shell_word *line,
-			 const char *own, size_t len);
+			 const struct makefile_name *own);
 
 /* Is this one of the names, and marked? */
 bool makefile_names_marked(const struct makefile_names *names, const char *name, size_t len);
