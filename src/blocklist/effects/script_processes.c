@@ -92,8 +92,32 @@ static bool script_processes_is_self(const struct script_text *t, size_t i)
 	       script_token_in(t, i + 2, " 0 ");
 }
 
-/* Popen([sys.executable] + sys.argv), fork(__filename) */
-static bool script_processes_starts_self(struct script_reader *r, size_t i)
+/* me = __file__, cmd = [sys.executable] + sys.argv, with the script at token @i: the token of the
+ * variable; t->count: there is none. What is only next to the script, dirname(__file__), is not it.
+ */
+static size_t script_processes_self_name(const struct script_text *t, size_t i)
+{
+	static const char near[] = " dirname parent parents with_name with_suffix with_stem join "
+				   "joinpath replace expand_path split splitext basename stem ";
+	size_t end = 0, name = t->count;
+
+	if (!script_processes_is_self(t, i) ||
+	    (script_token_in(t, i, " argv ") && !script_token_in(t, i - 2, " sys ")))
+		return name;
+	for (size_t k = i; !end && k-- > 1 && i - k < CALL_MAX &&
+			   !script_new_statement(t, k + 1) && !script_token_in(t, k, near);)
+		if (script_is_char(t, k, '=') && t->tokens[k - 1].kind == TOKEN_NAME) {
+			name = k - 1;
+			end = script_statement_end(t, i);
+		}
+	for (size_t k = i + 1; k < end; k++)
+		if (script_token_in(t, k, near) || script_is_char(t, k, '+'))
+			return t->count;
+	return name;
+}
+
+/* Popen([sys.executable] + sys.argv), fork(__filename), spawn(me) with me at token @name */
+static bool script_processes_starts_self(struct script_reader *r, size_t i, size_t name)
 {
 	size_t end = 0;
 
@@ -101,7 +125,8 @@ static bool script_processes_starts_self(struct script_reader *r, size_t i)
 	    script_step(r, STATEMENT_STEPS))
 		end = script_statement_end(&r->t, i);
 	for (size_t k = i + 1; k < end; k++)
-		if (script_processes_is_self(&r->t, k))
+		if (script_processes_is_self(&r->t, k) ||
+		    (name < r->t.count && script_same_text(&r->t, k, name)))
 			return true;
 	return false;
 }
@@ -113,9 +138,13 @@ static bool script_processes_restart(struct script_reader *r)
 	bool endless = script_any_name(t, " loop ") || strstr(t->text->text.s, "(;;)") ||
 		       (script_any_name(t, " while until ") && script_any_name(t, " 1 True true "));
 
-	for (size_t i = 0; endless && i < t->count; i++)
-		if (script_processes_starts_self(r, i))
+	for (size_t i = 0, name = t->count; endless && i < t->count; i++) {
+		if (script_processes_starts_self(r, i, name))
 			return true;
+		if (name == t->count && script_processes_is_self(t, i) &&
+		    script_step(r, STATEMENT_STEPS))
+			name = script_processes_self_name(t, i);
+	}
 	return false;
 }
 
@@ -165,16 +194,43 @@ static bool script_processes_loop_follows(const struct script_text *t, size_t i)
 	return false;
 }
 
-/* Is there a fork behind the head of a loop, or in front of it? */
+/* def f(): os.fork(), $f = sub { fork }, f = lambda: os.fork() and f = os.fork with the fork at
+ * token @i: the token of the name of what forks; t->count: it has none. */
+static size_t script_processes_forker(const struct script_text *t, size_t i)
+{
+	bool code = script_token_in(t, i - 2, " os ") && !script_is_char(t, i + 1, '(');
+
+	for (size_t k = i; k-- > 1 && i - k < CALL_MAX;) {
+		code |= script_token_in(t, k, " lambda sub ") ||
+			(script_is_char(t, k, '>') && script_is_char(t, k - 1, '-'));
+		if (t->tokens[k].kind == TOKEN_NAME &&
+		    script_token_in(t, k - 1, " def sub function "))
+			return k;
+		if (code && script_is_char(t, k, '=') && t->tokens[k - 1].kind == TOKEN_NAME)
+			return k - 1;
+	}
+	return t->count;
+}
+
+/* Is there a fork behind the head of a loop, or in front of it? What has a name and forks counts
+ * where it is called. */
 static bool script_processes_forks_in_loop(struct script_reader *r)
 {
-	bool loop = false;
+	bool loop = false, endless = false;
 
-	for (size_t i = 0; i < r->t.count; i++) {
+	for (size_t i = 0, name = r->t.count; i < r->t.count; i++) {
 		loop |= script_token_in(&r->t, i, loops);
-		if (script_processes_fork(&r->t, i) && script_step(r, STATEMENT_STEPS) &&
-		    (loop || script_processes_loop_follows(&r->t, i)))
+		endless |= script_token_in(&r->t, i, " while until loop ");
+		if (name < r->t.count && script_same_text(&r->t, i, name) &&
+		    script_step(r, STATEMENT_STEPS) &&
+		    (endless || script_processes_loop_follows(&r->t, i)))
 			return true;
+		if (!script_processes_fork(&r->t, i) || !script_step(r, STATEMENT_STEPS))
+			continue;
+		if (loop || script_processes_loop_follows(&r->t, i))
+			return true;
+		if (name == r->t.count)
+			name = script_processes_forker(&r->t, i);
 	}
 	return false;
 }
