@@ -59,12 +59,17 @@ static bool listing_is_of_user(const struct words *w)
 	return false;
 }
 
-/* lsof, lsof -t / and lsof +D /, but not lsof FILE or lsof -i :3000 */
+/* lsof, lsof -t / and lsof +D /, but not lsof FILE, lsof +DFILE, lsof +L1 or lsof -i :3000 */
 static bool listing_is_open_files(const struct words *w)
 {
-	for (size_t i = 1; i < w->count; i++)
-		if (!strchr("-+", w->list[i].text.s[0]) && !word_is(&w->list[i], "/"))
+	for (size_t i = 1; i < w->count; i++) {
+		const char *s = w->list[i].text.s;
+
+		if (s[0] == '+' && strchr("DdL", s[1]))
+			s += 2;
+		if (*s && !strchr("-+", *s) && strcmp(s, "/") != 0)
 			return false;
+	}
 	return !listing_has_letter(w, "ipucgN");
 }
 
