@@ -226,12 +226,22 @@ static struct shell_word script_args_hole(struct script_reader *r, size_t i)
 	return word_fixed(text, SHELL_LITERAL, r->t.text, r->t.arena);
 }
 
+/* Is the bracket or comma at token @i of basename(x), relpath("a", x), relative(x, "a") or
+ * expand_path("a", x)? */
+static bool script_args_is_base(const struct script_text *t, size_t i)
+{
+	if (script_is_char(t, i, ',') && script_string(t, i - 1))
+		i -= 2;
+	return script_is_char(t, i, '(') &&
+	       script_token_in(t, i - 1, " basename relpath relative expand_path ");
+}
+
 /* os.getcwd(), Path.cwd(), process.cwd(), getcwd() and Dir.pwd at token @i, but not behind cwd= */
 static bool script_args_is_directory(const struct script_reader *r, size_t i)
 {
 	size_t before = script_is_char(&r->t, i - 1, '.') ? i - 3 : i - 1;
 
-	if (script_is_char(&r->t, before, '='))
+	if (script_is_char(&r->t, before, '=') || script_args_is_base(&r->t, before))
 		return false;
 	return (script_token_in(&r->t, i, " getcwd cwd ") && script_is_char(&r->t, i + 1, '(')) ||
 	       (script_token_in(&r->t, i, " pwd ") && script_token_in(&r->t, i - 2, " Dir "));
@@ -448,7 +458,10 @@ static size_t script_args_skip_directory(struct script_reader *r, struct script_
 		else if (script_token_in(&r->t, i, homes) || script_string_in(&r->t, i, homes))
 			home = home ? home : shell_alloc(r->t.arena, sizeof(*home));
 		else
-			more |= script_string(&r->t, i) || c == '/';
+			more |= script_string(&r->t, i) || c == '/' ||
+				(r->t.tokens[i].kind == TOKEN_NAME &&
+				 !script_token_in(&r->t, i, silent) &&
+				 !script_token_in(&r->t, i, " get getenv str resolve fetch "));
 	}
 	if (home)
 		*home = script_char(r, '~', SHELL_TILDE, i - 1);
