@@ -225,7 +225,7 @@ bool script_new_line(const struct script_text *t, size_t i)
 bool script_new_statement(const struct script_text *t, size_t i)
 {
 	return !script_is_char(t, i, '.') && !script_is_char(t, i - 1, '=') &&
-	       script_new_line(t, i);
+	       !script_is_char(t, i - 1, '(') && script_new_line(t, i);
 }
 
 size_t script_statement_end(const struct script_text *t, size_t i)

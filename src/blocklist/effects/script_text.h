@@ -54,7 +54,7 @@ bool script_same_text(const struct script_text *t, size_t i, size_t k);
 bool script_new_line(const struct script_text *t, size_t i);
 /* Does token @i load a module in @list: require("net"), import("net"), import n from "net"? */
 bool script_is_module(const struct script_text *t, size_t i, const char *list);
-/* Is there one that goes on nothing: not behind =, nor with a dot? */
+/* Is there one that goes on nothing: not behind = or (, nor with a dot? */
 bool script_new_statement(const struct script_text *t, size_t i);
 /* The end of the statement that token @i is in: a ;, or a new line outside of brackets that goes on
  * nothing. */
