@@ -222,17 +222,24 @@ static enum status output_pwd(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
-/* realpath and readlink -f: the path itself, as if there were no links. */
+/* realpath and readlink -f: the path itself, as if there were no links; of .. and ../.., that of
+ * the shell before it. */
 static enum status output_realpath(struct expander *e, const struct call *c)
 {
 	const struct shell_word *w = &c->words[c->count - 1];
 	bool link = strcmp(c->words[0].text.s, "readlink") == 0;
+	const struct value *v, *pwd = vars_value(e, "PWD");
 
-	if (c->count < (link ? 3u : 2u) || w->text.len == 0 || w->text.s[0] == '-' ||
-	    (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/'))
+	if (c->count < (link ? 3u : 2u) || w->text.len == 0 || w->text.s[0] == '-')
 		return output_unknown(e, c);
-	const struct value *v = word_value(e, w);
-
+	if (pwd && pwd->len && char_is_known(&pwd->v[0]) && strncmp(w->text.s, "..", 2) == 0 &&
+	    w->text.s[strspn(w->text.s, "./")] == '\0') {
+		chars_copy(e, e->io.capture, pwd->v, pwd->len);
+		chars_text(e, e->io.capture, "/", CHAR_QUOTED, w->start);
+	} else if (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/') {
+		return output_unknown(e, c);
+	}
+	v = word_value(e, w);
 	chars_copy(e, e->io.capture, v->v, v->len);
 	return STATUS_UNKNOWN;
 }
