@@ -827,8 +827,11 @@ static size_t wrapper_code_of(const struct wrapping *w, size_t at)
 
 static void wrapper_read_code(struct wrapping *w)
 {
+	static const char runners[] =
+		" deno bun crystal manage.py django-admin artisan rails wp drush ";
 	size_t at = w->args->first_operand, count = w->count - at;
 	const struct shell_word *words = w->words + at;
+	bool runs = command_in(w->cmd, runners);
 
 	if (wrapper_run_options(w, words, count))
 		return;
@@ -838,9 +841,9 @@ static void wrapper_read_code(struct wrapping *w)
 		for (words++, count--; count > 1 && words->text.s[0] == '-' &&
 				       !word_is_stdin(words); count--)
 			words++; /* deno run -A x.ts */
-	if (count > 1 && word_in(words, " eval php:eval php-eval runner "))
+	if (runs && count > 1 && word_in(words, " eval php:eval php-eval ev runner r "))
 		wrapper_run_text(w, &w->words[wrapper_code_of(w, at)], words, count);
-	else if (count && word_in(words, " shell shell_plus console tinker "))
+	else if (runs && count && word_in(words, " shell shell_plus console tinker "))
 		input_run(w->cmd, NULL, 0, w->flags, w->out);
 	else if (!strtab_get(w->wrapper->text))
 		wrapper_read_awk(w, at);
