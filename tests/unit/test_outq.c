@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "no_watches.h"
 #include "wire_end.h"
 
 static void push(struct wire_end *w, const char *line)
@@ -356,6 +357,31 @@ static void test_outq_headers_before_lines(void **state)
 	wire_end_close(&w);
 }
 
+/* If a client's input comes from where its output goes to, the watch of the output ends with the first
+ * input, and a command may use up what its user may watch. */
+static void test_outq_that_cannot_be_watched(void **state)
+{
+	struct wire_end w;
+	int count;
+
+	(void)state;
+	wire_end_open(&w, 10000);
+	assert_int_equal(send(w.far, "x", 1, 0), 1);
+	ev_run(w.loop, EVRUN_ONCE);
+	ev_run(w.loop, EVRUN_NOWAIT);
+	no_watches = true;
+	count = fill(&w);
+	ev_run(w.loop, EVRUN_NOWAIT);
+	ev_run(w.loop, EVRUN_NOWAIT);
+	push(&w, "later");
+	assert_false(w.out.dead);
+	assert_int_equal(w.changes, 1);
+	assert_int_equal(drain(&w), count + 1);
+	no_watches = false;
+	assert_int_equal(w.changes, 2);
+	wire_end_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_outq_progress_by_a_byte),
 		cmocka_unit_test(test_outq_memory_comes_back),
 		cmocka_unit_test(test_outq_headers_before_lines),
+		cmocka_unit_test(test_outq_that_cannot_be_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
