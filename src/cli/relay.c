@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 
+#define RETRY_MS 50
 #define HURRY_MS 1000 /* without a byte taken; begins again with each one */
 
 /* ---- one direction ---- */
@@ -21,6 +22,7 @@ static void relay_way_stop(struct relay_way *w)
 		return;
 	ev_io_stop(w->relay->loop, &w->from);
 	ev_io_stop(w->relay->loop, &w->to);
+	loop_timer_stop(w->relay->loop, &w->retry);
 	w->relay = NULL;
 }
 
@@ -91,9 +93,12 @@ static void relay_way_read(struct relay_way *w)
 
 static void relay_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
-	(void)loop;
-	(void)revents;
-	relay_way_read(io->data);
+	struct relay_way *w = io->data;
+
+	if (revents & EV_ERROR) /* the kernel would not watch it */
+		loop_timer_start(loop, &w->retry, RETRY_MS);
+	else
+		relay_way_read(w);
 }
 
 /* When the run is over what it wrote is all there: no event would come for its end. */
@@ -101,11 +106,25 @@ static void relay_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct relay_way *w = io->data;
 
-	(void)loop;
-	(void)revents;
+	if (revents & EV_ERROR) { /* as above */
+		loop_timer_start(loop, &w->retry, RETRY_MS);
+		return;
+	}
 	relay_way_write(w);
 	while (w->relay && !w->len && w->relay->run_is_over)
 		relay_way_read(w);
+}
+
+static void relay_on_retry(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	struct relay_way *w = timer->data;
+
+	if (w->len)
+		relay_on_writable(loop, &w->to, revents);
+	else
+		relay_on_readable(loop, &w->from, revents);
+	if (w->relay && !w->len)
+		ev_io_start(loop, &w->from);
 }
 
 static void relay_way_start(struct relay_way *w, struct relay *r, int from, int to)
@@ -114,6 +133,7 @@ static void relay_way_start(struct relay_way *w, struct relay *r, int from, int 
 	ev_io_init(&w->from, relay_on_readable, from, EV_READ);
 	ev_io_init(&w->to, relay_on_writable, to, EV_WRITE);
 	w->from.data = w->to.data = w;
+	loop_timer_init(&w->retry, relay_on_retry, w);
 	ev_io_start(r->loop, &w->from);
 }
 
