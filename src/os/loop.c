@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,19 +18,6 @@
 
 /* The epoll descriptor of the loop, or -1. One server has one loop. */
 static int loop_epoll_fd = -1;
-
-/* The kernel bounds what all programs of a user watch (epoll(7), max_user_watches): a command of an
- * earlier server may have used it up. */
-static bool loop_can_watch(int set)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int probe = eventfd(0, EFD_CLOEXEC);
-	bool can = probe >= 0 && !epoll_ctl(set, EPOLL_CTL_ADD, probe, &event);
-
-	if (probe >= 0)
-		close(probe);
-	return can;
-}
 
 /* ---- waits ---- */
 
@@ -84,19 +70,54 @@ static void loop_invoke_pending(struct ev_loop *loop)
 
 /* ---- the loop ---- */
 
-static struct ev_loop *loop_new_epoll(void)
+static int loop_lowest_free_fd(void)
 {
 	int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-	struct ev_loop *loop;
 
 	if (lowest >= 0)
 		close(lowest);
-	loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
-	loop_epoll_fd = loop && loop_can_watch(lowest) ? lowest : -1;
-	if (!loop || loop_epoll_fd >= 0)
+	return lowest;
+}
+
+/* libev opens a descriptor, which signals need too. Returns its number. */
+static int loop_start_refusal(struct ev_loop *loop)
+{
+	int lowest = loop_lowest_free_fd();
+
+	ev_async_init(&loop_refusal, loop_on_refusal);
+	loop_refusal.sent = 0; /* to an earlier loop that has ended */
+	ev_async_start(loop, &loop_refusal);
+	ev_unref(loop); /* this watcher alone must not keep the loop running */
+	return lowest;
+}
+
+/* The kernel bounds what all programs of a user watch (epoll(7), max_user_watches): a command of an
+ * earlier server may use it up. libev, which watches its own descriptor only in its first turn,
+ * then finds it watched. */
+static struct ev_loop *loop_new_epoll(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int set = loop_lowest_free_fd();
+	struct ev_loop *loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
+
+	loop_epoll_fd = -1;
+	if (!loop)
+		return NULL;
+	if (!epoll_ctl(set, EPOLL_CTL_ADD, loop_start_refusal(loop), &event)) {
+		loop_epoll_fd = set;
 		return loop;
+	}
 	ev_loop_destroy(loop);
 	return NULL;
+}
+
+static struct ev_loop *loop_new_poll(void)
+{
+	struct ev_loop *loop = ev_loop_new(EVBACKEND_POLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
+
+	if (loop)
+		loop_start_refusal(loop);
+	return loop;
 }
 
 struct ev_loop *loop_new(void)
@@ -104,16 +125,13 @@ struct ev_loop *loop_new(void)
 	struct ev_loop *loop = loop_new_epoll();
 
 	if (!loop)
-		loop = ev_loop_new(EVBACKEND_POLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
+		loop = loop_new_poll();
 	if (!loop) {
 		log_error("cannot create an event loop: neither epoll nor poll works");
 		abort();
 	}
 	ev_set_loop_release_cb(loop, loop_before_wait, loop_after_wait);
 	ev_set_invoke_pending_cb(loop, loop_invoke_pending);
-	ev_async_init(&loop_refusal, loop_on_refusal);
-	ev_async_start(loop, &loop_refusal);
-	ev_unref(loop); /* this watcher alone must not keep the loop running */
 	return loop;
 }
 

@@ -354,6 +354,40 @@ static void test_loop_without_watches(void **state)
 	loop_free(loop);
 }
 
+static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	++*(int *)w->data;
+}
+
+/* The last watch may go as the loop begins. The one of signals must not be missing. */
+static void test_loop_last_watch(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } }, off = { .it_value = { 0 } };
+	ev_signal w;
+	ev_timer later;
+	int calls = 0, fired = 0;
+
+	(void)state;
+	no_watches = true;
+	ev_signal_init(&w, on_signal, SIGALRM);
+	w.data = &calls;
+	ev_signal_start(loop, &w);
+	loop_timer_init(&later, on_timer, &fired);
+	loop_timer_start(loop, &later, 2000);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	while (calls < 3 && !fired)
+		ev_run(loop, EVRUN_ONCE);
+	assert_int_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
+	no_watches = false;
+	assert_int_equal(calls, 3);
+	loop_timer_stop(loop, &later);
+	ev_signal_stop(loop, &w);
+	loop_free(loop);
+}
+
 static void on_refused(struct ev_loop *loop, ev_io *io, int revents)
 {
 	(void)loop;
@@ -377,6 +411,7 @@ static void test_loop_refused_watch_is_reported_at_once(void **state)
 	ev_io_init(&io, on_refused, pair[0], EV_READ);
 	io.data = &calls;
 	for (int i = 1; i < 3; i++) {
+		ev_io_set(&io, pair[0], EV_READ); /* else a start now changes nothing to libev */
 		ev_io_start(loop, &io);
 		ev_run(loop, EVRUN_ONCE);
 		assert_int_equal(calls, i);
@@ -402,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_loop_timer_comes_last),
 		cmocka_unit_test(test_loop_timer_is_not_put_off),
 		cmocka_unit_test(test_loop_without_watches),
+		cmocka_unit_test(test_loop_last_watch),
 		cmocka_unit_test(test_loop_refused_watch_is_reported_at_once),
 	};
 
