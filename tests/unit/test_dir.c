@@ -109,7 +109,9 @@ static void test_dir_real_is_like_realpath(void **state)
 		why = errno;
 		two = dir_real(path);
 		why_real = errno;
-		assert_int_equal(!one, !two);
+		if (!one != !two)
+			fail_msg("%s: %s (errno %d), realpath(3) %s (%d)", paths[i],
+				 two ? two : "nothing", why_real, one ? one : "nothing", why);
 		if (one)
 			assert_string_equal(one, two);
 		else
