@@ -73,7 +73,9 @@ static inline void scratch_link(struct scratch *s, const char *target, const cha
 		abort();
 }
 
-/* A link l0 in @name that leads to @name itself, by 38 links and 60,000 names. */
+/* A link l0 in @name that leads to @name itself, by 38 links and 60,000 names. Where a mount is made
+ * meanwhile, in any namespace, the kernel begins a lookup again but goes on counting its links, and
+ * more than twenty may then be too many (ELOOP): try again. */
 static inline void scratch_maze(struct scratch *s, const char *name)
 {
 	enum { DEEP = 800, LINKS = 38 };

@@ -92,6 +92,19 @@ static void test_dir_leaks_nothing(void **state)
 	assert_int_equal(before, after);
 }
 
+/* See scratch_maze(). */
+static char *real_at_last(const char *path)
+{
+	char *real = NULL;
+
+	for (int try = 0; !real && try < 10; try++) {
+		real = dir_real(path);
+		if (!real && errno != ELOOP)
+			break;
+	}
+	return real;
+}
+
 static void test_dir_real_is_like_realpath(void **state)
 {
 	static const char *const paths[] = {
@@ -107,7 +120,7 @@ static void test_dir_real_is_like_realpath(void **state)
 
 		one = realpath(path, NULL);
 		why = errno;
-		two = dir_real(path);
+		two = real_at_last(path);
 		why_real = errno;
 		if (!one != !two)
 			fail_msg("%s: %s (errno %d), realpath(3) %s (%d)", paths[i],
