@@ -7,7 +7,6 @@
 #define MSG_NOSIGNAL_FLAG 0x4000
 #define MSG_PEEK_FLAG 0x2
 #define MSG_DONTWAIT_FLAG 0x40
-#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
 
 struct message_part {
 	void *base;

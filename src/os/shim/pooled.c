@@ -37,7 +37,7 @@ static long pooled_receive(struct shim_plan *plan, struct rights *rights, int fl
 
 	rights->head.len = 0;
 	do
-		n = sys3(__NR_recvmsg, SHIM_FD_CONTROL, &message, MSG_CMSG_CLOEXEC_FLAG | flags);
+		n = sys3(__NR_recvmsg, SHIM_FD_CONTROL, &message, flags);
 	while (n == -EINTR);
 	return n;
 }
@@ -66,18 +66,27 @@ static int pooled_fds_are_in_place(const struct rights *rights, int count)
 	for (int i = 0; i < count; i++)
 		if (rights->fds[i] != pooled_target_fd(i))
 			return 0;
-	for (int fd = 0; fd < 3; fd++) /* these outlive the exec */
-		if (sys3(__NR_fcntl, fd, F_SETFD, 0) < 0)
-			return 0;
 	return 1;
+}
+
+/* 0, 1 and 2 outlive the exec, the others do not. All come without the flag, because one call sets
+ * it on the others, and it would take three to clear it on these. */
+static void pooled_keep_from_exec(int count)
+{
+	if (sys3(__NR_close_range, SHIM_FD_CWD, ABOVE - 1, CLOSE_RANGE_CLOEXEC_FLAG) >= 0)
+		return;
+	for (int i = 3; i < count; i++)
+		sys3(__NR_fcntl, pooled_target_fd(i), F_SETFD, FD_CLOEXEC);
 }
 
 static int pooled_place_fds(const struct rights *rights, int count)
 {
 	long moved[FDS_MAX];
 
-	if (pooled_fds_are_in_place(rights, count))
+	if (pooled_fds_are_in_place(rights, count)) {
+		pooled_keep_from_exec(count);
 		return 0;
+	}
 	for (int i = 0; i < count; i++) {
 		moved[i] = sys3(__NR_fcntl, rights->fds[i], F_DUPFD_CLOEXEC, ABOVE);
 		sys1(__NR_close, rights->fds[i]);
@@ -85,7 +94,6 @@ static int pooled_place_fds(const struct rights *rights, int count)
 			return -1;
 	}
 	for (int i = 0; i < count; i++) {
-		/* 0, 1 and 2 are the command's; all others close at its exec. */
 		if (sys3(__NR_dup3, moved[i], pooled_target_fd(i), i < 3 ? 0 : O_CLOEXEC) < 0)
 			return -1;
 		sys1(__NR_close, moved[i]);

@@ -729,7 +729,7 @@ static void shim_prepare(void)
 	shim_raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
 	/* The command must get none of our descriptors, except 0, 1 and 2. */
-	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
+	if (sys3(__NR_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC_FLAG) < 0)
 		for (int fd = 3; fd < SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; fd++)
 			sys3(__NR_fcntl, fd, F_SETFD, FD_CLOEXEC);
 	signal_fd = (int)sys4(__NR_signalfd4, -1, &child_signal, sizeof(child_signal),

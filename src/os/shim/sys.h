@@ -9,6 +9,8 @@
 
 #include <asm/unistd.h>
 
+#define CLOSE_RANGE_CLOEXEC_FLAG 4 /* the build's headers may be older */
+
 /* Sections behind all small data (the linker sorts by name), so that the data that every shim
  * writes share few pages. Of the plan that is mostly the beginning. */
 #define SHIM_FIRST_OF_LARGE __attribute__((section(".bss.zy_large")))
