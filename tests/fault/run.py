@@ -15,7 +15,7 @@ few N for each call, spread over all; STRESS=1: every N.
 
 strace stops only the calls that it is to see (--seccomp-bpf), which takes a third of the time. It sets
 NoNewPrivs and a filter for that, which every process inherits; so a command must have one filter more
-than that, and strace must have seen a prctl for each command that ran.
+than that, and strace must have seen each shim set NoNewPrivs, which its commands inherit.
 
   run.py [CALL[:ERRNO[:N]] ...]    only these
 """
@@ -31,7 +31,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "system"))
 
-from client import STRESS, Failure, Server, Skip, check, open_servers, server_path
+from client import STRESS, Failure, Server, Skip, check, equal, open_servers, server_path
 
 # Which error each call is given; the first one is used in the short form. A call that is made
 # to fail is not made at all: close(2), which frees its descriptor even then, is not in here.
@@ -227,9 +227,12 @@ class Session:
                 for line in f.read().replace("\t", "").splitlines():
                     check(line in wanted, "%s ran half-sandboxed: %s" % (name, line))
         if self.filtered:
-            set_by = re.findall(r"^(\d+) +prctl\(PR_SET_NO_NEW_PRIVS, 1,.* = 0$", self.traced(), re.M)
-            check(len(set(set_by)) >= len(ran), "%d commands ran, %d processes have set NoNewPrivs"
-                  % (len(ran), len(set(set_by))))
+            def callers(of):
+                return set(re.findall(r"^(\d+) +prctl\(" + of, self.traced(), re.M))
+
+            shims = callers('PR_SET_NAME, "procpen-shim"')
+            check(shims or not ran, "%d commands ran, and no shim" % len(ran))
+            equal(shims - callers("PR_SET_NO_NEW_PRIVS, 1"), set(), "shims without NoNewPrivs")
 
 
 def count_calls():

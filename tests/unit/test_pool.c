@@ -319,6 +319,60 @@ static void test_pool_is_like_an_ordinary_start(void **state)
 	}
 }
 
+/* The shim's umask, which a command inherits, is that of the plan that it was started with. */
+static void test_pool_umask(void **state)
+{
+	static const char *const shown[] = { "0027\n", "0077\n", "0000\n", "0027\n" };
+	struct confine *both[] = { all.confine, layered };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		pid_t shim;
+		struct pool *s = ready(both[i], &shim);
+
+		for (size_t run = 0; run < COUNT_OF(shown); run++) {
+			struct job *j = job_new(both[i], &nothing, "umask");
+			char text[100];
+
+			j->plan.umask = (uint32_t)strtoul(shown[run], NULL, 8);
+			start(s, j);
+			assert_int_equal(j->result.shim_pid, shim);
+			read_all(j, j->out, text, sizeof(text));
+			assert_string_equal(text, shown[run]);
+			assert_true(end_of(s, j).reusable);
+		}
+		end(s);
+	}
+}
+
+/* Without a PID namespace the kernel kills a command when its shim dies, also one whose user has
+ * been changed. */
+static void test_pool_dies_with_its_shim(void **state)
+{
+	static const char script[] =
+		"exec /usr/bin/python3 -c 'import ctypes; number = ctypes.c_int(); "
+		"ctypes.CDLL(None).prctl(2, ctypes.byref(number)); print(number.value)'";
+	const struct confine_request asks[] = {
+		{ 0 }, { .as_user = true, .uid = 65534, .gid = 65534 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(asks) - (geteuid() != 0); i++) {
+		struct pool *s = pool_new(all.loop, all.reaper);
+
+		for (int run = 0; run < 2; run++) {
+			struct job *j = job_new(all.confine, &asks[i], script);
+			char text[100];
+
+			start(s, j);
+			read_all(j, j->out, text, sizeof(text));
+			assert_string_equal(text, "9\n");
+			end_of(s, j);
+		}
+		end(s);
+	}
+}
+
 /* Another kind of sandbox: the idle shim is discarded. */
 static void test_pool_does_not_fit(void **state)
 {
@@ -1825,6 +1879,8 @@ int main(void)
 		cmocka_unit_test(test_pool_of_nothing),
 		cmocka_unit_test(test_pool_runs_a_command),
 		cmocka_unit_test(test_pool_is_like_an_ordinary_start),
+		cmocka_unit_test(test_pool_umask),
+		cmocka_unit_test(test_pool_dies_with_its_shim),
 		cmocka_unit_test(test_pool_does_not_fit),
 		cmocka_unit_test(test_pool_of_other_places),
 		cmocka_unit_test(test_pool_arguments_and_environment),

@@ -199,6 +199,14 @@ static int command_enter_landlock(struct command *c, int ruleset)
 	return result < 0 ? command_failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
 }
 
+/* The command must not outlive its shim; reaper_sweep() kills its orphans. A PID namespace ends it
+ * with its init. command_change_user() clears this (prctl(2)). */
+static void command_die_with_shim(const struct command *c)
+{
+	if (!(c->plan->flags & SHIM_PID_NS))
+		sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
 /* The order: groups first, while their files may still be written; then what needs privilege,
  * before it is dropped; the filter last, because it may refuse calls that the others need. */
 static int command_enter_layers(struct command *c)
@@ -215,10 +223,9 @@ static int command_enter_layers(struct command *c)
 		return 1;
 	if (command_drops_capabilities(flags) && command_drop_capabilities(c))
 		return 1;
-	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
-	 * command_change_user(), which would clear this (prctl(2)). */
-	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
+	if (!c->await || flags & SHIM_CREDENTIALS) /* else it is so already */
+		command_die_with_shim(c);
+	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP) && !c->no_new_privs) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
@@ -330,14 +337,11 @@ static void command_restore_scheduling(const struct command *c)
 		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack_ns, 0, 0, 0);
 }
 
-/* A process that waits must not outlive its shim, which the pool may discard. A PID namespace ends
- * it with its init. */
+/* Has its shim, which the pool may discard, died before it could die with it? */
 static int command_is_orphan(const struct command *c)
 {
-	if (c->plan->flags & SHIM_PID_NS)
-		return 0;
-	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return sys0(__NR_getppid) != c->shim; /* it died before */
+	command_die_with_shim(c);
+	return !(c->plan->flags & SHIM_PID_NS) && sys0(__NR_getppid) != c->shim;
 }
 
 /* Entry of the child; the result is its exit status. */
@@ -369,7 +373,8 @@ static int command_run(void *command)
 	result = command_enter_directory(c);
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
-	sys1(__NR_umask, c->plan->umask);
+	if (c->plan->umask != c->umask)
+		sys1(__NR_umask, c->plan->umask);
 	/* The limit of open files last: the filter's listener and the terminal need descriptors. */
 	if (command_open_null(c) || command_enter_layers(c) || command_open_terminal(c) ||
 	    command_set_rlimits(c, 1))
@@ -443,7 +448,6 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 	long pid;
 
 	c->taken = 0;
-	c->shim = sys0(__NR_getpid);
 	command_shares_memory = 1;
 	command_set_alarm(c, 0); /* that of the command before would wake us for nothing */
 	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),

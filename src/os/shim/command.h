@@ -42,6 +42,8 @@ struct command {
 	volatile int taken; /* what it waited for is out of the socket; it executes next */
 	int unwanted;       /* the server wanted a kill, or was gone, before that */
 	long shim;          /* the pid of the shim that has cloned it */
+	uint32_t umask;     /* of the shim, which its process inherits, ... */
+	int no_new_privs;   /* ... as this: it is set */
 	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
 	int watches;        /* its process calls sockets_watch() */

@@ -727,7 +727,11 @@ static void shim_prepare(void)
 	sys0(__NR_setsid);
 	shim_read_scheduling();
 	shim_raise_priority();
-	proctree_init((int)sys0(__NR_getpid));
+	command.shim = sys0(__NR_getpid);
+	proctree_init((int)command.shim);
+	/* Of what each command's process sets, it need not set what it inherits. */
+	sys1(__NR_umask, plan.umask);
+	command.umask = plan.umask;
 	/* The command must get none of our descriptors, except 0, 1 and 2. */
 	if (sys3(__NR_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC_FLAG) < 0)
 		for (int fd = 3; fd < SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; fd++)
@@ -746,10 +750,12 @@ static void shim_prepare(void)
 		fail_to_start(SHIM_STAGE_FORK, result);
 	/* Before the fork, so that a command that has lost its shim has it at any moment:
 	 * reaper_sweep() leaves others alone. */
-	if (plan.flags & SHIM_NO_NEW_PRIVS)
+	if (plan.flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (result < 0)
-		fail_to_start(SHIM_STAGE_NO_NEW_PRIVS, result);
+		if (result < 0)
+			fail_to_start(SHIM_STAGE_NO_NEW_PRIVS, result);
+		command.no_new_privs = 1;
+	}
 	sys5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-shim", 0, 0, 0);
 }

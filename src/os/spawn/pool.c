@@ -265,6 +265,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan = mem_realloc(s->plan, SHIM_PLAN_HEAD + s->made_of + SHIM_PATH_MAX + 1);
 	memset(s->plan, 0, SHIM_PLAN_HEAD);
 	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_POOLED;
+	s->plan->umask = plan->umask;
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
 	s->plan->caps = plan->caps;
