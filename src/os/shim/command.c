@@ -306,10 +306,12 @@ void command_open_timer(struct command *c)
 }
 
 /* Wake the shim in @ns nanoseconds; 0: never. */
-static void command_set_alarm(const struct command *c, int64_t ns)
+static void command_set_alarm(struct command *c, int64_t ns)
 {
-	if (command_sleeps(c))
-		command_set_timer(c, ns);
+	if (!command_sleeps(c))
+		return;
+	c->alarm = ns != 0;
+	command_set_timer(c, ns);
 }
 
 /* From here on the server holds a run whose shim dies for one that may have begun: it finds the
@@ -428,8 +430,9 @@ static void command_sleep(struct command *c, int pid)
 		ready = sys5(__NR_ppoll, events, 3, 0, 0, 0);
 		if (ready > 0 && events[0].revents)
 			command_drain_signal_fd(c->signal_fd);
-		if (ready > 0 && events[1].revents)
-			sys3(__NR_read, c->timer_fd, &times, sizeof(times));
+		if (ready > 0 && events[1].revents &&
+		    sys3(__NR_read, c->timer_fd, &times, sizeof(times)) > 0)
+			c->alarm = 0;
 		if (ready > 0 && events[2].revents && !c->taken) { /* it may be stopped */
 			c->unwanted = 1;
 			sys2(__NR_kill, pid, SIGKILL);
@@ -449,7 +452,8 @@ static int command_start_ahead(struct command *c, char stack[COMMAND_STACK])
 
 	c->taken = 0;
 	command_shares_memory = 1;
-	command_set_alarm(c, 0); /* that of the command before would wake us for nothing */
+	if (c->alarm)
+		command_set_alarm(c, 0); /* it would wake us for nothing */
 	pid = sys_clone_call(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD | command_shares_files(c),
 			     stack + COMMAND_STACK, &command_shares_memory, command_run, c);
 	if (pid > 0 && command_sleeps(c))

@@ -46,6 +46,7 @@ struct command {
 	int no_new_privs;   /* ... as this: it is set */
 	int signal_fd;      /* a signalfd(2) of SIGCHLD and ... */
 	int timer_fd;       /* ... a timerfd_create(2), both nonblocking: see command_sleeps() */
+	volatile int alarm; /* the timer is set, and the shim has not seen it expire */
 	int watches;        /* its process calls sockets_watch() */
 	int reachable;      /* commands can change the shim's attributes */
 	const struct command_scheduling *scheduling; /* to restore after a clone by a real-time
