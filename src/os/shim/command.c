@@ -149,17 +149,6 @@ static long command_read_capabilities(struct command_capabilities *has)
 	return sys2(__NR_capget, &header, has->halves);
 }
 
-int command_prepare_shim(struct command *c)
-{
-	if (!(c->plan->flags & SHIM_DROP_CAPS))
-		return 0;
-	if (command_cut_bounding_set(c))
-		return 1;
-	c->bounding &= c->plan->caps;
-	c->inherits = !command_read_capabilities(&c->inherited);
-	return 0;
-}
-
 /* A change of user may have taken some of those that the shim has. What is not inheritable is not
  * ambient either (capabilities(7)). */
 static int command_drop_capabilities(struct command *c)
@@ -167,25 +156,42 @@ static int command_drop_capabilities(struct command *c)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct command_capabilities has = c->inherited;
 	uint64_t keep = c->plan->caps;
+	uint32_t excess = 0;
 	long result = 0;
 
 	if (!c->inherits || c->plan->flags & SHIM_CREDENTIALS)
 		result = command_read_capabilities(&has);
 	for (int half = 0; half < 2 && !result; half++) {
-		has.halves[half].permitted &= (uint32_t)(keep >> 32 * half);
-		has.halves[half].effective &= has.halves[half].permitted;
-		has.halves[half].inheritable = 0;
+		struct __user_cap_data_struct *h = &has.halves[half];
+		const uint32_t left = h->permitted & (uint32_t)(keep >> 32 * half);
+
+		excess |= (h->permitted ^ left) | h->inheritable;
+		*h = (struct __user_cap_data_struct){ h->effective & left, left, 0 };
 	}
-	if (!result)
+	if (!result && excess)
 		result = sys2(__NR_capset, &header, has.halves);
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
 /* Those that an ordinary user's server was given itself, too: ambient ones would last through the
  * exec, and the writer of a log file executes nothing. */
-static int command_drops_capabilities(uint32_t flags)
+static int command_drops_capabilities(const struct command *c)
 {
-	return flags & SHIM_DROP_CAPS || (flags & SHIM_NO_NEW_PRIVS && sys0(__NR_geteuid));
+	const uint32_t flags = c->plan->flags;
+
+	return flags & SHIM_DROP_CAPS || c->inherits ||
+	       (flags & SHIM_NO_NEW_PRIVS && sys0(__NR_geteuid));
+}
+
+int command_prepare_shim(struct command *c)
+{
+	if (c->plan->flags & SHIM_DROP_CAPS) {
+		if (command_cut_bounding_set(c))
+			return 1;
+		c->bounding &= c->plan->caps;
+	}
+	c->inherits = command_drops_capabilities(c) && !command_read_capabilities(&c->inherited);
+	return 0;
 }
 
 static int command_enter_landlock(struct command *c, int ruleset)
@@ -221,7 +227,7 @@ static int command_enter_layers(struct command *c)
 		return 1;
 	if (flags & SHIM_CREDENTIALS && command_change_user(c))
 		return 1;
-	if (command_drops_capabilities(flags) && command_drop_capabilities(c))
+	if (command_drops_capabilities(c) && command_drop_capabilities(c))
 		return 1;
 	if (!c->await || flags & SHIM_CREDENTIALS) /* else it is so already */
 		command_die_with_shim(c);

@@ -67,8 +67,8 @@ int command_install_filter(struct command *c);
 
 /*
  * Cut the shim's own bounding set to what the plan leaves to commands. They inherit it, which saves
- * each a call per capability; one whose plan leaves it less cuts the rest itself. 0, or 1 with the
- * failure in @c.
+ * each a call per capability; one whose plan leaves it less cuts the rest itself. Note which
+ * capabilities they inherit. 0, or 1 with the failure in @c.
  */
 int command_prepare_shim(struct command *c);
 
