@@ -28,17 +28,14 @@ static void agent_session_write_temporary(struct jsonw *w, const struct cap *c)
 	struct confine_request request = { 0 };
 	struct err ignored = ERR_INIT; /* a run reports it */
 	struct user user;
-	const struct run_env env = { .config = c->config, .shell = c->shell->path,
+	const struct run_env env = { .config = c->config, .base = c->env_base,
 				     .confine = c->confine, .request = &request, .user = &user };
-	char **envp = NULL;
+	AUTO_FREE char **envp = NULL;
 
 	if (!run_user_read(c->config, NULL, &user, &request, &ignored) &&
-	    !confine_prepare(c->confine, &ignored)) {
+	    !confine_prepare(c->confine, &ignored))
 		envp = run_env_build(&env);
-		run_env_enter(&env, &envp);
-	}
 	jsonw_str(w, "temporary_directory", envp ? env_get(envp, "TMPDIR") : NULL);
-	mem_list_free(envp);
 	users_release(&user);
 	err_release(&ignored);
 }

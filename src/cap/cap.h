@@ -180,6 +180,7 @@ struct cap {
 	const char *git_common_dir; /* policy/worktree.h; NULL: none */
 	struct git_config *git_config; /* policy/git_config.h */
 	const struct run_shell *shell;
+	char *const *env_base; /* env_base_new() */
 	struct audit *audit;
 	struct proctab *procs;
 	struct confine *confine;

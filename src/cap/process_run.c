@@ -1,6 +1,6 @@
 /*
- * process.run: resolve looks up directory, environment and program; start hands
- * them to the table. The answer comes from the run's events, from
+ * process.run: resolve looks up directory and program; start makes the environment
+ * and hands them to the table. The answer comes from the run's events, from
  * the yield timer, or from a cancellation (which kills the run and lets its end
  * answer).
  *
@@ -41,7 +41,6 @@
 struct run_task {
 	struct run_result_options result_options; /* first: see cap/run_result.h */
 	struct command command;
-	char **envp;
 	int cwd_fd;
 	char *cwd, *path;
 	struct user user;
@@ -72,7 +71,6 @@ static void process_run_task_free(void *task)
 	process_run_leave_key(t);
 	command_release(&t->command);
 	typed_text_release(&t->typed);
-	mem_list_free(t->envp);
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);
@@ -135,13 +133,13 @@ static struct run_task *process_run_task_new(struct req *r)
 }
 
 /* If the command is one unknown word, fail with CommandNotFound instead of exit code 127 of sh. */
-static int process_run_check_shell_program(struct run_task *t, struct err *e)
+static int process_run_check_shell_program(struct run_task *t, const char *search, struct err *e)
 {
 	AUTO_FREE char *program = shell_words_program(t->command.text);
 	AUTO_FREE char *found = NULL;
 	struct err ignored = ERR_INIT;
 
-	if (!program || !env_find_program(t->envp, t->cwd_fd, program, &found, &ignored))
+	if (!program || !env_find_program(search, t->cwd_fd, program, &found, &ignored))
 		return 0;
 	if (ignored.type == ERR_COMMAND_NOT_FOUND) {
 		*e = ignored;
@@ -152,11 +150,11 @@ static int process_run_check_shell_program(struct run_task *t, struct err *e)
 }
 
 /* Hosts that fill in unset lists send no args as [], and then a command line is not a program. */
-static int process_run_find_argv0(struct run_task *t, struct err *e)
+static int process_run_find_argv0(struct run_task *t, const char *search, struct err *e)
 {
 	const char *name = t->command.argv[0];
 
-	if (!env_find_program(t->envp, t->cwd_fd, name, &t->path, e))
+	if (!env_find_program(search, t->cwd_fd, name, &t->path, e))
 		return 0;
 	if (e->type != ERR_COMMAND_NOT_FOUND || !t->command.args ||
 	    !strpbrk(name, " \t\n|&;<>()$`"))
@@ -169,10 +167,13 @@ static int process_run_find_argv0(struct run_task *t, struct err *e)
 
 static int process_run_find_program(struct run_task *t, struct err *e)
 {
+	const char *own = env_get(t->command.environment, "PATH");
+	const char *search = own ? own : env_get(t->c->env_base, "PATH");
+
 	if (!t->command.shell)
-		return process_run_find_argv0(t, e);
+		return process_run_find_argv0(t, search, e);
 	t->path = mem_strdup(t->command.argv[0]);
-	return process_run_check_shell_program(t, e);
+	return process_run_check_shell_program(t, search, e);
 }
 
 /* A followed run is no way around the tier of process.follow. */
@@ -376,9 +377,9 @@ static struct run_env process_run_env(const struct cap_call *call)
 	const struct run_task *t = call->r->task;
 
 	return (struct run_env){
-		.config = call->c->config, .shell = call->c->shell->path,
+		.config = call->c->config, .base = call->c->env_base,
 		.confine = call->c->confine, .request = &t->confine, .user = &t->user,
-		.environment = json_object_get(call->r->params, "environment"),
+		.environment = t->command.environment,
 		/* What the operator relays to is the terminal that TERM says. */
 		.terminal = t->confine.terminal && !t->terminal.take,
 	};
@@ -389,7 +390,6 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 {
 	const json_t *params = call->r->params;
 	struct run_task *t = call->r->task;
-	const struct run_env env = process_run_env(call);
 
 	if (command_resolve(&t->command, call->c->shell, e))
 		return -1;
@@ -403,7 +403,6 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 			 "path by now: commands run in that one");
 	if (judge_environment(call->c, &t->command, params, e))
 		return -1;
-	t->envp = run_env_build(&env);
 	if (scope_open(call->c->scope, json_get_str(params, "working_directory", NULL), &t->cwd_fd,
 		       &t->cwd, e))
 		return -1;
@@ -614,15 +613,15 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.log_file = t->log_file,
 		.confine = t->confine,
 	};
+	AUTO_FREE char **envp = NULL;
 	const char *warning;
 	struct proc *p;
 
 	git_config_begin(c->git_config);
-	run_env_enter(&env, &t->envp);
+	spec.envp = envp = run_env_build(&env);
 	warning = confine_warning(c->confine, &t->confine);
 	if (warning)
 		log_warn("%s", warning);
-	spec.envp = t->envp;
 	p = proctab_start(c->procs, &spec, call->e);
 	if (p)
 		t->log_file = NULL;

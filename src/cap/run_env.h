@@ -11,7 +11,7 @@
 #ifndef PROCPEN_CAP_RUN_ENV_H
 #define PROCPEN_CAP_RUN_ENV_H
 
-#include <jansson.h>
+#include <stdbool.h>
 
 #include "os/sandbox/confine.h"
 #include "os/users.h"
@@ -20,20 +20,17 @@
 /* The sources of a run's environment; everything is borrowed. */
 struct run_env {
 	const struct config *config;
-	const char *shell; /* its path */
+	char *const *base; /* env_base_new() */
 	struct confine *confine;
 	const struct confine_request *request;
 	const struct user *user;   /* name NULL: the server's own */
-	const json_t *environment; /* of the request, checked, or NULL */
+	char *const *environment;  /* of the request, "NAME=value", checked, or NULL */
 	bool terminal;             /* the run has one, and TERM does not say which */
 };
 
-/* Build all but the sandbox's variables. Has no effect outside. "NAME=value" strings, heap, freed
- * with mem_list_free(). */
+/* Build the environment once the run may start: prepares the sandbox. If that fails, its variables
+ * are left out, and the start reports the error. "NAME=value" strings, one heap block; those of the
+ * base and the request stay theirs. */
 char **run_env_build(const struct run_env *run);
-
-/* Add the sandbox's variables to the result of run_env_build(), once the run may start. Prepares
- * the sandbox; if that fails it adds nothing, and the start reports the error. */
-void run_env_enter(const struct run_env *run, char ***envp);
 
 #endif

@@ -148,7 +148,7 @@ static bool cli_is_program(const char *name)
 {
 	AUTO_FREE char *path = NULL;
 	struct err ignored = ERR_INIT;
-	int missing = env_find_program(environ, AT_FDCWD, name, &path, &ignored);
+	int missing = env_find_program(getenv("PATH"), AT_FDCWD, name, &path, &ignored);
 
 	err_release(&ignored);
 	return !missing;

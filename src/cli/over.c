@@ -187,7 +187,7 @@ static int over_check_program(const char *word, struct err *e)
 		err_set(e, ERR_INVALID_PARAMS, "--over %s: the target is missing", word);
 		return err_hint(e, "Write ssh:HOST, podman:IMAGE, docker:IMAGE or kubectl:POD.");
 	}
-	if (!env_find_program(environ, AT_FDCWD, word, &path, e))
+	if (!env_find_program(getenv("PATH"), AT_FDCWD, word, &path, e))
 		return 0;
 	err_release(e);
 	err_set(e, ERR_INVALID_PARAMS, "--over %.64s: there is no program \"%.64s\" here", word,

@@ -1,7 +1,8 @@
 /*
  * The environment is built in three passes, later ones winning: the base, the
- * operator's allow-list, the request. Names within a request are unique (a JSON
- * object), so only the inherited part is searched for each of them.
+ * operator's allow-list, the request. The first two are the same for every run and made
+ * once. Names within a request are unique (a JSON object), so only the inherited part is
+ * searched for each of them.
  */
 #include "policy/env.h"
 
@@ -53,12 +54,6 @@ static const char *const protected_names[] = {
 	"BASHOPTS", "PS4", "IFS", "PROCPEN_*",
 };
 
-struct env_list {
-	char **items; /* NULL-terminated */
-	size_t count, room;
-	size_t inherited; /* how many, at the front, come from the base and the operator */
-};
-
 /* Does @name (of @len bytes) equal @pattern, or start with it when it ends in '*'? */
 static bool env_name_matches(const char *pattern, const char *name, size_t len)
 {
@@ -81,36 +76,79 @@ static bool env_is_protected(const struct config *c, const char *name, size_t le
 	return false;
 }
 
-/* Set NAME=value, replacing an entry among the first @search ones. */
-static void env_list_set(struct env_list *l, size_t search, const char *name, size_t name_len,
-			 const char *value)
+/* The index of @name in the first @count of @vars; @count: it is not there. */
+static size_t env_find(char *const *vars, size_t count, const char *name, size_t name_len)
 {
-	size_t value_len = strlen(value);
-	char *item = mem_zalloc(name_len + value_len + 2);
+	size_t i = 0;
 
-	memcpy(item, name, name_len);
-	item[name_len] = '=';
-	memcpy(item + name_len + 1, value, value_len);
-	for (size_t i = 0; i < search; i++) {
-		if (strncmp(l->items[i], item, name_len + 1) == 0) {
-			free(l->items[i]);
-			l->items[i] = item;
-			return;
-		}
-	}
-	if (l->count + 1 >= l->room) {
-		l->room = l->room ? l->room * 2 : 32;
-		l->items = mem_realloc(l->items, l->room * sizeof(*l->items));
-	}
-	l->items[l->count++] = item;
-	l->items[l->count] = NULL;
+	for (; i < count; i++)
+		if (*vars[i] == *name && !strncmp(vars[i], name, name_len) &&
+		    vars[i][name_len] == '=')
+			break;
+	return i;
+}
+
+/* Put @item, "NAME=value" with a name of @name_len bytes, in the place of one among the first
+ * @search, or at the end. */
+static void env_put(struct env *env, size_t search, char *item, size_t name_len)
+{
+	size_t at = env_find(env->vars, search, item, name_len);
+
+	env->vars[at < search ? at : env->count++] = item;
+}
+
+/* Write the variable that stands, or will, at @at. */
+static void env_write(struct env *env, size_t at, const char *name, const char *value,
+		      const char *below)
+{
+	size_t name_len = strlen(name), value_len = strlen(value), below_len = strlen(below);
+	char *end = env->text;
+
+	BUG_IF(name_len + value_len + below_len + 2 > (size_t)(env->text_end - end));
+	env->vars[at] = end;
+	env->count += at == env->count;
+	end = mempcpy(end, name, name_len);
+	*end++ = '=';
+	end = mempcpy(end, value, value_len);
+	env->text = mempcpy(end, below, below_len + 1);
+}
+
+void env_set(struct env *env, const char *name, const char *value)
+{
+	env_write(env, env_find(env->vars, env->count, name, strlen(name)), name, value, "");
+}
+
+void env_default(struct env *env, const char *name, const char *value, const char *below)
+{
+	if (env_find(env->vars, env->count, name, strlen(name)) == env->count)
+		env_write(env, env->count, name, value, below);
+}
+
+/* Make room for @count variables and @text bytes of those that are written. */
+static void env_init(struct env *env, size_t count, size_t text)
+{
+	size_t bytes = (count + 1) * sizeof(*env->vars);
+
+	env->vars = mem_zalloc(bytes + text);
+	env->count = 0;
+	env->text = (char *)env->vars + bytes;
+	env->text_end = env->text + text;
+}
+
+static size_t env_count(char *const *vars)
+{
+	size_t count = 0;
+
+	while (vars && vars[count])
+		count++;
+	return count;
 }
 
 /* Iterate from *@at over the server's own variables that match @pattern. */
-static const char *env_inherit_next(const char *pattern, char ***at, size_t *name_len)
+static char *env_inherit_next(const char *pattern, char ***at, size_t *name_len)
 {
 	for (; *at && **at; (*at)++) {
-		const char *item = **at;
+		char *item = **at;
 
 		if (*item != *pattern && *pattern != '*')
 			continue; /* the common case: compare the first byte before the name */
@@ -124,41 +162,46 @@ static const char *env_inherit_next(const char *pattern, char ***at, size_t *nam
 	return NULL;
 }
 
-static void env_add_base(struct env_list *l, const struct base_row *row)
+static void env_add_base(struct env *base, const struct base_row *row)
 {
-	char **at = environ;
-	const char *item;
+	char **at = environ, *item;
 	size_t len;
 
 	if (row->fallback)
-		env_list_set(l, l->count, row->name, strlen(row->name), row->fallback);
+		env_set(base, row->name, row->fallback);
 	while ((item = env_inherit_next(row->name, &at, &len)))
 		/* An empty PATH means the working directory. */
 		if (!row->fallback || item[len + 1] != '\0')
-			env_list_set(l, l->count, item, len, item + len + 1);
+			env_put(base, base->count, item, len);
 }
 
 /* Pass a protected name only if the operator wrote it without a pattern. */
-static void env_add_allowed(struct env_list *l, const char *pattern, const struct config *c)
+static void env_add_allowed(struct env *base, const char *pattern, const struct config *c)
 {
 	bool prefix = strchr(pattern, '*') != NULL;
-	char **at = environ;
-	const char *item;
+	char **at = environ, *item;
 	size_t len;
 
 	while ((item = env_inherit_next(pattern, &at, &len)))
 		if (!prefix || !env_is_protected(c, item, len))
-			env_list_set(l, l->count, item, len, item + len + 1);
+			env_put(base, base->count, item, len);
 }
 
-static void env_add_inherited(struct env_list *l, const struct config *c, const char *shell)
+char **env_base_new(const struct config *c, const char *shell)
 {
-	env_list_set(l, l->count, "SHELL", strlen("SHELL"), shell);
+	size_t text = strlen("SHELL") + strlen(shell) + 2;
+	struct env base;
+
 	for (size_t i = 0; i < COUNT_OF(base_rows); i++)
-		env_add_base(l, &base_rows[i]);
+		if (base_rows[i].fallback)
+			text += strlen(base_rows[i].name) + strlen(base_rows[i].fallback) + 2;
+	env_init(&base, env_count(environ) + COUNT_OF(base_rows) + 1, text);
+	env_set(&base, "SHELL", shell);
+	for (size_t i = 0; i < COUNT_OF(base_rows); i++)
+		env_add_base(&base, &base_rows[i]);
 	for (char *const *p = config_names(c, CONFIG_ENV_ALLOW); *p; p++)
-		env_add_allowed(l, *p, c);
-	l->inherited = l->count;
+		env_add_allowed(&base, *p, c);
+	return base.vars;
 }
 
 static int env_check_name(const char *name, const json_t *value, struct err *e)
@@ -254,18 +297,20 @@ int env_check(const struct config *c, const json_t *request, bool shell, struct 
 	return shell ? env_check_shell_names(request, e) : 0;
 }
 
-char **env_build(const struct config *c, const char *shell, const json_t *request)
+void env_begin(struct env *env, const struct config *c, char *const *base, char *const *request,
+	       size_t more, size_t text)
 {
-	struct env_list list = { 0 };
-	const char *name;
-	json_t *value;
+	size_t inherited = env_count(base);
 
-	env_add_inherited(&list, c, shell);
-	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
-		BUG_IF(env_is_protected(c, name, strlen(name)));
-		env_list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
+	env_init(env, inherited + env_count(request) + more, text);
+	memcpy(env->vars, base, inherited * sizeof(*base));
+	env->count = inherited;
+	for (; request && *request; request++) {
+		size_t name_len = strcspn(*request, "=");
+
+		BUG_IF(env_is_protected(c, *request, name_len));
+		env_put(env, inherited, *request, name_len);
 	}
-	return list.items;
 }
 
 /* As env_add_base() has it: an empty one counts as unset. */
@@ -276,25 +321,11 @@ const char *env_base_path(void)
 	return own && *own ? own : DEFAULT_PATH;
 }
 
-void env_set(char ***envp, const char *name, const char *value)
+const char *env_get(char *const *vars, const char *name)
 {
-	struct env_list list = { .items = *envp };
+	size_t len = strlen(name), count = env_count(vars), at = env_find(vars, count, name, len);
 
-	while (list.items && list.items[list.count])
-		list.count++;
-	list.room = list.count + 1;
-	env_list_set(&list, list.count, name, strlen(name), value);
-	*envp = list.items;
-}
-
-const char *env_get(char *const *envp, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; envp && *envp; envp++)
-		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
-			return *envp + len + 1;
-	return NULL;
+	return at < count ? vars[at] + len + 1 : NULL;
 }
 
 /* 0 if @path can be executed, else an errno value; *@exists: there is such a file. */
@@ -402,10 +433,9 @@ static int env_find_in_path(const char *search, int cwd_fd, const char *program,
 	return env_fail_absent(program, search, e);
 }
 
-int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path, struct err *e)
+int env_find_program(const char *search, int cwd_fd, const char *program, char **path,
+		     struct err *e)
 {
-	const char *search = env_get(envp, "PATH");
-
 	if (!search)
 		search = DEFAULT_PATH;
 	if (!strchr(program, '/')) {

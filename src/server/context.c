@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "os/sandbox/mount_alias.h"
+#include "policy/env.h"
 #include "policy/git_config.h"
 #include "policy/worktree.h"
 #include "server/sandbox.h"
@@ -236,6 +237,7 @@ static void context_build_sandbox(struct context *ctx)
 {
 	ctx->git_common_dir = scope_workspace(ctx->scope) ? worktree_common_dir(ctx->scope) : NULL;
 	ctx->git_config = git_config_new(ctx->scope);
+	ctx->env_base = env_base_new(&ctx->config, ctx->shell.path);
 	ctx->confine = sandbox_new(&ctx->config, &(struct sandbox_inputs){
 		.scope = ctx->scope, .state_dir = ctx->state_dir, .instance = ctx->instance,
 		.reaper = ctx->reaper, .loop = ctx->loop, .own = &ctx->own, .nofile = ctx->nofile,
@@ -316,6 +318,7 @@ int context_set_workspace(struct context *ctx, const char *path, struct err *e)
 	run_shell_release(&ctx->shell);
 	free(ctx->git_common_dir);
 	git_config_free(ctx->git_config);
+	free(ctx->env_base);
 	scope_free(ctx->scope);
 	ctx->scope = scope;
 	ctx->shell = shell;
@@ -340,6 +343,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.git_common_dir = ctx->git_common_dir,
 		.git_config = ctx->git_config,
 		.shell = &ctx->shell,
+		.env_base = ctx->env_base,
 		.audit = ctx->audit,
 		.procs = procs,
 		.confine = ctx->confine,
@@ -402,6 +406,7 @@ void context_close(struct context *ctx)
 	run_shell_release(&ctx->shell);
 	free(ctx->git_common_dir);
 	git_config_free(ctx->git_config);
+	free(ctx->env_base);
 	scope_free(ctx->scope);
 	err_release(&ctx->no_workspace);
 	rulebook_release(&ctx->book);

@@ -47,6 +47,7 @@ struct context {
 	char *git_common_dir; /* worktree_common_dir(), or NULL */
 	struct git_config *git_config;
 	struct run_shell shell;
+	char **env_base; /* env_base_new() */
 	char *state_dir;
 	struct audit_sink *sink; /* until the audit log has it */
 	struct audit *audit;

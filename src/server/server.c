@@ -655,6 +655,7 @@ static int server_set_workspace(void *ctx, const char *path, struct err *e)
 	cap->confine = s->context.confine;
 	cap->git_common_dir = s->context.git_common_dir;
 	cap->git_config = s->context.git_config;
+	cap->env_base = s->context.env_base;
 	if (failed)
 		return -1;
 	cap->no_workspace = NULL;

@@ -15,7 +15,7 @@
 struct fixture {
 	struct scratch tmp;
 	struct config config;
-	char **envp;
+	char **base, **request, **envp;
 };
 
 /* An empty environment, but for what the test library reads from it. */
@@ -48,7 +48,9 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	mem_list_free(f->envp);
+	free(f->envp);
+	free(f->base);
+	mem_list_free(f->request);
 	config_release(&f->config);
 	scratch_release(&f->tmp);
 	free(f);
@@ -63,6 +65,25 @@ static void set_option(struct fixture *f, const char *assignment)
 		fail_msg("%s", e.message);
 }
 
+/* Build f->envp from the checked @request, with nothing set. */
+static struct env begin(struct fixture *f, json_t *request, size_t more, size_t text)
+{
+	const char *name;
+	struct env env;
+	json_t *value;
+
+	mem_list_free(f->request);
+	f->request = NULL;
+	json_object_foreach(request, name, value)
+		mem_list_add(&f->request, mem_printf("%s=%s", name, json_string_value(value)));
+	free(f->base);
+	f->base = env_base_new(&f->config, "/bin/a shell");
+	free(f->envp);
+	env_begin(&env, &f->config, f->base, f->request, more, text);
+	f->envp = env.vars;
+	return env;
+}
+
 /* Build from the JSON text @request (NULL: none); the answer is in f->envp. */
 static int build(struct fixture *f, const char *request, struct err *e)
 {
@@ -71,10 +92,8 @@ static int build(struct fixture *f, const char *request, struct err *e)
 
 	assert_true(!request || object);
 	status = env_check_names(object, e) || env_check(&f->config, object, false, e) ? -1 : 0;
-	if (!status) {
-		mem_list_free(f->envp);
-		f->envp = env_build(&f->config, "/bin/a shell", object);
-	}
+	if (!status)
+		begin(f, object, 0, 0);
 	json_decref(object);
 	return status;
 }
@@ -323,7 +342,7 @@ static void test_env_many_variables(void **state)
 		snprintf(name, sizeof(name), "V%d", i);
 		json_object_set_new(request, name, json_string(name));
 	}
-	f->envp = env_build(&f->config, "/bin/sh", request);
+	begin(f, request, 0, 0);
 	assert_int_equal(count(f->envp), 4096 + 5);
 	assert_value(f, "V4095", "V4095");
 	json_decref(request);
@@ -360,7 +379,7 @@ static int find(struct fixture *f, const char *cwd, const char *program, char **
 	int fd = open(scratch_path(&f->tmp, cwd), O_PATH | O_DIRECTORY);
 
 	*path = NULL;
-	int status = env_find_program(f->envp, fd, program, path, e);
+	int status = env_find_program(env_get(f->envp, "PATH"), fd, program, path, e);
 
 	close(fd);
 	return status;
@@ -520,21 +539,50 @@ static void test_env_find_program_long_names(void **state)
 static void test_env_set(void **state)
 {
 	struct fixture *f = *state;
-	size_t count = 0, now = 0;
+	json_t *request = json_pack("{s:s,s:s}", "A", "1", "PATH", "/mine");
+	/* Exactly the room that is needed. */
+	struct env env = begin(f, request, 3, sizeof("HOME=/elsewhere") + sizeof("HOM=x") +
+						      sizeof("NEW=") + sizeof("DIR=/tmp/below"));
+	size_t before = env.count;
 
-	assert_built(f, "{\"A\": \"1\"}");
-	while (f->envp[count])
-		count++;
-	env_set(&f->envp, "HOME", "/elsewhere"); /* in place */
-	env_set(&f->envp, "HOM", "x");           /* no prefix of it */
-	env_set(&f->envp, "NEW", "");
-	assert_string_equal(env_get(f->envp, "HOME"), "/elsewhere");
-	assert_string_equal(env_get(f->envp, "HOM"), "x");
-	assert_string_equal(env_get(f->envp, "NEW"), "");
-	assert_string_equal(env_get(f->envp, "A"), "1");
-	while (f->envp[now])
-		now++;
-	assert_int_equal(now, count + 2);
+	env_set(&env, "HOME", "/elsewhere"); /* in place */
+	env_set(&env, "HOM", "x");           /* no prefix of it */
+	env_set(&env, "NEW", "");
+	env_default(&env, "A", "2", "3"); /* it is set */
+	env_default(&env, "NEW", "2", "3");
+	env_default(&env, "DIR", "/tmp", "/below");
+	assert_value(f, "HOME", "/elsewhere");
+	assert_value(f, "HOM", "x");
+	assert_value(f, "NEW", "");
+	assert_value(f, "A", "1");
+	assert_value(f, "DIR", "/tmp/below");
+	assert_value(f, "PATH", "/mine");
+	assert_int_equal(count(f->envp), before + 3);
+	assert_int_equal(env.count, before + 3);
+	/* The next run must not see any of it. */
+	assert_string_equal(env_get(f->base, "HOME"), "/home/me");
+	assert_string_equal(env_get(f->base, "PATH"), "/server/bin:/bin");
+	assert_int_equal(count(f->base), 5);
+	json_decref(request);
+}
+
+/* Each variable stands once, where it was first set, also where one name begins another. */
+static void test_env_order(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const expected[] = {
+		"SHELL=/bin/a shell", "PATH=/x", "HOME=/home/me", "LANG=C.UTF-8", "LC_ALL=C",
+		"TERM=dumb", "API_KEY=mine", "API_KEY_2=b", "Z=1", "API=2", NULL,
+	};
+
+	setenv("LC_ALL", "C", 1);
+	setenv("API_KEY_2", "b", 1);
+	set_option(f, "env.allow=API_KEY,API_KEY*,LC_ALL");
+	assert_built(f, "{\"Z\": \"1\", \"API_KEY\": \"mine\", \"API\": \"2\", "
+			"\"PATH\": \"/x\"}");
+	for (size_t i = 0; expected[i]; i++)
+		assert_string_equal(f->envp[i], expected[i]);
+	assert_null(f->envp[COUNT_OF(expected) - 1]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -554,6 +602,7 @@ int main(void)
 		TEST(test_env_malformed),
 		TEST(test_env_get),
 		TEST(test_env_set),
+		TEST(test_env_order),
 		TEST(test_env_many_variables),
 		PROGRAM_TEST(test_env_find_program_in_path),
 		PROGRAM_TEST(test_env_find_program_errors_say_where),

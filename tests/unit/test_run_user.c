@@ -152,46 +152,47 @@ static void test_run_user_of_the_operator(void **state)
 	expect_refused(f, NULL, ERR_SANDBOX_UNAVAILABLE);
 }
 
-static void expect_env(struct fixture *f, const char *request, const char *home, const char *user)
+static void expect_env(struct fixture *f, char *request, const char *home, const char *user)
 {
-	json_t *environment = json_loads(request, 0, NULL);
+	char *environment[] = { request, NULL }, **base = env_base_new(&f->config, "/bin/sh");
 	struct confine_options options = { .instance = "unit", .network = true };
 	struct confine *confine = confine_new(&options);
-	const struct run_env run = { &f->config, "/bin/sh", confine, &f->request, &f->user,
+	const struct run_env run = { &f->config, base, confine, &f->request, &f->user,
 				     environment, false };
 	char **envp;
 
 	envp = run_env_build(&run);
 	assert_string_equal(env_get(envp, "HOME"), home);
 	assert_string_equal(env_get(envp, "USER"), user);
-	mem_list_free(envp);
+	free(envp);
+	free(base);
 	confine_free(confine);
-	json_decref(environment);
 }
 
 static void test_run_env_follows_the_user(void **state)
 {
 	struct fixture *f = *state;
+	char asked_home[] = "HOME=/asked", asked_user[] = "USER=me";
 
 	setenv("HOME", "/the/servers", 1);
 	setenv("USER", "server", 1);
-	expect_env(f, "{}", "/the/servers", "server");
+	expect_env(f, NULL, "/the/servers", "server");
 	f->user = (struct user){ strdup("guest"), strdup("/home/guest"), 1234, 1234 };
-	expect_env(f, "{}", "/home/guest", "guest");
-	expect_env(f, "{\"HOME\": \"/asked\"}", "/asked", "guest");
+	expect_env(f, NULL, "/home/guest", "guest");
+	expect_env(f, asked_home, "/asked", "guest");
 	set(f, "env.allow=HOME"); /* it would be the wrong one */
-	expect_env(f, "{\"USER\": \"me\"}", "/home/guest", "me");
+	expect_env(f, asked_user, "/home/guest", "me");
 }
 
-/* What the sandbox adds needs its directory: it is there when the run may start, and not before. */
-static void test_run_env_enters_later(void **state)
+/* What the sandbox adds needs its directory: it is there then. */
+static void test_run_env_has_a_temporary_directory(void **state)
 {
 	struct fixture *f = *state;
 	struct scratch tmp;
-	char parent[SCRATCH_PATH], **envp;
+	char parent[SCRATCH_PATH], **envp, **base = env_base_new(&f->config, "/bin/sh");
+	char asked[] = "XDG_CACHE_HOME=/asked", *environment[] = { asked, NULL };
 	struct confine_options options = { .instance = "unit", .network = true };
-	json_t *environment = json_loads("{\"XDG_CACHE_HOME\": \"/asked\"}", 0, NULL);
-	struct run_env run = { .config = &f->config, .shell = "/bin/sh", .request = &f->request,
+	struct run_env run = { .config = &f->config, .base = base, .request = &f->request,
 			       .user = &f->user, .environment = environment };
 
 	scratch_init(&tmp);
@@ -199,17 +200,14 @@ static void test_run_env_enters_later(void **state)
 	options.temporary = parent;
 	run.confine = confine_new(&options);
 	envp = run_env_build(&run);
-	assert_null(env_get(envp, "TMPDIR"));
-	assert_int_equal(access(parent, F_OK), -1);
-	run_env_enter(&run, &envp);
 	assert_int_equal(access(env_get(envp, "TMPDIR"), R_OK | W_OK | X_OK), 0);
 	assert_string_equal(env_get(envp, "TMUX_TMPDIR"), env_get(envp, "TMPDIR"));
 	assert_non_null(env_get(envp, "SCREENDIR"));
 	assert_true(str_path_lies_in(env_get(envp, "SCREENDIR"), env_get(envp, "TMPDIR")));
 	assert_string_equal(env_get(envp, "XDG_CACHE_HOME"), "/asked");
-	mem_list_free(envp);
+	free(envp);
+	free(base);
 	confine_free(run.confine);
-	json_decref(environment);
 	scratch_release(&tmp);
 }
 
@@ -225,7 +223,7 @@ int main(void)
 		TEST(test_run_user_listed),
 		TEST(test_run_user_of_the_operator),
 		TEST(test_run_env_follows_the_user),
-		TEST(test_run_env_enters_later),
+		TEST(test_run_env_has_a_temporary_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
