@@ -637,7 +637,7 @@ static void process_run_follow(struct cap *c, const struct req *r, const struct 
 	const struct follow_spec spec = { .wanted = { true, true }, .request_id = r->id };
 	struct err ignored = ERR_INIT;
 
-	if (t->follow && !follow_check(&c->follows, &ignored))
+	if (!follow_check(&c->follows, &ignored))
 		follow_add(c, p, &spec, t->follow_id);
 	err_release(&ignored);
 }
@@ -648,7 +648,8 @@ static void process_run_wait(struct cap *c, struct req *r, const struct proc *p)
 	struct run_task *t = r->task;
 	unsigned events = PROC_EVENT_FAILED | PROC_EVENT_SETTLED;
 
-	process_run_follow(c, r, p);
+	if (t->follow)
+		process_run_follow(c, r, p);
 	r->run = t->seq = p->seq;
 	r->on_cancel = process_run_on_cancel;
 	r->answer_now = process_run_on_yield;
