@@ -390,6 +390,7 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 {
 	const json_t *params = call->r->params;
 	struct run_task *t = call->r->task;
+	bool in_place;
 
 	if (command_resolve(&t->command, call->c->shell, e))
 		return -1;
@@ -398,13 +399,13 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 			  &t->confine, e))
 		return -1;
 	call->event.user = t->user.name;
-	if (scope_renew(call->c->scope))
+	if (scope_renew(call->c->scope, &in_place))
 		log_warn("an accessible directory was removed or replaced, and another has its "
 			 "path by now: commands run in that one");
 	if (judge_environment(call->c, &t->command, params, e))
 		return -1;
-	if (scope_open(call->c->scope, json_get_str(params, "working_directory", NULL), &t->cwd_fd,
-		       &t->cwd, e))
+	if (scope_open(call->c->scope, json_get_str(params, "working_directory", NULL), in_place,
+		       &t->cwd_fd, &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
 	if (run_log_resolve(call->c, params, t->cwd, &t->log_name, e))
@@ -473,7 +474,7 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	t->cwd = NULL;
 	call->e = &e;
 	opened = !scope_open(c->scope, json_get_str(r->params, "working_directory", NULL),
-			     &t->cwd_fd, &t->cwd, &e);
+			     scope_is_in_place(c->scope), &t->cwd_fd, &t->cwd, &e);
 	call->event.cwd = t->cwd;
 	p->replaced = opened && process_run_start(call) == CAP_WAITING;
 	err_release(&e);

@@ -170,17 +170,20 @@ static int scope_open_canonical(const char *path)
 	return opened;
 }
 
-bool scope_renew(struct scope *s)
+bool scope_renew(struct scope *s, bool *in_place)
 {
 	bool renewed = false;
 	struct stat st;
 
+	*in_place = false;
 	for (size_t i = 0; i < s->count; i++) {
 		struct scope_dir *dir = &s->dirs[i];
-		int fd = -1;
+		bool there = !lstat(s->names[i], &st);
+		bool same = there && st.st_dev == dir->dev && st.st_ino == dir->ino;
+		int fd = there && !same ? scope_open_canonical(s->names[i]) : -1;
 
-		if (!lstat(s->names[i], &st) && (st.st_dev != dir->dev || st.st_ino != dir->ino))
-			fd = scope_open_canonical(s->names[i]);
+		if (i == 0)
+			*in_place = same || fd >= 0;
 		if (fd < 0)
 			continue;
 		close(dir->fd);
@@ -320,8 +323,7 @@ static int scope_fail_open(const struct scope *s, const char *path, int sys, str
 	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
 }
 
-/* Does the workspace have its name? Else another process has renamed or removed it. */
-static bool scope_is_in_place(const struct scope *s)
+bool scope_is_in_place(const struct scope *s)
 {
 	struct stat st;
 
@@ -331,9 +333,9 @@ static bool scope_is_in_place(const struct scope *s)
 
 /* The common case: nothing to check, it is the directory that was opened at start. Its name by
  * descriptor only if it has changed: that takes the kernel four times as long as a lstat(2). */
-static int scope_open_workspace(const struct scope *s, int *fd, char **name, struct err *e)
+static int scope_open_workspace(const struct scope *s, bool in_place, int *fd, char **name,
+				struct err *e)
 {
-	bool in_place = scope_is_in_place(s);
 	int copy;
 
 	if (!in_place && scope_is_gone(s))
@@ -346,10 +348,11 @@ static int scope_open_workspace(const struct scope *s, int *fd, char **name, str
 	return 0;
 }
 
-int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
+int scope_open(const struct scope *s, const char *path, bool in_place, int *fd, char **name,
+	       struct err *e)
 {
 	if (!path || path[0] == '\0')
-		return scope_open_workspace(s, fd, name, e);
+		return scope_open_workspace(s, in_place, fd, name, e);
 	if (path[0] != '/' && scope_is_gone(s))
 		return scope_fail_gone(s, 0, e);
 	int opened = dir_open(s->dirs[0].fd, path);

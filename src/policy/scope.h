@@ -37,18 +37,22 @@ const char *const *scope_directories(const struct scope *s);
 /*
  * Take what is at the canonical path of an accessible directory now, if that is another directory
  * than was opened: it was removed and made again, or replaced. Returns true if there was one. Never
- * follows a link there, which a command may have made.
+ * follows a link there, which a command may have made. *@in_place: as scope_is_in_place() has it.
  */
-bool scope_renew(struct scope *s);
+bool scope_renew(struct scope *s, bool *in_place);
+
+/* Does the workspace have its name? Else another process has renamed or removed it. */
+bool scope_is_in_place(const struct scope *s);
 
 /*
  * Open @path (absolute, or relative to the workspace; NULL or "" means the
- * workspace). *@fd: O_PATH, close-on-exec, owned by the caller. *@name: its
+ * workspace, which is in place as @in_place has it). *@fd: O_PATH, close-on-exec, owned by the caller. *@name: its
  * canonical path, heap. Returns 0 or -1 with PathOutOfScope; BadDirectory when
  * it lies inside but is missing, no directory or not to be entered, or when the workspace was
  * removed; LimitReached when there is no descriptor left, which says nothing about the path.
  */
-int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e);
+int scope_open(const struct scope *s, const char *path, bool in_place, int *fd, char **name,
+	       struct err *e);
 
 /*
  * Where a file is to be opened beneath an accessible directory, judged by @path alone: an absolute

@@ -73,6 +73,19 @@ static int teardown(void **state)
 	return 0;
 }
 
+static int open_dir(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
+{
+	return scope_open(s, path, scope_is_in_place(s), fd, name, e);
+}
+
+static bool renew(struct scope *s)
+{
+	bool in_place, renewed = scope_renew(s, &in_place);
+
+	assert_int_equal(in_place, scope_is_in_place(s));
+	return renewed;
+}
+
 /* @path is accessible and is <dir>/@expected. */
 static void assert_inside(struct fixture *f, const char *path, const char *expected)
 {
@@ -81,7 +94,7 @@ static void assert_inside(struct fixture *f, const char *path, const char *expec
 	char *name = NULL;
 	int fd = -1;
 
-	if (scope_open(f->scope, path, &fd, &name, &e) != 0)
+	if (open_dir(f->scope, path, &fd, &name, &e) != 0)
 		fail_msg("%s: %s", path, e.message);
 	assert_string_equal(name, scratch_path(&f->tmp, expected));
 	assert_int_equal(fstat(fd, &opened), 0);
@@ -101,7 +114,7 @@ static void assert_outside(struct fixture *f, const char *path)
 	int fd = -1;
 
 	errno = EMFILE; /* left over from elsewhere: must not show */
-	if (scope_open(f->scope, path, &fd, &name, &e) == 0)
+	if (open_dir(f->scope, path, &fd, &name, &e) == 0)
 		fail_msg("accepted: %s as %s", path, name);
 	snprintf(wanted, sizeof(wanted),
 		 "working_directory \"%.256s\" is not a directory inside the accessible "
@@ -184,7 +197,7 @@ static void assert_bad(struct fixture *f, const char *path, const char *fault)
 	char *name = NULL;
 	int fd = -1;
 
-	assert_int_equal(scope_open(f->scope, path, &fd, &name, &e), -1);
+	assert_int_equal(open_dir(f->scope, path, &fd, &name, &e), -1);
 	assert_int_equal(e.type, ERR_BAD_DIRECTORY);
 	if (!strstr(e.message, fault))
 		fail_msg("%s: %s", path ? path : "NULL", e.message);
@@ -261,18 +274,18 @@ static void test_scope_says_that_the_workspace_is_gone(void **state)
 	gone.scope = scope_new(scratch_path(&f->tmp, "short"), extra, &e);
 	assert_int_equal(rmdir(scratch_path(&f->tmp, "short")), 0);
 	assert_bad(&gone, NULL, "was removed");
-	assert_false(scope_renew(gone.scope));
+	assert_false(renew(gone.scope));
 	scratch_link(&f->tmp, "extra", "short"); /* a command may have made it */
 	scratch_copy(&f->tmp, "short", path);
-	assert_false(scope_renew(gone.scope));
+	assert_false(renew(gone.scope));
 	assert_bad(&gone, NULL, "was removed");
 	assert_bad(&gone, ".", "was removed");
 	assert_bad(&gone, "sub", "was removed");
 	assert_int_equal(unlink(path), 0);
 	scratch_mkdir(&f->tmp, "short"); /* another one of this name */
-	assert_true(scope_renew(gone.scope));
+	assert_true(renew(gone.scope));
 	assert_inside(&gone, NULL, "short");
-	assert_false(scope_renew(gone.scope));
+	assert_false(renew(gone.scope));
 	scratch_copy(&f->tmp, "extra/in", path);
 	assert_inside(&gone, path, "extra/in");
 	scope_free(gone.scope);
@@ -480,7 +493,7 @@ static void test_scope_out_of_descriptors_is_no_verdict(void **state)
 		low = (struct rlimit){ .rlim_cur = (rlim_t)next + (rlim_t)extra,
 				       .rlim_max = old.rlim_max };
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-		int status = scope_open(f->scope, "sub/deep", &fd, &name, &e);
+		int status = open_dir(f->scope, "sub/deep", &fd, &name, &e);
 
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 		assert_int_equal(status, -1);
@@ -519,13 +532,13 @@ static int fallback_check(const struct scope *s, int sys)
 		return 1;
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) != -1 || errno != sys)
 		return 2;
-	if (scope_open(s, "link_in/..", &fd, &name, &e) != 0 || !strstr(name, "/ws/sub"))
+	if (open_dir(s, "link_in/..", &fd, &name, &e) != 0 || !strstr(name, "/ws/sub"))
 		return 3;
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
-		if (scope_open(s, outside[i], &fd, &name, &e) == 0 ||
+		if (open_dir(s, outside[i], &fd, &name, &e) == 0 ||
 		    e.type != ERR_PATH_OUT_OF_SCOPE)
 			return 4;
-	if (scope_open(s, "sub/missing", &fd, &name, &e) == 0 || e.type != ERR_BAD_DIRECTORY)
+	if (open_dir(s, "sub/missing", &fd, &name, &e) == 0 || e.type != ERR_BAD_DIRECTORY)
 		return 5;
 	return 0;
 }
@@ -606,7 +619,7 @@ static void test_scope_follows_a_maze_few_times(void **state)
 	for (int i = 0; i < 400; i++)
 		strcat(path, "l0/");
 	start = clock();
-	assert_int_equal(scope_open(f->scope, path, &fd, &name, &e), -1);
+	assert_int_equal(open_dir(f->scope, path, &fd, &name, &e), -1);
 	assert_in_range(clock() - start, 0, 100 * once);
 	assert_int_equal(e.type, ERR_PATH_OUT_OF_SCOPE);
 	err_release(&e);
