@@ -41,7 +41,7 @@
 struct run_task {
 	struct run_result_options result_options; /* first: see cap/run_result.h */
 	struct command command;
-	int cwd_fd;
+	struct scope_dir *cwd_dir;
 	char *cwd, *path;
 	struct user user;
 	bool background;
@@ -71,7 +71,7 @@ static void process_run_task_free(void *task)
 	process_run_leave_key(t);
 	command_release(&t->command);
 	typed_text_release(&t->typed);
-	mem_cleanup_close(&t->cwd_fd);
+	scope_dir_drop(&t->cwd_dir);
 	free(t->cwd);
 	free(t->path);
 	free(t->rlimits);
@@ -117,7 +117,6 @@ static struct run_task *process_run_task_new(struct req *r)
 
 	t->c = r->call->c;
 	t->handle = r->handle;
-	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
 	t->idle_timeout_ms = (int64_t)ceil(json_get_num(params, "idle_timeout", 0) * 1000);
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
@@ -139,7 +138,7 @@ static int process_run_check_shell_program(struct run_task *t, const char *searc
 	AUTO_FREE char *found = NULL;
 	struct err ignored = ERR_INIT;
 
-	if (!program || !env_find_program(search, t->cwd_fd, program, &found, &ignored))
+	if (!program || !env_find_program(search, t->cwd_dir->fd, program, &found, &ignored))
 		return 0;
 	if (ignored.type == ERR_COMMAND_NOT_FOUND) {
 		*e = ignored;
@@ -154,7 +153,7 @@ static int process_run_find_argv0(struct run_task *t, const char *search, struct
 {
 	const char *name = t->command.argv[0];
 
-	if (!env_find_program(search, t->cwd_fd, name, &t->path, e))
+	if (!env_find_program(search, t->cwd_dir->fd, name, &t->path, e))
 		return 0;
 	if (e->type != ERR_COMMAND_NOT_FOUND || !t->command.args ||
 	    !strpbrk(name, " \t\n|&;<>()$`"))
@@ -405,7 +404,7 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 	if (judge_environment(call->c, &t->command, params, e))
 		return -1;
 	if (scope_open(call->c->scope, json_get_str(params, "working_directory", NULL), in_place,
-		       &t->cwd_fd, &t->cwd, e))
+		       &t->cwd_dir, &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
 	if (run_log_resolve(call->c, params, t->cwd, &t->log_name, e))
@@ -421,8 +420,8 @@ static int process_run_recheck(struct cap_call *call, struct err *e)
 	const struct run_task *t = call->r->task;
 	struct stat opened, named;
 
-	if (!fstat(t->cwd_fd, &opened) && !stat(t->cwd, &named) && opened.st_dev == named.st_dev &&
-	    opened.st_ino == named.st_ino)
+	if (!fstat(t->cwd_dir->fd, &opened) && !stat(t->cwd, &named) &&
+	    opened.st_dev == named.st_dev && opened.st_ino == named.st_ino)
 		return 0;
 	err_set(e, ERR_BAD_DIRECTORY,
 		"the working directory was moved or replaced before the call was confirmed");
@@ -474,7 +473,7 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	t->cwd = NULL;
 	call->e = &e;
 	opened = !scope_open(c->scope, json_get_str(r->params, "working_directory", NULL),
-			     scope_is_in_place(c->scope), &t->cwd_fd, &t->cwd, &e);
+			     scope_is_in_place(c->scope), &t->cwd_dir, &t->cwd, &e);
 	call->event.cwd = t->cwd;
 	p->replaced = opened && process_run_start(call) == CAP_WAITING;
 	err_release(&e);
@@ -601,7 +600,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.origin = call->r->id,
 		.path = t->path,
 		.argv = t->command.argv,
-		.cwd_fd = t->cwd_fd,
+		.cwd_fd = t->cwd_dir->fd,
 		.cwd = t->cwd,
 		.stdin_bytes = t->command.stdin_bytes,
 		.stdin_len = t->command.stdin_len - call->stdin_held,
@@ -803,7 +802,7 @@ static enum cap_outcome process_run_open_log(const struct cap_call *call)
 {
 	struct run_task *t = call->r->task;
 	const struct run_log place = {
-		.cwd_fd = t->cwd_fd, .cwd = t->cwd, .confine = &t->confine,
+		.cwd_fd = t->cwd_dir->fd, .cwd = t->cwd, .confine = &t->confine,
 		.on_open = process_run_on_log_file, .ctx = t,
 	};
 
@@ -842,7 +841,7 @@ static enum cap_outcome process_run_start(struct cap_call *call)
 	p = process_run_start_proc(call);
 	if (!p)
 		return CAP_FAILED;
-	mem_cleanup_close(&t->cwd_fd);
+	scope_dir_drop(&t->cwd_dir);
 	process_run_wait(c, call->r, p);
 	if (t->key) {
 		t->key->seq = p->seq;

@@ -21,15 +21,8 @@
 
 #define OPEN_DIR (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* One accessible directory. The descriptor pins the inode: its number cannot be used again. */
-struct scope_dir {
-	int fd;
-	dev_t dev;
-	ino_t ino;
-};
-
 struct scope {
-	struct scope_dir *dirs; /* the workspace first */
+	struct scope_dir **dirs; /* the accessible ones, the workspace first */
 	char **names;           /* canonical paths of them; NULL-terminated */
 	size_t count;
 };
@@ -46,10 +39,15 @@ static char *scope_requested_name(const struct scope *s, const char *path)
 
 /* ---- where a directory lies ---- */
 
+static bool scope_dir_is(const struct scope_dir *dir, const struct stat *st)
+{
+	return st->st_dev == dir->dev && st->st_ino == dir->ino;
+}
+
 static bool scope_is_accessible(const struct scope *s, const struct stat *st)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->dirs[i].dev == st->st_dev && s->dirs[i].ino == st->st_ino)
+		if (scope_dir_is(s->dirs[i], st))
 			return true;
 	return false;
 }
@@ -90,6 +88,24 @@ static bool scope_lies_inside(const struct scope *s, int fd)
 
 /* ---- life ---- */
 
+/* Takes @fd. */
+static struct scope_dir *scope_dir_new(int fd, const struct stat *st)
+{
+	struct scope_dir *dir = mem_zalloc(sizeof(*dir));
+
+	*dir = (struct scope_dir){ .fd = fd, .holders = 1, .dev = st->st_dev, .ino = st->st_ino };
+	return dir;
+}
+
+void scope_dir_drop(struct scope_dir **dir)
+{
+	if (*dir && !--(*dir)->holders) {
+		close((*dir)->fd);
+		free(*dir);
+	}
+	*dir = NULL;
+}
+
 static int scope_add_directory(struct scope *s, const char *path, struct err *e)
 {
 	struct stat st;
@@ -110,7 +126,7 @@ static int scope_add_directory(struct scope *s, const char *path, struct err *e)
 	}
 	s->dirs = mem_realloc(s->dirs, (s->count + 1) * sizeof(*s->dirs));
 	s->names = mem_realloc(s->names, (s->count + 2) * sizeof(*s->names));
-	s->dirs[s->count] = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
+	s->dirs[s->count] = scope_dir_new(fd, &st);
 	s->names[s->count] = dir_name(fd, path);
 	s->names[++s->count] = NULL;
 	return 0;
@@ -139,7 +155,7 @@ void scope_free(struct scope *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->count; i++) {
-		close(s->dirs[i].fd);
+		scope_dir_drop(&s->dirs[i]);
 		free(s->names[i]);
 	}
 	free(s->dirs);
@@ -177,18 +193,17 @@ bool scope_renew(struct scope *s, bool *in_place)
 
 	*in_place = false;
 	for (size_t i = 0; i < s->count; i++) {
-		struct scope_dir *dir = &s->dirs[i];
 		bool there = !lstat(s->names[i], &st);
-		bool same = there && st.st_dev == dir->dev && st.st_ino == dir->ino;
+		bool same = there && scope_dir_is(s->dirs[i], &st);
 		int fd = there && !same ? scope_open_canonical(s->names[i]) : -1;
 
 		if (i == 0)
 			*in_place = same || fd >= 0;
 		if (fd < 0)
 			continue;
-		close(dir->fd);
+		scope_dir_drop(&s->dirs[i]);
 		fstat(fd, &st);
-		*dir = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
+		s->dirs[i] = scope_dir_new(fd, &st);
 		renewed = true;
 	}
 	return renewed;
@@ -227,7 +242,7 @@ static bool scope_dir_is_gone(const struct scope_dir *dir)
  * it, or scope_renew() has not been called yet. */
 static bool scope_is_gone(const struct scope *s)
 {
-	return scope_dir_is_gone(&s->dirs[0]);
+	return scope_dir_is_gone(s->dirs[0]);
 }
 
 static int scope_fail_gone(const struct scope *s, size_t i, struct err *e)
@@ -271,7 +286,7 @@ static bool scope_is_shut(int dir)
  */
 static const char *scope_find_fault(const struct scope *s, char *path)
 {
-	AUTO_CLOSE int at = dir_open(s->dirs[0].fd, *path == '/' ? "/" : ".");
+	AUTO_CLOSE int at = dir_open(s->dirs[0]->fd, *path == '/' ? "/" : ".");
 	char *name = path + strspn(path, "/"), *end, after;
 
 	if (scope_may_leave(path) || strlen(path) >= PATH_MAX)
@@ -307,7 +322,7 @@ static int scope_fail_open(const struct scope *s, const char *path, int sys, str
 	if (scope_is_gone(s))
 		return scope_fail_gone(s, 0, e);
 	for (size_t i = 1; i < s->count; i++)
-		if (scope_rest_of(s->names[i], path) && scope_dir_is_gone(&s->dirs[i]))
+		if (scope_rest_of(s->names[i], path) && scope_dir_is_gone(s->dirs[i]))
 			return scope_fail_gone(s, i, e);
 	fault = sys == ELOOP ? NULL : scope_find_fault(s, at);
 	if (fault) {
@@ -327,35 +342,30 @@ bool scope_is_in_place(const struct scope *s)
 {
 	struct stat st;
 
-	return !lstat(s->names[0], &st) && st.st_dev == s->dirs[0].dev &&
-	       st.st_ino == s->dirs[0].ino;
+	return !lstat(s->names[0], &st) && scope_dir_is(s->dirs[0], &st);
 }
 
 /* The common case: nothing to check, it is the directory that was opened at start. Its name by
  * descriptor only if it has changed: that takes the kernel four times as long as a lstat(2). */
-static int scope_open_workspace(const struct scope *s, bool in_place, int *fd, char **name,
-				struct err *e)
+static int scope_open_workspace(const struct scope *s, bool in_place, struct scope_dir **dir,
+				char **name, struct err *e)
 {
-	int copy;
-
 	if (!in_place && scope_is_gone(s))
 		return scope_fail_gone(s, 0, e);
-	copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
-	if (copy < 0)
-		return scope_fail_open(s, ".", errno, e);
-	*fd = copy;
-	*name = in_place ? mem_strdup(s->names[0]) : dir_name(copy, s->names[0]);
+	*dir = s->dirs[0];
+	(*dir)->holders++;
+	*name = in_place ? mem_strdup(s->names[0]) : dir_name((*dir)->fd, s->names[0]);
 	return 0;
 }
 
-int scope_open(const struct scope *s, const char *path, bool in_place, int *fd, char **name,
-	       struct err *e)
+int scope_open(const struct scope *s, const char *path, bool in_place, struct scope_dir **dir,
+	       char **name, struct err *e)
 {
 	if (!path || path[0] == '\0')
-		return scope_open_workspace(s, in_place, fd, name, e);
+		return scope_open_workspace(s, in_place, dir, name, e);
 	if (path[0] != '/' && scope_is_gone(s))
 		return scope_fail_gone(s, 0, e);
-	int opened = dir_open(s->dirs[0].fd, path);
+	int opened = dir_open(s->dirs[0]->fd, path);
 
 	if (opened < 0)
 		return scope_fail_open(s, path, errno, e);
@@ -369,7 +379,7 @@ int scope_open(const struct scope *s, const char *path, bool in_place, int *fd, 
 	AUTO_FREE char *requested = scope_requested_name(s, path);
 
 	*name = dir_name(opened, requested);
-	*fd = opened;
+	*dir = scope_dir_new(opened, &(struct stat){ 0 }); /* compared by its descriptor */
 	return 0;
 }
 
@@ -379,7 +389,7 @@ int scope_beneath(const struct scope *s, const char *path, int *fd, const char *
 	*rest = *path == '/' || scope_may_leave(path) ? NULL : path;
 	for (size_t i = 0; !*rest && i < s->count && !scope_may_leave(path); i++) {
 		*rest = scope_rest_of(s->names[i], path);
-		*fd = s->dirs[i].fd;
+		*fd = s->dirs[i]->fd;
 		*dir = s->names[i];
 	}
 	if (*rest)
@@ -481,16 +491,15 @@ bool scope_covers_any(const struct scope *s, const char *dir, const char *const 
 const char *scope_find_below(const struct scope *s, const char *path)
 {
 	AUTO_CLOSE int fd = open(path, OPEN_DIR);
-	struct scope_dir dir = { .fd = fd };
-	const struct scope above = { .dirs = &dir, .count = 1 };
+	struct scope_dir dir, *dirs[] = { &dir };
+	const struct scope above = { .dirs = dirs, .count = 1 };
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		return NULL;
-	dir.dev = st.st_dev;
-	dir.ino = st.st_ino;
+	dir = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
 	for (size_t i = 0; i < s->count; i++)
-		if (scope_lies_inside(&above, s->dirs[i].fd))
+		if (scope_lies_inside(&above, s->dirs[i]->fd))
 			return s->names[i];
 	return NULL;
 }

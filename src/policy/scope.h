@@ -14,10 +14,23 @@
 #define PROCPEN_POLICY_SCOPE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
 struct scope;
+
+/* An open directory, which its holders share. The descriptor pins the inode: its number cannot be
+ * used again. */
+struct scope_dir {
+	int fd; /* O_PATH, close-on-exec */
+	unsigned holders;
+	dev_t dev; /* of an accessible one */
+	ino_t ino;
+};
+
+/* One holder less: the last one closes it. Sets *@dir, which may be NULL, to NULL. */
+void scope_dir_drop(struct scope_dir **dir);
 
 /*
  * @workspace and @extra (NULL-terminated, may be NULL) must be directories. NULL
@@ -45,14 +58,14 @@ bool scope_renew(struct scope *s, bool *in_place);
 bool scope_is_in_place(const struct scope *s);
 
 /*
- * Open @path (absolute, or relative to the workspace; NULL or "" means the
- * workspace, which is in place as @in_place has it). *@fd: O_PATH, close-on-exec, owned by the caller. *@name: its
- * canonical path, heap. Returns 0 or -1 with PathOutOfScope; BadDirectory when
- * it lies inside but is missing, no directory or not to be entered, or when the workspace was
- * removed; LimitReached when there is no descriptor left, which says nothing about the path.
+ * Open @path (absolute, or relative to the workspace; NULL or "" means the workspace, which is in
+ * place as @in_place has it). *@dir: for the caller to drop, and the same directory until then.
+ * *@name: its canonical path, heap. Returns 0 or -1 with PathOutOfScope; BadDirectory when it lies
+ * inside but is missing, no directory or not to be entered, or when the workspace was removed;
+ * LimitReached when there is no descriptor left, which says nothing about the path.
  */
-int scope_open(const struct scope *s, const char *path, bool in_place, int *fd, char **name,
-	       struct err *e);
+int scope_open(const struct scope *s, const char *path, bool in_place, struct scope_dir **dir,
+	       char **name, struct err *e);
 
 /*
  * Where a file is to be opened beneath an accessible directory, judged by @path alone: an absolute

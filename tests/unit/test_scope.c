@@ -73,9 +73,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int open_dir(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
+static int open_dir(const struct scope *s, const char *path, struct scope_dir **dir, char **name,
+		    struct err *e)
 {
-	return scope_open(s, path, scope_is_in_place(s), fd, name, e);
+	return scope_open(s, path, scope_is_in_place(s), dir, name, e);
 }
 
 static bool renew(struct scope *s)
@@ -92,17 +93,17 @@ static void assert_inside(struct fixture *f, const char *path, const char *expec
 	struct err e = ERR_INIT;
 	struct stat opened, wanted;
 	char *name = NULL;
-	int fd = -1;
+	struct scope_dir *dir;
 
-	if (open_dir(f->scope, path, &fd, &name, &e) != 0)
+	if (open_dir(f->scope, path, &dir, &name, &e) != 0)
 		fail_msg("%s: %s", path, e.message);
 	assert_string_equal(name, scratch_path(&f->tmp, expected));
-	assert_int_equal(fstat(fd, &opened), 0);
+	assert_int_equal(fstat(dir->fd, &opened), 0);
 	assert_int_equal(stat(scratch_path(&f->tmp, expected), &wanted), 0);
 	assert_int_equal(opened.st_ino, wanted.st_ino);
-	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
-	assert_int_equal(fcntl(fd, F_GETFL) & O_PATH, O_PATH);
-	close(fd);
+	assert_int_equal(fcntl(dir->fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fcntl(dir->fd, F_GETFL) & O_PATH, O_PATH);
+	scope_dir_drop(&dir);
 	free(name);
 }
 
@@ -111,10 +112,10 @@ static void assert_outside(struct fixture *f, const char *path)
 {
 	struct err e = ERR_INIT;
 	char *name = NULL, wanted[1024];
-	int fd = -1;
+	struct scope_dir *dir = NULL;
 
 	errno = EMFILE; /* left over from elsewhere: must not show */
-	if (open_dir(f->scope, path, &fd, &name, &e) == 0)
+	if (open_dir(f->scope, path, &dir, &name, &e) == 0)
 		fail_msg("accepted: %s as %s", path, name);
 	snprintf(wanted, sizeof(wanted),
 		 "working_directory \"%.256s\" is not a directory inside the accessible "
@@ -125,7 +126,7 @@ static void assert_outside(struct fixture *f, const char *path)
 	assert_int_equal(e.sys, 0);
 	assert_null(e.details);
 	assert_non_null(strstr(err_hint_text(&e), "agent.session"));
-	assert_int_equal(fd, -1);
+	assert_null(dir);
 	assert_null(name);
 	err_release(&e);
 }
@@ -195,13 +196,13 @@ static void assert_bad(struct fixture *f, const char *path, const char *fault)
 {
 	struct err e = ERR_INIT;
 	char *name = NULL;
-	int fd = -1;
+	struct scope_dir *dir = NULL;
 
-	assert_int_equal(open_dir(f->scope, path, &fd, &name, &e), -1);
+	assert_int_equal(open_dir(f->scope, path, &dir, &name, &e), -1);
 	assert_int_equal(e.type, ERR_BAD_DIRECTORY);
 	if (!strstr(e.message, fault))
 		fail_msg("%s: %s", path ? path : "NULL", e.message);
-	assert_int_equal(fd, -1);
+	assert_null(dir);
 	assert_null(name);
 	err_release(&e);
 }
@@ -289,6 +290,42 @@ static void test_scope_says_that_the_workspace_is_gone(void **state)
 	scratch_copy(&f->tmp, "extra/in", path);
 	assert_inside(&gone, path, "extra/in");
 	scope_free(gone.scope);
+}
+
+/* A call may wait for a human while another one renews the scope: the directory that was judged is
+ * the one that its command gets. */
+static void test_scope_keeps_what_is_held(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	struct scope_dir *first, *second, *later;
+	struct stat before, now;
+	char *names[3];
+	struct scope *s;
+	int fd;
+
+	scratch_mkdir(&f->tmp, "short");
+	s = scope_new(scratch_path(&f->tmp, "short"), NULL, &e);
+	assert_int_equal(open_dir(s, NULL, &first, &names[0], &e), 0);
+	assert_int_equal(open_dir(s, "", &second, &names[1], &e), 0);
+	assert_int_equal(fstat(first->fd, &before), 0);
+	assert_int_equal(rmdir(scratch_path(&f->tmp, "short")), 0);
+	scratch_mkdir(&f->tmp, "short");
+	assert_true(renew(s));
+	assert_int_equal(open_dir(s, NULL, &later, &names[2], &e), 0);
+	assert_int_equal(fstat(later->fd, &now), 0);
+	assert_int_not_equal(now.st_ino, before.st_ino);
+	scope_dir_drop(&first);
+	scope_free(s);
+	fd = second->fd;
+	assert_int_equal(fstat(fd, &now), 0);
+	assert_int_equal(now.st_ino, before.st_ino);
+	scope_dir_drop(&second);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(fcntl(later->fd, F_GETFD), FD_CLOEXEC);
+	scope_dir_drop(&later);
+	for (int i = 0; i < 3; i++)
+		free(names[i]);
 }
 
 /* Even where the link leads inside: it would mean another directory to the client. */
@@ -484,7 +521,8 @@ static void test_scope_out_of_descriptors_is_no_verdict(void **state)
 	struct rlimit old, low;
 	struct err e = ERR_INIT;
 	char *name = NULL;
-	int fd = -1, next = open("/dev/null", O_RDONLY);
+	struct scope_dir *dir = NULL;
+	int next = open("/dev/null", O_RDONLY);
 
 	close(next);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -493,7 +531,7 @@ static void test_scope_out_of_descriptors_is_no_verdict(void **state)
 		low = (struct rlimit){ .rlim_cur = (rlim_t)next + (rlim_t)extra,
 				       .rlim_max = old.rlim_max };
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-		int status = open_dir(f->scope, "sub/deep", &fd, &name, &e);
+		int status = open_dir(f->scope, "sub/deep", &dir, &name, &e);
 
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 		assert_int_equal(status, -1);
@@ -526,19 +564,19 @@ static int fallback_check(const struct scope *s, int sys)
 	};
 	struct err e = ERR_INIT;
 	char *name = NULL;
-	int fd;
+	struct scope_dir *dir;
 
 	if (without_openat2(sys) != 0)
 		return 1;
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) != -1 || errno != sys)
 		return 2;
-	if (open_dir(s, "link_in/..", &fd, &name, &e) != 0 || !strstr(name, "/ws/sub"))
+	if (open_dir(s, "link_in/..", &dir, &name, &e) != 0 || !strstr(name, "/ws/sub"))
 		return 3;
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
-		if (open_dir(s, outside[i], &fd, &name, &e) == 0 ||
+		if (open_dir(s, outside[i], &dir, &name, &e) == 0 ||
 		    e.type != ERR_PATH_OUT_OF_SCOPE)
 			return 4;
-	if (open_dir(s, "sub/missing", &fd, &name, &e) == 0 || e.type != ERR_BAD_DIRECTORY)
+	if (open_dir(s, "sub/missing", &dir, &name, &e) == 0 || e.type != ERR_BAD_DIRECTORY)
 		return 5;
 	return 0;
 }
@@ -595,6 +633,7 @@ static void test_scope_follows_a_maze_few_times(void **state)
 {
 	struct fixture *f = *state;
 	struct err e = ERR_INIT;
+	struct scope_dir *dir;
 	char path[4096], *name = NULL;
 	clock_t start, once = 0;
 	int fd = -1;
@@ -619,7 +658,7 @@ static void test_scope_follows_a_maze_few_times(void **state)
 	for (int i = 0; i < 400; i++)
 		strcat(path, "l0/");
 	start = clock();
-	assert_int_equal(open_dir(f->scope, path, &fd, &name, &e), -1);
+	assert_int_equal(open_dir(f->scope, path, &dir, &name, &e), -1);
 	assert_in_range(clock() - start, 0, 100 * once);
 	assert_int_equal(e.type, ERR_PATH_OUT_OF_SCOPE);
 	err_release(&e);
@@ -712,6 +751,7 @@ int main(void)
 		TEST(test_scope_says_what_is_wrong_inside),
 		TEST(test_scope_says_what_may_not_be_entered),
 		TEST(test_scope_says_that_the_workspace_is_gone),
+		TEST(test_scope_keeps_what_is_held),
 		TEST(test_scope_refuses_magic_links),
 		TEST(test_scope_refuses_names_that_are_too_long),
 		TEST(test_scope_checks_identity_not_names),
