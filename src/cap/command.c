@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "policy/audit.h"
 #include "policy/dir.h"
 #include "policy/env.h"
 #include "shell/words.h"
-
-#define SHOWN_MAX (32u * 1024 * 1024) /* above the longest input line */
 
 static void command_read_args(struct command *c, const json_t *args)
 {
@@ -26,15 +23,15 @@ static void command_read_args(struct command *c, const json_t *args)
 
 static void command_join(struct command *c)
 {
-	struct buf b;
+	size_t len = strlen(c->text);
+	char *end;
 
-	buf_init(&b, SHOWN_MAX);
-	buf_adds(&b, c->text);
-	for (size_t i = 0; c->args && c->args[i]; i++) {
-		buf_addc(&b, ' ');
-		buf_adds(&b, c->args[i]);
-	}
-	c->shown = buf_steal(&b);
+	for (size_t i = 0; c->args && c->args[i]; i++)
+		len += strlen(c->args[i]) + 1;
+	c->shown = mem_zalloc(len + 1);
+	end = stpcpy(c->shown, c->text);
+	for (size_t i = 0; c->args && c->args[i]; i++)
+		end = stpcpy(stpcpy(end, " "), c->args[i]);
 	c->masked = audit_redact(c->text, c->args);
 }
 
@@ -55,9 +52,10 @@ static void command_set_argv(struct command *c, const char *const *words, size_t
 int command_decode(const json_t *params, const char *name, const char *encoding, char **bytes,
 		   size_t *len, struct err *e)
 {
-	const char *text = json_get_str(params, name, NULL);
+	const json_t *value = json_object_get(params, name);
+	const char *text = json_string_value(value);
 
-	*len = json_get_strlen(params, name);
+	*len = json_string_length(value);
 	if (!text)
 		return 0;
 	if (strcmp(json_get_str(params, encoding, "utf8"), "base64")) {
@@ -119,7 +117,8 @@ int command_read(struct command *c, const json_t *params, const struct scope *sc
 	memset(c, 0, sizeof(*c));
 	c->text = json_get_str(params, "command", "");
 	c->shell = json_get_bool(params, "shell", args == NULL);
-	c->directory = command_new_directory(scope, json_get_str(params, "working_directory", ""));
+	c->working_directory = json_get_str(params, "working_directory", "");
+	c->directory = command_new_directory(scope, c->working_directory);
 	if (args)
 		command_read_args(c, args);
 	if (json_object_size(environment))

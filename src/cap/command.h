@@ -29,6 +29,7 @@ struct command {
 	char *stdin_bytes;   /* decoded, or NULL */
 	size_t stdin_len;
 	char **environment;  /* "NAME=VALUE" of the request, NULL-terminated; NULL: none */
+	const char *working_directory; /* the parameter, likewise; "": none */
 	char *directory; /* absolute: where it runs, as far as names tell; NULL: not known */
 };
 

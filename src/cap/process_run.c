@@ -113,6 +113,7 @@ static int process_run_read_time(const struct req *r, struct run_task *t, struct
 static struct run_task *process_run_task_new(struct req *r)
 {
 	const json_t *params = r->params;
+	const char *profile = json_get_str(params, "profile", NULL);
 	struct run_task *t = req_zalloc(r, sizeof(*t));
 
 	t->c = r->call->c;
@@ -122,8 +123,8 @@ static struct run_task *process_run_task_new(struct req *r)
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
 	t->follow = json_get_bool(params, "follow", false);
 	t->confine.network_off = !json_get_bool(params, "network", true);
-	t->confine.confined = json_object_get(params, "profile");
-	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
+	t->confine.confined = profile;
+	t->confine.strict = profile && !strcmp(profile, "strict");
 	run_result_options_read(&t->result_options, r);
 	t->confine.explain = t->result_options.explain && confine_seccomp_can_notify();
 	r->task = t;
@@ -401,10 +402,10 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 	if (scope_renew(call->c->scope, &in_place))
 		log_warn("an accessible directory was removed or replaced, and another has its "
 			 "path by now: commands run in that one");
-	if (judge_environment(call->c, &t->command, params, e))
+	if (t->command.environment && judge_environment(call->c, &t->command, params, e))
 		return -1;
-	if (scope_open(call->c->scope, json_get_str(params, "working_directory", NULL), in_place,
-		       &t->cwd_dir, &t->cwd, e))
+	if (scope_open(call->c->scope, t->command.working_directory, in_place, &t->cwd_dir,
+		       &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
 	if (run_log_resolve(call->c, params, t->cwd, &t->log_name, e))
@@ -472,8 +473,8 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	free(t->cwd);
 	t->cwd = NULL;
 	call->e = &e;
-	opened = !scope_open(c->scope, json_get_str(r->params, "working_directory", NULL),
-			     scope_is_in_place(c->scope), &t->cwd_dir, &t->cwd, &e);
+	opened = !scope_open(c->scope, t->command.working_directory, scope_is_in_place(c->scope),
+			     &t->cwd_dir, &t->cwd, &e);
 	call->event.cwd = t->cwd;
 	p->replaced = opened && process_run_start(call) == CAP_WAITING;
 	err_release(&e);
@@ -836,7 +837,7 @@ static enum cap_outcome process_run_start(struct cap_call *call)
 	    (!t->again && budget_check(c, call->e)) ||
 	    (t->follow && follow_check(&c->follows, call->e)))
 		return CAP_FAILED;
-	if (!t->log_file && run_log_wanted(call->r->params))
+	if (!t->log_file && t->log_name)
 		return process_run_open_log(call);
 	p = process_run_start_proc(call);
 	if (!p)

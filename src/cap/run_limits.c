@@ -213,11 +213,11 @@ static int run_limits_read_pair(const char *name, json_t *value, const struct rl
 				  : run_limits_bad(e, name, "has a soft limit above its hard one");
 }
 
-static int run_limits_read_rlimits(const json_t *params, struct shim_rlimit *rlimits,
+static int run_limits_read_rlimits(json_t *limits, struct shim_rlimit *rlimits,
 				   struct confine_request *request, struct err *e)
 {
-	json_t *limits = json_object_get(params, "limits"), *value;
 	const char *name;
+	json_t *value;
 
 	request->rlimits = rlimits;
 	request->rlimit_count = 0;
@@ -243,14 +243,15 @@ static int run_limits_read_rlimits(const json_t *params, struct shim_rlimit *rli
 int run_limits_read(const struct config *config, const json_t *params, struct shim_rlimit **rlimits,
 		    struct confine_request *request, struct err *e)
 {
-	size_t count = json_object_size(json_object_get(params, "limits"));
+	json_t *limits = json_object_get(params, "limits");
+	size_t count = json_object_size(limits);
 
 	*rlimits = count ? mem_zalloc(count * sizeof(**rlimits)) : NULL;
 	request->tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN);
 	if (run_limits_read_cpu(config, params, request, e) ||
 	    run_limits_read_memory(config, params, request, e))
 		return -1;
-	return run_limits_read_rlimits(params, *rlimits, request, e);
+	return run_limits_read_rlimits(limits, *rlimits, request, e);
 }
 
 /* ---- results and errors ---- */
