@@ -28,12 +28,18 @@ void slab_release(struct slab *s)
 	(void)s;
 }
 
+void slab_trim(void)
+{
+}
+
 #else
 
 #define ROUND sizeof(uint64_t)
+#define SPARES_MAX 32
 
 struct slab_page {
 	struct slab *slab; /* that has it open; or NULL */
+	struct slab_page *next; /* of the spare ones */
 	uint32_t blocks;   /* that are not freed */
 	uint32_t used;     /* bytes, this head included */
 	bool of_malloc;    /* no page of its own was to be had */
@@ -49,7 +55,9 @@ static size_t slab_page_size(void)
 	return size;
 }
 
-static struct slab_page *spare; /* of all slabs: in a burst pages come as fast as they go */
+/* Of all slabs: in a burst pages come as fast as they go. */
+static struct slab_page *spares;
+static size_t spare_count;
 
 /* In a shortage malloc may still have what others have freed. */
 static struct slab_page *slab_borrow_page(void)
@@ -64,11 +72,13 @@ static struct slab_page *slab_borrow_page(void)
 
 static struct slab_page *slab_new_page(void)
 {
-	struct slab_page *page = spare;
+	struct slab_page *page = spares;
 
-	spare = NULL;
-	if (page)
+	if (page) {
+		spares = page->next;
+		spare_count--;
 		return page;
+	}
 	page = mmap(NULL, slab_page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		    -1, 0);
 	return page == MAP_FAILED ? slab_borrow_page() : page;
@@ -76,12 +86,21 @@ static struct slab_page *slab_new_page(void)
 
 static void slab_drop_page(struct slab_page *page)
 {
-	if (page->of_malloc)
+	if (page->of_malloc) {
 		free(page);
-	else if (spare)
+	} else if (spare_count == SPARES_MAX) {
 		munmap(page, slab_page_size());
-	else
-		spare = page;
+	} else {
+		page->next = spares;
+		spares = page;
+		spare_count++;
+	}
+}
+
+void slab_trim(void)
+{
+	while (spare_count > 1)
+		munmap(slab_new_page(), slab_page_size());
 }
 
 /* The blocks of the page keep it. */

@@ -5,8 +5,8 @@
  * the blocks of malloc the first would keep memory around it from larger use, and malloc would keep
  * what a burst took.
  *
- * A page goes back to the kernel with its last block, but for one spare page and those that new
- * blocks come from. Until then the place of a freed block is empty, so one block may hold a page.
+ * A page without blocks is spare for all slabs, up to 32 of them; slab_trim() leaves one. The place
+ * of a freed block stays empty until its page has no block any more, so one block may hold a page.
  */
 #ifndef PROCPEN_BASE_SLAB_H
 #define PROCPEN_BASE_SLAB_H
@@ -30,5 +30,8 @@ void slab_free(void *block);
 
 /* Let go of the page that new blocks come from; its blocks stay valid, and take it with them. */
 void slab_release(struct slab *s);
+
+/* Give the kernel back what a burst took. */
+void slab_trim(void);
 
 #endif

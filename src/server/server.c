@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/slab.h"
 #include "cap/named.h"
 #include "cap/run_ahead.h"
 #include "cap/run_events.h"
@@ -416,6 +417,8 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 		server_begin_closing(s);
 	if (s->phase == CLOSING)
 		server_close_down(s);
+	if (!reqtab_count(s->reqs))
+		slab_trim(); /* a burst is over */
 }
 
 /* ---- the lease ---- */

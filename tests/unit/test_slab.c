@@ -68,8 +68,8 @@ static bool page_has_gone(void *block)
 	return mincore((void *)page, 1, &resident) && errno == ENOMEM;
 }
 
-/* Where there is a spare page, one goes with its last block, or with the slab if blocks still come
- * from it. */
+/* A page is spare after its last block, or after the slab if blocks still come from it. Of spare
+ * ones all but one go. */
 static void test_slab_gives_pages_back(void **state)
 {
 	size_t in_page = (size_t)sysconf(_SC_PAGESIZE) / SLAB_MAX;
@@ -81,6 +81,7 @@ static void test_slab_gives_pages_back(void **state)
 	skip(); /* the blocks are malloc's */
 #endif
 	assert_in_range(in_page, 1, 64);
+	slab_trim();
 	one = slab_zalloc(&first, 1);
 	for (size_t i = 0; i < in_page; i++)
 		blocks[i] = slab_zalloc(&s, SLAB_MAX);
@@ -91,6 +92,8 @@ static void test_slab_gives_pages_back(void **state)
 		assert_false(page_has_gone(blocks[i]));
 		slab_free(blocks[i]);
 	}
+	assert_false(page_has_gone(blocks[0]));
+	slab_trim();
 	assert_true(page_has_gone(blocks[0]));
 	slab_free(other);
 	assert_false(page_has_gone(other));
@@ -98,10 +101,42 @@ static void test_slab_gives_pages_back(void **state)
 	slab_release(&s);
 	assert_false(page_has_gone(other));
 	slab_free(other);
+	slab_trim();
 	assert_true(page_has_gone(other));
 	assert_ptr_equal(slab_zalloc(&first, 1), one);
 	slab_free(one);
 	slab_release(&first);
+}
+
+static size_t count_gone(void *const *blocks, size_t count)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < count; i++)
+		gone += page_has_gone(blocks[i]);
+	return gone;
+}
+
+/* What a burst takes is spare for its rest, but no more than so much of it. */
+static void test_slab_keeps_pages_of_a_burst(void **state)
+{
+	const size_t in_page = (size_t)sysconf(_SC_PAGESIZE) / SLAB_MAX, pages = 40;
+	static void *blocks[40 * 64];
+	struct slab s = { 0 };
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* the blocks are malloc's */
+#endif
+	assert_in_range(in_page, 1, 64);
+	for (size_t i = 0; i < pages * in_page; i++)
+		blocks[i] = slab_zalloc(&s, SLAB_MAX);
+	for (size_t i = 0; i < pages * in_page; i++)
+		slab_free(blocks[i]);
+	slab_release(&s);
+	assert_int_equal(count_gone(blocks, pages * in_page), 8 * in_page);
+	slab_trim();
+	assert_int_equal(count_gone(blocks, pages * in_page), (pages - 1) * in_page);
 }
 
 /* Where the kernel has no page to give, malloc may have one that was freed. */
@@ -146,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slab_blocks_are_apart),
 		cmocka_unit_test(test_slab_gives_pages_back),
+		cmocka_unit_test(test_slab_keeps_pages_of_a_burst),
 		cmocka_unit_test(test_slab_borrows_in_a_shortage),
 	};
 
