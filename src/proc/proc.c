@@ -404,7 +404,7 @@ static void proc_note_never_began(struct proc *p)
 	    !tree_never_began(&p->live->tree))
 		return;
 	p->never_began = true;
-	(void)pool_drop_idle(proc_env(p)->pool); /* the others may be dying too */
+	(void)pool_drop_idle(proc_env(p)->pool, 0); /* the others may be dying too */
 	p->rare->failure = mem_zalloc(sizeof(*p->rare->failure));
 	(void)spawn_killed(p->rare->failure);
 }

@@ -368,7 +368,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 	struct proc *p = NULL;
 	int result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 
-	if (result && start_drop_idle(env->confine, env->pool)) {
+	if (result && start_drop_idle(env->confine, env->pool, 0)) {
 		err_release(e);
 		result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 	}

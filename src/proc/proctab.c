@@ -349,7 +349,7 @@ struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec 
 		return NULL;
 	numbered.seq = LOGS_FROM + t->last_log++;
 	f = log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);
-	if (f || !start_drop_idle(t->env.confine, t->env.pool))
+	if (f || !start_drop_idle(t->env.confine, t->env.pool, 0))
 		return f;
 	err_release(e);
 	return log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);
@@ -525,6 +525,11 @@ int proctab_alive(const struct proctab *t, int *bare)
 		*bare += p->settings->applied.layers & ends_forks ? 0 : alive;
 	}
 	return all;
+}
+
+void proctab_rest(struct proctab *t)
+{
+	(void)start_drop_idle(t->env.confine, t->env.pool, POOL_RESTING);
 }
 
 void proctab_shutdown(struct proctab *t)

@@ -101,6 +101,9 @@ int proctab_alive(const struct proctab *t, int *bare);
 /* Kill everything (reason server_shutdown) and refuse new starts; the hook reports each end. */
 void proctab_shutdown(struct proctab *t);
 
+/* No client waits for anything: give up what was kept for the rest of a burst. */
+void proctab_rest(struct proctab *t);
+
 /* After proctab_shutdown(), when the time is over: end the runs that wait for their log file
  * alone. */
 void proctab_give_up_files(struct proctab *t);

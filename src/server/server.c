@@ -86,6 +86,7 @@ struct server {
 	int last_signal;
 	bool hurried;       /* the same signal arrived again */
 	bool late;          /* closing takes too long: give up the rest */
+	bool crowded;       /* several requests or runs at a time, since there was no request */
 	bool answered;      /* closing: every request is answered, only flushing is left */
 	uint64_t written;   /* then: bytes written to the client at the last check */
 	int64_t closing_ms; /* since when it closes, clock_mono_ms() */
@@ -417,8 +418,12 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 		server_begin_closing(s);
 	if (s->phase == CLOSING)
 		server_close_down(s);
-	if (!reqtab_count(s->reqs))
-		slab_trim(); /* a burst is over */
+	s->crowded |= reqtab_count(s->reqs) > 1 || proctab_trees(s->procs) > 1;
+	if (s->crowded && !reqtab_count(s->reqs)) {
+		s->crowded = false;
+		slab_trim();
+		proctab_rest(s->procs);
+	}
 }
 
 /* ---- the lease ---- */

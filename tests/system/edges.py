@@ -365,7 +365,7 @@ def waiting_shims(server):
     """Shims of a server that has no runs."""
     found = []
     for pid in children_of(server.pid):
-        with open("/proc/%d/comm" % pid) as name:
+        with contextlib.suppress(OSError), open("/proc/%d/comm" % pid) as name:  # it may go now
             if name.read().startswith("procpen-shim"):
                 found.append(pid)
     return found
@@ -408,6 +408,25 @@ def test_shim_is_made_in_the_first_silence():
         time.sleep(1)
         equal(waiting_shims(server), [], option)
         server.stop()
+
+
+@suite.test()
+def test_shims_of_a_burst():
+    """While a request is open, all of them serve the rest of it. Then no more than 16 wait."""
+    server = Server()
+    server.run("true")
+    for _ in range(2):
+        begun = [server.request("process.run", {"command": "sleep", "args": ["0.5"]})
+                 for _ in range(24)]
+        last = server.request("process.run", {"command": "sleep", "args": ["60"]})
+        for request in begun:
+            server.result(request)
+        if "landlock" in str(server.run("true")["sandbox"]):  # else each serves one command
+            check(len(waiting_shims(server)) > 20, "shims are gone within the burst")
+        server.notify("$/cancelRequest", {"id": last})
+        server.result(last)
+        eventually(lambda: len(waiting_shims(server)) <= 16, WAIT, "too many shims wait")
+    server.stop()
 
 
 def faults_of(server):

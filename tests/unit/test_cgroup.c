@@ -880,6 +880,8 @@ static void test_cgroup_given_back(void **state)
 		cgroup_free(g);
 	}
 	cgroup_recycle(NULL);
+	assert_int_equal(cgroups_drop_idle(all, 1), kept);
+	assert_int_equal(all->idle_count, kept);
 }
 
 /* Another process removes an idle group: no run fails. */

@@ -1218,7 +1218,7 @@ static void test_pool_of_an_old_kind(void **state)
 	end(s);
 }
 
-/* Shims beyond IDLE_MAX are discarded at once. */
+/* All shims of a burst wait for the rest of it, and some for the next one. */
 static void test_pool_keeps_some_of_a_burst(void **state)
 {
 	struct pool *s = pool_new(all.loop, all.reaper);
@@ -1232,12 +1232,14 @@ static void test_pool_keeps_some_of_a_burst(void **state)
 	}
 	for (size_t i = 0; i < COUNT_OF(jobs); i++)
 		assert_true(end_of(s, jobs[i]).reusable);
+	assert_false(pool_drop_idle(s, COUNT_OF(jobs)));
+	assert_true(pool_drop_idle(s, POOL_RESTING));
 	for (int tries = 0; tries < 1000; tries++) {
-		if (procfs_children(getpid(), pids, 64) <= 16)
+		if (procfs_children(getpid(), pids, 64) <= POOL_RESTING)
 			break;
 		children_pause(&all, 10);
 	}
-	assert_int_equal(procfs_children(getpid(), pids, 64), 16);
+	assert_int_equal(procfs_children(getpid(), pids, 64), POOL_RESTING);
 	end(s);
 }
 

@@ -230,16 +230,16 @@ void cgroup_recycle(struct cgroup *g)
 		cgroup_free(g);
 }
 
-bool cgroups_drop_idle(struct cgroups *all)
+bool cgroups_drop_idle(struct cgroups *all, size_t keep)
 {
-	bool any = all->idle;
+	bool any = all->idle_count > keep;
 
-	while (all->idle) {
+	while (all->idle_count > keep) {
 		struct cgroup *g = all->idle;
 
 		all->idle = g->next;
 		all->idle_count--;
-		cgroup_group_retire(g);
+		cgroup_free(g);
 	}
 	return any;
 }
@@ -248,9 +248,9 @@ void cgroups_free(struct cgroups *all)
 {
 	if (!all)
 		return;
+	cgroups_drop_idle(all, 0);
 	if (all->loop)
 		loop_timer_stop(all->loop, &all->quiet);
-	cgroups_drop_idle(all);
 	cgroup_group_sweep(all, true);
 	cgroup_v2_leave(&all->delegation);
 	for (int i = 0; i < all->place_count; i++)

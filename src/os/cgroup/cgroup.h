@@ -129,7 +129,7 @@ void cgroup_free(struct cgroup *g);
  */
 void cgroup_recycle(struct cgroup *g);
 
-/* Remove the groups that cgroup_recycle() kept. Returns true if there were any. */
-bool cgroups_drop_idle(struct cgroups *all);
+/* Remove the groups beyond @keep that cgroup_recycle() kept. Returns true if there were any. */
+bool cgroups_drop_idle(struct cgroups *all, size_t keep);
 
 #endif

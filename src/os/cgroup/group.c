@@ -14,7 +14,7 @@
  * and removes it. On a busy machine that can take long, so the next attempt has another name. */
 #define MAKE_ATTEMPTS 20
 #define RETIRED_MAX 8 /* retired groups that one sweep tries to remove */
-#define IDLE_MAX 16
+#define IDLE_MAX 64
 #define LAST_WAITS 20 /* of a millisecond, in the last sweep, which nobody repeats */
 
 struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const char *suffix)

@@ -34,7 +34,7 @@ struct cgroups {
 	char reason[1024];
 	struct cgroup *retired; /* freed, and still there */
 	struct cgroup *idle;    /* kept for another run with the same limits */
-	int idle_count;
+	size_t idle_count;
 	struct ev_loop *loop; /* NULL: groups are removed when they are freed */
 	ev_timer quiet;       /* since the last one was freed */
 };

@@ -364,7 +364,7 @@ void confine_run_release(struct confine_run *run)
 	run->cgroup = NULL;
 }
 
-bool confine_drop_idle(struct confine *c)
+bool confine_drop_idle(struct confine *c, size_t keep)
 {
-	return c->cgroups && cgroups_drop_idle(c->cgroups);
+	return c->cgroups && cgroups_drop_idle(c->cgroups, keep);
 }

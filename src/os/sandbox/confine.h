@@ -45,8 +45,8 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 		  struct shim_plan *plan, struct confine_run *run, struct err *e);
 void confine_run_release(struct confine_run *run);
 
-/* Remove the idle control groups. Returns true if there were any. */
-bool confine_drop_idle(struct confine *c);
+/* Remove the idle control groups beyond @keep. Returns true if there were any. */
+bool confine_drop_idle(struct confine *c, size_t keep);
 
 /* Call @fn for each layer of @applied, in order, by its name with detail: "seccomp:default",
  * "landlock:7" ... */

@@ -62,9 +62,9 @@ void start_make_ready(struct confine *confine, const struct confine_request *wan
 	err_release(&e);
 }
 
-bool start_drop_idle(struct confine *confine, struct pool *pool)
+bool start_drop_idle(struct confine *confine, struct pool *pool, size_t keep)
 {
-	bool any = pool_drop_idle(pool);
+	bool any = pool_drop_idle(pool, keep);
 
-	return confine_drop_idle(confine) || any;
+	return confine_drop_idle(confine, keep) || any;
 }

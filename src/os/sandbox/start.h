@@ -28,9 +28,9 @@ void start_make_ready(struct confine *confine, const struct confine_request *wan
 		      struct pool *pool);
 
 /*
- * Discard idle shims and control groups, which hold descriptors that a failed start may
- * need. Returns true if there were any: try once more.
+ * Discard idle shims and control groups beyond @keep, with the descriptors that they hold. Returns
+ * true if there were any: a failed start may have needed these, so try it once more.
  */
-bool start_drop_idle(struct confine *confine, struct pool *pool);
+bool start_drop_idle(struct confine *confine, struct pool *pool, size_t keep);
 
 #endif

@@ -25,7 +25,7 @@
 #include "os/mountinfo.h"
 #include "os/procfs.h"
 
-#define IDLE_MAX 16     /* idle shims, for a burst of commands */
+#define IDLE_MAX 64     /* idle shims; between bursts POOL_RESTING */
 #define UNUSED_MS 30000 /* discard a shim that was not needed for so long ... */
 #define KEPT 1          /* ... but keep so many: whoever asks after a pause waits for no new one */
 #define REFILL_MS 5     /* by then a short command has returned its shim, and none is made */
@@ -637,13 +637,12 @@ void pool_add_usage(const struct pool *s, struct spawn_past *sum)
 		}
 }
 
-bool pool_drop_idle(struct pool *s)
+bool pool_drop_idle(struct pool *s, size_t keep)
 {
-	bool any = s && s->count + s->apart->count;
+	bool any = false;
 
-	if (any) {
-		pool_discard_all(s);
-		pool_discard_all(s->apart);
-	}
+	for (; s; s = s->apart)
+		for (; s->count > keep; any = true)
+			pool_discard_at(s, s->count - 1);
 	return any;
 }

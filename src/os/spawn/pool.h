@@ -50,7 +50,9 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 /* Add what idle shims and the commands that they have served have used; @s may be NULL. */
 void pool_add_usage(const struct pool *s, struct spawn_past *sum);
 
-/* Discard all idle shims; @s may be NULL. Returns true if there were any. */
-bool pool_drop_idle(struct pool *s);
+#define POOL_RESTING 16 /* idle shims, and control groups, that may wait for a next burst */
+
+/* Discard idle shims beyond @keep of each sort; @s may be NULL. Returns true if there were any. */
+bool pool_drop_idle(struct pool *s, size_t keep);
 
 #endif
