@@ -29,9 +29,21 @@ bool ids_is_instance(const char *text)
 	       strspn(text, "0123456789abcdef") == IDS_INSTANCE_SIZE - 1;
 }
 
+/* Without printf: each run has an id. */
 void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance)
 {
-	snprintf(out, IDS_TEXT_SIZE, "p%" PRIu64 "-%.*s", seq, TAG_LEN, instance);
+	char digits[20], *at = digits + sizeof(digits);
+	size_t len;
+
+	do
+		*--at = (char)('0' + seq % 10);
+	while (seq /= 10);
+	len = (size_t)(digits + sizeof(digits) - at);
+	*out++ = 'p';
+	memcpy(out, at, len);
+	out[len] = '-';
+	memcpy(out + len + 1, instance, TAG_LEN);
+	out[len + 1 + TAG_LEN] = '\0';
 }
 
 uint64_t ids_number(const char *text, const char **tag)
