@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "os/mountinfo.h"
 #include "os/procfs.h"
 
@@ -222,16 +223,25 @@ static bool pool_held_is_unchanged(const char *path, const struct found *f)
 					 now.st_ctim.tv_nsec == f->changed.tv_nsec));
 }
 
-/* Has a file appeared at a held path or gone from one since pool_note_held()? */
+/* Has a file appeared at a held path or gone from one since pool_note_held()? Where nothing is,
+ * nothing is below it, such as hooks where there is no repository. */
 static bool pool_held_changed(const struct pool *s)
 {
 	const struct shim_mount *entry;
+	const char *absent = NULL;
 	size_t at = 0, count = 0;
 
-	while ((entry = pool_next_held(s->plan, &at)))
-		if (count >= s->held_count ||
-		    !pool_held_is_unchanged(entry->path, &s->held[count++]))
+	for (; (entry = pool_next_held(s->plan, &at)); count++) {
+		const struct found *f = &s->held[count];
+
+		if (count >= s->held_count)
 			return true;
+		if (f->fd < 0 && absent && str_path_lies_in(entry->path, absent))
+			continue;
+		if (!pool_held_is_unchanged(entry->path, f))
+			return true;
+		absent = f->fd < 0 ? entry->path : NULL;
+	}
 	return false;
 }
 
