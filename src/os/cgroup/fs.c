@@ -90,8 +90,7 @@ int64_t cgroup_find_number(const char *text, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;
 	const char *line = text;
-	int64_t value;
-	char *end;
+	int64_t value = 0;
 
 	while (len && line && (strncmp(line, key, len) != 0 || line[len] != ' ')) {
 		line = strchr(line, '\n');
@@ -102,9 +101,12 @@ int64_t cgroup_find_number(const char *text, const char *key)
 	line += len ? len + 1 : 0;
 	if (*line < '0' || *line > '9')
 		return -1;
-	errno = 0;
-	value = strtoll(line, &end, 10);
-	return errno ? -1 : value;
+	for (; *line >= '0' && *line <= '9'; line++) {
+		if (value > (INT64_MAX - 9) / 10)
+			return -1;
+		value = value * 10 + (*line - '0');
+	}
+	return value;
 }
 
 int64_t cgroup_read_number(int dir, const char *file, const char *key)
