@@ -138,7 +138,7 @@ void limits_group_usage(const struct cgroup *group, struct usage *u)
 		u->memory_peak_bytes = counted.memory_peak_bytes;
 }
 
-void limits_count_refused(struct limits_proof *proof, const struct cgroup *group)
+void limits_count_refused(struct limits_proof *proof, struct cgroup *group)
 {
 	int64_t refused = group && !proof->ending ? cgroup_refused(group) : 0;
 
@@ -146,7 +146,7 @@ void limits_count_refused(struct limits_proof *proof, const struct cgroup *group
 		proof->tasks_refused = refused;
 }
 
-void limits_ending(struct limits_proof *proof, const struct cgroup *group)
+void limits_ending(struct limits_proof *proof, struct cgroup *group)
 {
 	limits_count_refused(proof, group);
 	proof->ending = true;

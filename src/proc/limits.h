@@ -77,13 +77,13 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text), void *ctx);
 
 /* Call before a kill, which makes all forks in @group (may be NULL) fail. */
-void limits_ending(struct limits_proof *proof, const struct cgroup *group);
+void limits_ending(struct limits_proof *proof, struct cgroup *group);
 
 /* Overwrite the figures in @u that @group (may be NULL) counts. */
 void limits_group_usage(const struct cgroup *group, struct usage *u);
 
 /* Read how many forks @group (may be NULL) has refused, until limits_ending(). */
-void limits_count_refused(struct limits_proof *proof, const struct cgroup *group);
+void limits_count_refused(struct limits_proof *proof, struct cgroup *group);
 
 /* Calls on_struck when the kernel kills a process of a group for its memory limit. */
 struct limits_watch {

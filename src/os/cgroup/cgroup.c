@@ -182,7 +182,7 @@ void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u)
 	u->cpu_us = cpu < 0 ? -1 : ops->cpu_us(cpu);
 }
 
-int64_t cgroup_refused(const struct cgroup *g)
+int64_t cgroup_refused(struct cgroup *g)
 {
 	int64_t refused = cgroup_group_refused(g);
 

@@ -105,7 +105,7 @@ void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u);
 
 /* How often the tasks limit struck, or one of a group above (version 1, and version 2 before Linux
  * 6.11, count that here, too; cgroups(7), pids.events); -1: not counted here. */
-int64_t cgroup_refused(const struct cgroup *g);
+int64_t cgroup_refused(struct cgroup *g);
 
 /*
  * A write-only, close-on-exec descriptor of pids.max, owned by the group. Writing "0" to it makes
@@ -123,9 +123,10 @@ int cgroup_kill(struct cgroup *g);
 void cgroup_free(struct cgroup *g);
 
 /*
- * Like cgroup_free(), for a group whose run ended by itself and certainly left no process. A group
- * that only counts tasks may be kept for another run with the same limit, because creating and
- * removing a directory costs more than many commands. It keeps the name of its first run.
+ * Like cgroup_free(), for a group whose run ended by itself and certainly left no process, after a
+ * last cgroup_refused(). A group that only counts tasks may be kept for another run with the same
+ * limit, because creating and removing a directory costs more than many commands. It keeps the name
+ * of its first run.
  */
 void cgroup_recycle(struct cgroup *g);
 

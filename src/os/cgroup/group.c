@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const cha
 	g->all = all;
 	g->roles = roles;
 	g->oom_fd = g->oom_source = g->forks_fd = g->events_fd = -1;
+	g->refused_seen = -1;
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
 		g->dirs[i] = g->joins[i] = -1;
 	snprintf(g->name, sizeof(g->name), "%s%s", all->prefix, suffix);
@@ -142,7 +144,7 @@ const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *lim
 	return NULL;
 }
 
-int64_t cgroup_group_refused(const struct cgroup *g)
+int64_t cgroup_group_refused(struct cgroup *g)
 {
 	int pids = cgroup_group_dir(g, CGROUP_ROLE_PIDS);
 	char text[64];
@@ -152,7 +154,17 @@ int64_t cgroup_group_refused(const struct cgroup *g)
 		return pids < 0 ? -1 : cgroup_read_number(pids, "pids.events", "max");
 	n = pread(g->events_fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? cgroup_find_number(text, "max") : -1;
+	g->refused_seen = n > 0 ? cgroup_find_number(text, "max") : -1;
+	return g->refused_seen;
+}
+
+/* Nothing was in @g since the end of its last run, when the count was read. poll(2) reports a file
+ * that was not read yet, and one whose directory is gone; a read takes the kernel longer. */
+static int64_t group_refused_at_rest(struct cgroup *g)
+{
+	struct pollfd events = { .fd = g->events_fd, .events = POLLPRI };
+
+	return poll(&events, 1, 0) ? cgroup_group_refused(g) : g->refused_seen;
 }
 
 struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64_t tasks)
@@ -169,7 +181,7 @@ struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64
 		*at = g->next;
 		g->next = NULL;
 		all->idle_count--;
-		g->refused_before = cgroup_group_refused(g);
+		g->refused_before = group_refused_at_rest(g);
 		if (g->refused_before >= 0)
 			return g;
 		cgroup_group_retire(g); /* its directory was removed meanwhile */

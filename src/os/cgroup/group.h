@@ -52,6 +52,7 @@ struct cgroup {
 	bool tried; /* to remove, by a sweep that found it busy */
 	int64_t tasks;   /* limit; 0: none */
 	int events_fd; /* of a group that was idle: pids.events; else -1 */
+	int64_t refused_seen;   /* its count at the last read; -1: none */
 	int64_t refused_before; /* its count when the group was taken for the current run */
 };
 
@@ -65,7 +66,7 @@ int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed);
 const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *limits);
 
 /* How often its tasks limit has struck since it was created; -1: unknown. */
-int64_t cgroup_group_refused(const struct cgroup *g);
+int64_t cgroup_group_refused(struct cgroup *g);
 
 /* Take an idle group with @roles and the limit @tasks, or NULL. Keep @g as idle; false: it cannot
  * be reused. */
