@@ -25,15 +25,6 @@ uint64_t procfs_own_us(pid_t pid)
 	return procread_of(pid, "/schedstat", &text) > 0 ? strtoull(text, NULL, 10) / 1000 : 0;
 }
 
-int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
-{
-	const char *text;
-
-	if (procfs_kept_read(pid, PROCFS_IO, &text) <= 0)
-		return -1;
-	return procread_io(text, read_bytes, write_bytes);
-}
-
 /* A look through all processes for the children of one. */
 struct scan {
 	pid_t parent;
@@ -132,21 +123,23 @@ static bool procfs_add_process(void *ctx, int pid)
  * gone. */
 static bool procfs_look(struct walk *w, struct procfs_process *p, bool *listed)
 {
-	const char *text = NULL;
-	long n;
-
 	*listed = !procfs_kept_children(p->pid, procfs_add_process, w);
-	n = procfs_kept_read(p->pid, PROCFS_STAT, &text);
-	return procread_parse_stat(text, n, &p->stat);
+	return procfs_kept_stat(p->pid, &p->stat);
 }
 
-/* Look at files that the last look has left open, or that are opened for this one. */
+/* Look at files that the last look has left open, or that are opened for this one: not those of a
+ * process that has gone, as most have where processes only fork and leave, for a file that is not
+ * there is dear. */
 static bool procfs_look_kept(struct walk *w, struct procfs_process *p, bool *listed)
 {
 	bool old;
 
 	do {
-		old = procfs_kept_add(w->out[0].pid, p->pid);
+		old = procfs_kept_again(w->out[0].pid, p->pid);
+		if (!old && procfs_is_gone(p->pid))
+			return true;
+		if (!old)
+			procfs_kept_add(w->out[0].pid, p->pid);
 		if (!procfs_look(w, p, listed))
 			return false;
 		procfs_kept_drop(p->pid);
@@ -154,11 +147,10 @@ static bool procfs_look_kept(struct walk *w, struct procfs_process *p, bool *lis
 	return true;
 }
 
-/* Add the children of @p, then read what it is: if it still lives, they were all there. Where
- * processes only fork and leave, most are gone by now, and a file that is not there is dear. */
+/* Add the children of @p, then read what it is: if it still lives, they were all there. */
 static void procfs_visit(struct walk *w, struct procfs_process *p)
 {
-	bool listed = false, gone = procfs_is_gone(p->pid) || procfs_look_kept(w, p, &listed);
+	bool listed = false, gone = procfs_look_kept(w, p, &listed);
 
 	if (!gone && (!listed || p->stat.threads > 1)) {
 		(void)procfs_each_child(p->pid, procfs_add_process, w);

@@ -21,9 +21,6 @@ bool procfs_is_gone(pid_t pid);
  * count it (/proc/PID/schedstat: its first number, in ns). */
 uint64_t procfs_own_us(pid_t pid);
 
-/* Storage bytes of @pid and its reaped children (/proc/PID/io). 0 or -1. */
-int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
-
 /* Write up to @max children of all threads of @pid to @out. Returns how many, or -1 if they cannot
  * be listed (no descriptor, no memory, or /proc hides @pid). A process that is gone has none. Scans
  * /proc if the kernel has no lists of children (proc(5), /proc/PID/task/TID/children). */

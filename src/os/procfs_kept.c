@@ -12,19 +12,16 @@ static const char *const names[PROCFS_FILES] = {
 	[PROCFS_SCHEDSTAT] = "/schedstat",
 };
 
-#define SHOWN_FILES (PROCFS_IO + 1)
-
-/* What a file showed, if it is not longer. */
-struct shown {
-	char text[512];
-	size_t len; /* 0: not known */
-};
+#define RAN_SIZE 64 /* three numbers */
 
 static struct procfs_kept {
 	pid_t root, pid; /* pid 0: this place is free */
 	int fds[PROCFS_FILES]; /* 0: not open */
-	bool rests; /* it is the root, and has not run since the last look */
-	struct shown ran, shown[SHOWN_FILES];
+	/* Of the root, what its files showed since it ran last. */
+	char ran[RAN_SIZE]; /* schedstat; "": not known */
+	bool has_stat, has_io;
+	struct procread_stat stat;
+	uint64_t read_bytes, write_bytes;
 } procfs_kept_all[PROCFS_KEPT];
 
 static struct procfs_kept *procfs_kept_find(pid_t pid)
@@ -64,34 +61,37 @@ static long procfs_kept_read_file(struct procfs_kept *k, enum procfs_file file, 
 	return procfs_kept_open(k, file) < 0 ? -1 : procread_file(k->fds[file], text);
 }
 
-static void procfs_kept_note(struct shown *s, const char *text, long n)
-{
-	s->len = n > 0 && (size_t)n < sizeof(s->text) ? (size_t)n : 0;
-	memcpy(s->text, text, s->len);
-	s->text[s->len] = '\0';
-}
-
 /* Its times on a processor, and how often it was there (Documentation/scheduler/sched-stats.rst).
  * Read before the other files: what it does meanwhile shows next time. */
-static bool procfs_kept_has_rested(struct procfs_kept *k)
+static void procfs_kept_forget_if_it_ran(struct procfs_kept *k)
 {
 	const char *text = "";
 	long n = procfs_kept_read_file(k, PROCFS_SCHEDSTAT, &text);
-	bool same = n > 0 && (size_t)n == k->ran.len && !memcmp(k->ran.text, text, k->ran.len);
 
-	procfs_kept_note(&k->ran, text, n);
-	return same;
+	if (n > 0 && !strcmp(k->ran, text))
+		return;
+	k->has_stat = k->has_io = false;
+	*k->ran = '\0';
+	if (n > 0 && n < RAN_SIZE)
+		memcpy(k->ran, text, (size_t)n + 1);
 }
 
-bool procfs_kept_add(pid_t root, pid_t pid)
+bool procfs_kept_again(pid_t root, pid_t pid)
+{
+	struct procfs_kept *k = procfs_kept_find(pid);
+
+	if (!k || k->root != root)
+		return false;
+	if (pid == root)
+		procfs_kept_forget_if_it_ran(k);
+	return true;
+}
+
+void procfs_kept_add(pid_t root, pid_t pid)
 {
 	static size_t oldest;
 	struct procfs_kept *k = procfs_kept_find(pid);
 
-	if (k && k->root == root) {
-		k->rests = pid == root && procfs_kept_has_rested(k);
-		return true;
-	}
 	if (!k)
 		k = procfs_kept_find(0);
 	if (!k)
@@ -99,7 +99,6 @@ bool procfs_kept_add(pid_t root, pid_t pid)
 	procfs_kept_free(k);
 	k->root = root;
 	k->pid = pid;
-	return false;
 }
 
 void procfs_kept_drop(pid_t pid)
@@ -120,21 +119,49 @@ void procfs_kept_drop_tree(pid_t root)
 long procfs_kept_read(pid_t pid, enum procfs_file file, const char **text)
 {
 	struct procfs_kept *k = procfs_kept_find(pid);
-	struct shown *shown;
+
+	return k ? procfs_kept_read_file(k, file, text) : procread_of(pid, names[file], text);
+}
+
+int procfs_kept_stat(pid_t pid, struct procread_stat *stat)
+{
+	struct procfs_kept *k = procfs_kept_find(pid);
+	const char *text = NULL;
 	long n;
 
-	if (!k)
-		return procread_of(pid, names[file], text);
-	if (file >= SHOWN_FILES || !k->ran.len)
-		return procfs_kept_read_file(k, file, text);
-	shown = &k->shown[file];
-	if (k->rests && shown->len) {
-		*text = shown->text;
-		return (long)shown->len;
+	if (k && k->has_stat) {
+		*stat = k->stat;
+		return 0;
 	}
-	n = procfs_kept_read_file(k, file, text);
-	procfs_kept_note(shown, n > 0 ? *text : "", n);
-	return n;
+	n = procfs_kept_read(pid, PROCFS_STAT, &text);
+	if (procread_parse_stat(text, n, stat))
+		return -1;
+	if (k && *k->ran) {
+		k->has_stat = true;
+		k->stat = *stat;
+	}
+	return 0;
+}
+
+int procfs_kept_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
+{
+	struct procfs_kept *k = procfs_kept_find(pid);
+	const char *text;
+
+	if (k && k->has_io) {
+		*read_bytes = k->read_bytes;
+		*write_bytes = k->write_bytes;
+		return 0;
+	}
+	if (procfs_kept_read(pid, PROCFS_IO, &text) <= 0 ||
+	    procread_io(text, read_bytes, write_bytes))
+		return -1;
+	if (k && *k->ran) {
+		k->has_io = true;
+		k->read_bytes = *read_bytes;
+		k->write_bytes = *write_bytes;
+	}
+	return 0;
 }
 
 int procfs_kept_children(pid_t pid, bool (*fn)(void *ctx, int child), void *ctx)

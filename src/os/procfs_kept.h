@@ -15,7 +15,10 @@
 #define PROCPEN_OS_PROCFS_KEPT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "os/shim/procread.h"
 
 #define PROCFS_KEPT 16
 
@@ -28,9 +31,10 @@ enum procfs_file {
 	PROCFS_FILES,
 };
 
-/* A look at @pid, of the tree below @root, begins: keep its files once they are read. Returns
- * whether they are kept already, and so may belong to a process that has gone. */
-bool procfs_kept_add(pid_t root, pid_t pid);
+/* A look at @pid, of the tree below @root, begins. Returns whether its files are kept already, and
+ * so may belong to a process that has gone. If not, keep them once they are read. */
+bool procfs_kept_again(pid_t root, pid_t pid);
+void procfs_kept_add(pid_t root, pid_t pid);
 
 /* Close the files of @pid; of the tree below @root. */
 void procfs_kept_drop(pid_t pid);
@@ -38,6 +42,12 @@ void procfs_kept_drop_tree(pid_t root);
 
 /* Read a file of @pid as procread_of() does; if @pid was not added, the file is closed again. */
 long procfs_kept_read(pid_t pid, enum procfs_file file, const char **text);
+
+/* As procread_stat(). */
+int procfs_kept_stat(pid_t pid, struct procread_stat *stat);
+
+/* Storage bytes of @pid and its reaped children (/proc/PID/io). 0 or -1. */
+int procfs_kept_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
 
 /* Call @fn with each child of the first thread of @pid, which was added, until it returns false.
  * Returns 0, or -1 when the list could not be opened: @pid is gone, or the kernel has none. */

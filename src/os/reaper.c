@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "os/procfs.h"
+#include "os/procfs_kept.h"
 
 #define REAPER_SLOTS 256
 #define REAPER_CHILDREN_MAX 4096
@@ -128,7 +129,7 @@ void reaper_add_unwatched(struct reaper *r, struct reaper_usage *sum)
 		if (*reaper_find_entry(r, pids[i]) || procread_stat(pids[i], &st))
 			continue;
 		sum->cpu_us += (int64_t)(st.cpu_ticks + st.child_ticks) * tick_us;
-		if (procfs_io(pids[i], &read_bytes, &write_bytes))
+		if (procfs_kept_io(pids[i], &read_bytes, &write_bytes))
 			continue;
 		sum->io_read_bytes += (int64_t)read_bytes;
 		sum->io_write_bytes += (int64_t)write_bytes;

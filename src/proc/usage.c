@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "os/procfs_kept.h"
+
 /* The two figures come from different sources with different rounding: never below 0. */
 static int64_t usage_since(int64_t now, int64_t before)
 {
@@ -20,7 +22,7 @@ static int64_t usage_add(const struct procfs_process *process, bool is_shim, str
 
 	if (stat->state == 'X') /* gone since it was listed */
 		return 0;
-	if (!procfs_io(process->pid, &r, &w)) {
+	if (!procfs_kept_io(process->pid, &r, &w)) {
 		u->io_read_bytes += (int64_t)r;
 		u->io_write_bytes += (int64_t)w;
 	}

@@ -83,7 +83,7 @@ static void test_procfs_of_no_process(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(procread_stat(pid, &st), -1);
-	assert_int_equal(procfs_io(pid, &r, &w), -1);
+	assert_int_equal(procfs_kept_io(pid, &r, &w), -1);
 	assert_int_equal(procfs_children(pid, out, 4), 0);
 	assert_int_equal(procfs_tree(pid, tree, 4), 0);
 	assert_int_equal(procread_stat(0, &st), -1);
@@ -144,7 +144,7 @@ static void test_procfs_io(void **state)
 		print_message("SKIP: this kernel does not account for i/o\n");
 		skip();
 	}
-	assert_int_equal(procfs_io(getpid(), &r, &w), 0);
+	assert_int_equal(procfs_kept_io(getpid(), &r, &w), 0);
 	assert_true(r < UINT64_C(1) << 50 && w < UINT64_C(1) << 50);
 }
 

@@ -58,17 +58,25 @@ char *procread_put_number(char *at, unsigned number)
 
 uint64_t procread_number(const char **at)
 {
+	const char *text = *at;
 	uint64_t number = 0;
 
-	while (**at >= '0' && **at <= '9')
-		number = number * 10 + (uint64_t)(*(*at)++ - '0');
+	while (*text >= '0' && *text <= '9')
+		number = number * 10 + (uint64_t)(*text++ - '0');
+	*at = text;
 	return number;
 }
 
 uint64_t procread_field(const char **at, int fields)
 {
-	while (fields && **at)
-		fields -= *(*at)++ == ' ';
+	const char *text = *at;
+
+	for (; fields && *text; fields--) {
+		while (*text && *text != ' ')
+			text++;
+		text += *text == ' ';
+	}
+	*at = text;
 	return procread_number(at);
 }
 
@@ -287,9 +295,9 @@ bool procread_shows_life(const struct procread_stat *stat)
 int procread_io(const char *text, uint64_t *read_bytes, uint64_t *write_bytes)
 {
 	const char *r = procread_line(text, "read_bytes:");
-	const char *w = procread_line(text, "write_bytes:");
+	const char *w = r ? procread_line(r, "write_bytes:") : NULL;
 
-	if (!r || !w)
+	if (!w)
 		return -1;
 	*read_bytes = procread_number(&r);
 	*write_bytes = procread_number(&w);
