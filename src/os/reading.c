@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,18 +51,33 @@ static enum reading reading_nothing(pid_t pid)
 	return access(path, F_OK) && !procfs_is_gone(pid) ? READING_UNKNOWN : READING_NO;
 }
 
+static bool reading_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* A program that asks for a password opens /dev/tty, which is another file. */
+static bool reading_is_file(const struct stat *st, const struct reading_file *file)
+{
+	struct stat own;
+
+	return (!fstat(file->fd, &own) && reading_is_same(st, &own)) ||
+	       (file->terminal && !stat("/dev/tty", &own) && reading_is_same(st, &own));
+}
+
 /* @how, if the descriptor is the file. Of a process that has hidden since its files in /proc were
  * opened, these still tell the call, but nothing tells what any of its descriptors is. */
 static enum reading reading_descriptor(pid_t pid, int fd, const struct reading_file *file,
 				       enum reading how)
 {
-	char path[64];
+	char path[64], *at;
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	at = procread_put_number(procread_put(path, "/proc/"), (unsigned)pid);
+	procread_put_number(procread_put(at, "/fd/"), (unsigned)fd);
 	if (stat(path, &st))
 		return errno == EACCES || errno == EPERM ? READING_UNKNOWN : reading_nothing(pid);
-	return st.st_dev == file->device && st.st_ino == file->inode ? how : READING_NO;
+	return reading_is_file(&st, file) ? how : READING_NO;
 }
 
 /* Read @size bytes at @address of @pid. */
@@ -126,12 +140,18 @@ static enum reading reading_epoll(pid_t pid, int set, const struct reading_file 
 	return one;
 }
 
-static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
+/* @text: the arguments of the call, in hexadecimal. */
+static enum reading reading_call(pid_t pid, long number, const char *text,
 				 const struct reading_file *file)
 {
+	uint64_t args[2];
+	char *end;
+
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		if (calls[i].number != number)
 			continue;
+		args[0] = strtoull(text, &end, 16);
+		args[1] = strtoull(end, NULL, 16);
 		switch (calls[i].form) {
 		case READ:
 			return reading_descriptor(pid, (int)args[0], file, READING_BLOCKS);
@@ -146,15 +166,13 @@ static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
 	return READING_NO;
 }
 
-/* @text: a number and its arguments, or "running". */
+/* @text: a number and its arguments; "running"; or -1, where it sleeps outside a call. */
 static enum reading reading_syscall(pid_t pid, const char *text, const struct reading_file *file)
 {
-	uint64_t args[2];
-	long number;
+	const char *at = text;
+	long number = (long)procread_number(&at);
 
-	if (sscanf(text, "%ld 0x%" SCNx64 " 0x%" SCNx64, &number, &args[0], &args[1]) != 3)
-		return READING_NO;
-	return reading_call(pid, number, args, file);
+	return at > text ? reading_call(pid, number, at, file) : READING_NO;
 }
 
 /* @thread: its directory, below @directory. One that has gone has nothing there. */

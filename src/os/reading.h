@@ -13,7 +13,6 @@
 #define PROCPEN_OS_READING_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "os/procfs.h"
 
@@ -21,8 +20,8 @@
 #define READING_SET 1024
 
 struct reading_file {
-	dev_t device;
-	ino_t inode;
+	int fd;        /* the file, open here, at either end ... */
+	bool terminal; /* ... or /dev/tty too */
 	bool stopped; /* a stopped process counts too: what has stopped it lets it go on */
 };
 

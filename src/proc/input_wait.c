@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "os/reading.h"
@@ -10,19 +9,15 @@
 
 #define TICK_MS 10 /* proc(5) counts processor time in these */
 
-static enum reading input_wait_look(const struct proc *p, const struct stat *in)
+static enum reading input_wait_look(const struct proc *p, const struct reading_file *file)
 {
 	const struct procfs_process *processes;
 	int count = usage_processes(p->live->tree.shim_pid, &processes);
-	struct reading_file file = {
-		.device = in->st_dev, .inode = in->st_ino,
-		.stopped = p->settings->limits.cpu == LIMITS_SAMPLED, /* by the shim, for moments */
-	};
 
 	if (count < 0)
 		return READING_UNKNOWN;
 	return reading_of(processes, count < INPUT_WAIT_PROCESSES ? count : INPUT_WAIT_PROCESSES,
-			  &file);
+			  file);
 }
 
 /* Has the run been quiet so long? */
@@ -42,18 +37,6 @@ static enum input_wait input_wait_is_quiet(struct proc *p, int64_t cpu_ms)
 	if (now - before.since_ms < INPUT_WAIT_QUIET_MS)
 		return used ? INPUT_WAIT_NO : INPUT_WAIT_UNKNOWN;
 	return used ? INPUT_WAIT_UNKNOWN : INPUT_WAIT_YES;
-}
-
-/* A program that asks for a password opens /dev/tty, which is another file. */
-static enum reading input_wait_look_all(const struct proc *p, const struct stat *in)
-{
-	enum reading one = input_wait_look(p, in), other;
-	struct stat tty;
-
-	if (p->live->terminal_fd < 0 || one == READING_BLOCKS || stat("/dev/tty", &tty))
-		return one;
-	other = input_wait_look(p, &tty);
-	return one > other ? one : other;
 }
 
 /* Is nothing on its way to the command? */
@@ -83,18 +66,25 @@ void input_wait_note(struct proc *p)
 		(void)input_wait_is_quiet(p, proc_usage(p)->cpu_ms);
 }
 
+/* Most sleep in something else, so look before bytes are counted: they would have woken what was
+ * seen asleep in a read, unless it is stopped. */
 enum input_wait input_wait_of(struct proc *p, const struct usage *now)
 {
+	struct reading_file file = { .fd = input_wait_end(p) };
 	enum input_wait quiet;
-	int fd = input_wait_end(p);
-	struct stat st;
+	enum reading reading;
 
-	if (fd < 0)
+	if (file.fd < 0)
 		return INPUT_WAIT_NO;
+	file.terminal = p->live->terminal_fd >= 0;
+	file.stopped = p->settings->limits.cpu == LIMITS_SAMPLED; /* by the shim, for moments */
 	quiet = input_wait_is_quiet(p, now->cpu_ms);
-	if (!input_wait_is_empty(p) || fstat(fd, &st))
+	if (file.stopped && !input_wait_is_empty(p))
 		return INPUT_WAIT_NO;
-	switch (input_wait_look_all(p, &st)) {
+	reading = input_wait_look(p, &file);
+	if (reading == READING_NO || !input_wait_is_empty(p))
+		return INPUT_WAIT_NO;
+	switch (reading) {
 	case READING_BLOCKS:
 		return INPUT_WAIT_YES;
 	case READING_POLLS:

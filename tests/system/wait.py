@@ -405,6 +405,11 @@ input()
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
 print("hidden")
 sys.stdin.read()'""" % PYTHON
+# Waits for the next event, and does not read what the last one told of.
+LEAVING = """exec %s -c 'import select
+events = select.epoll()
+events.register(0, select.EPOLLIN | select.EPOLLET)
+while True: events.poll()'""" % PYTHON
 NOT_WAITING = ["exec sleep 600", "sleep 600 | cat", "while :; do :; done", "sleep 600 & wait"]
 
 
@@ -459,6 +464,20 @@ def test_waits_for_input_of_the_undumpable():
         server.call("process.input", {"process_id": process_id, "data": "\n"})
         check(monitor(server, process_id, "pattern", pattern="^hidden$")["matched"], "it hides")
         eventually(lambda: waits() is None, WAIT, "the second read")
+
+
+@suite.test()
+def test_bytes_that_are_left_are_not_waited_for():
+    server = Server()
+    process_id = start(server, LEAVING, stdin_mode="pipe")
+
+    def waits():
+        return server.call("process.monitor", {"process_id": process_id})["waits_for_input"]
+
+    eventually(lambda: waits() is True, WAIT, "an empty stdin")
+    server.call("process.input", {"process_id": process_id, "data": "x"})
+    for _ in range(3):
+        equal(monitor(server, process_id, "idle", idle_ms=300)["waits_for_input"], False, "bytes")
 
 
 @suite.test()
