@@ -67,13 +67,9 @@ static struct cap_call *cap_call_new(struct cap *c, struct req *r)
 /* The run that the call names, or NULL. */
 static const struct proc *cap_target(const struct cap_call *call)
 {
-	const struct proc *target = NULL;
-	struct err ignored = ERR_INIT;
+	const char *id = call->event.process_id;
 
-	if (call->event.process_id)
-		target = proctab_find(call->c->procs, call->event.process_id, &ignored);
-	err_release(&ignored);
-	return target;
+	return id ? proctab_look_up(call->c->procs, id) : NULL;
 }
 
 /* ---- audit ---- */

@@ -28,13 +28,13 @@
 #define POSTPONED_MAX 16 /* each has up to limits.input_bytes */
 
 struct input_task {
-	char *bytes; /* decoded; NULL: no data */
+	uint64_t run; /* 0: there is none */
+	char *bytes;  /* decoded; NULL: no data */
 	size_t len;
 	bool close;
 	bool ruled;              /* the rules were asked, ... */
 	uint64_t asked;          /* ... when this was the number of the stream's parts */
 	struct cap_call *call;   /* that was postponed; NULL: it was not */
-	uint64_t run;
 	struct stream *copy;     /* of the run's stream, on which all was judged ... */
 	uint64_t parts;          /* ... when this was the number of its parts */
 	struct stream_steps steps;
@@ -77,9 +77,20 @@ static int process_input_check_size(const struct config *config, size_t len, str
 	return err_hint(e, "Send it in several calls.");
 }
 
-static struct proc *process_input_run(const struct cap_call *call, struct err *e)
+/* NULL: there is none, or its record has gone. */
+static struct proc *process_input_run(const struct cap_call *call)
 {
-	return proctab_find(call->c->procs, json_get_str(call->r->params, "process_id", ""), e);
+	const struct input_task *t = call->r->task;
+
+	return t->run ? proctab_get(call->c->procs, t->run) : NULL;
+}
+
+static struct proc *process_input_find_run(const struct cap_call *call, struct err *e)
+{
+	struct proc *p = process_input_run(call);
+
+	return p ? p : proctab_find(call->c->procs, json_get_str(call->r->params, "process_id", ""),
+				    e);
 }
 
 static void process_input_rule(const struct cap_call *call, const struct proc *p, enum tier tier,
@@ -96,12 +107,10 @@ static void process_input_rule(const struct cap_call *call, const struct proc *p
 static void process_input_ask_rules(struct cap_call *call)
 {
 	struct input_task *t = call->r->task;
-	struct err ignored = ERR_INIT;
-	const struct proc *p = process_input_run(call, &ignored);
+	const struct proc *p = process_input_run(call);
 	const struct stream *stream = p ? proc_attached(p) : NULL;
 	struct ruling ruling;
 
-	err_release(&ignored);
 	if (!stream || stream_needs_steps(stream, t->len))
 		return;
 	process_input_rule(call, p, call->tier, &ruling);
@@ -114,9 +123,12 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 {
 	struct req *r = call->r;
 	struct input_task *t = mem_zalloc(sizeof(*t));
+	const struct proc *p = proctab_look_up(call->c->procs,
+					       json_get_str(r->params, "process_id", ""));
 
 	r->task = t;
 	r->task_free = process_input_task_free;
+	t->run = p ? p->seq : 0;
 	t->close = json_get_bool(r->params, "close", false);
 	if (command_decode(r->params, "data", "encoding", &t->bytes, &t->len, e))
 		return -1;
@@ -136,7 +148,7 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 /* Whether there is room for the data may change until it is judged. */
 static int process_input_resolve(struct cap_call *call, struct err *e)
 {
-	const struct proc *p = process_input_run(call, e);
+	const struct proc *p = process_input_find_run(call, e);
 
 	return p ? proc_check_input(p, 0, e) : -1;
 }
@@ -188,14 +200,12 @@ static void process_input_tell_reader(const struct blocklist_verdict *v, bool te
 static void process_input_denied(const struct cap_call *call, struct err *e)
 {
 	const struct input_task *t = call->r->task;
-	struct err ignored = ERR_INIT;
-	const struct proc *p = process_input_run(call, &ignored);
+	const struct proc *p = process_input_run(call);
 	const struct stream *stream = p ? proc_attached(p) : NULL;
 	bool paste = stream && stream_in_paste(stream);
 	const char *begun = "";
 	size_t len = stream ? stream_begun(stream, &begun) : 0;
 
-	err_release(&ignored);
 	if (p)
 		process_input_tell_reader(&t->part.verdict, proc_has_terminal(p), e);
 	if (len)
@@ -255,15 +265,11 @@ static bool process_input_is_overtaken(const struct cap_call *call, const struct
 static struct stream *process_input_stream(const struct cap_call *call, struct proc **p)
 {
 	const struct input_task *t = call->r->task;
-	struct err ignored = ERR_INIT;
 	struct stream *stream;
 
-	*p = process_input_run(call, &ignored);
+	*p = process_input_run(call);
 	stream = *p ? proc_attached(*p) : NULL;
-	if (stream && proc_check_input(*p, stream_waiting(stream) + t->len, &ignored))
-		stream = NULL;
-	err_release(&ignored);
-	return stream;
+	return stream && proc_takes_bytes(*p, stream_waiting(stream) + t->len) ? stream : NULL;
 }
 
 static void process_input_show_part(struct cap_call *call, const struct proc *p)
@@ -373,11 +379,9 @@ static bool process_input_rule_step(struct input_task *t)
 	struct judge_part part = { .tier = t->call->tier, .stream = t->copy,
 				   .bytes = t->len ? t->bytes + t->steps.at : t->bytes,
 				   .len = stream_step(t->copy, t->bytes, t->len, &t->steps) };
-	struct err ignored = ERR_INIT;
 	struct ruling ruling;
 
-	part.p = process_input_run(t->call, &ignored);
-	err_release(&ignored);
+	part.p = process_input_run(t->call);
 	if (!part.p) { /* the start says so */
 		stream_free(t->copy);
 		t->copy = NULL;
@@ -432,7 +436,6 @@ static bool process_input_has_to_wait(const struct cap_call *call)
 
 	if (!stream || t->ready)
 		return false;
-	t->run = p->seq;
 	while (other && other->run != t->run)
 		other = other->next;
 	return other || stream_needs_steps(stream, t->len);
@@ -582,7 +585,7 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 {
 	struct input_task *t = call->r->task;
 	const struct stream_part *part = &t->part;
-	struct proc *p = process_input_run(call, call->e);
+	struct proc *p = process_input_find_run(call, call->e);
 	bool close = t->close && !part->verdict.blocked;
 
 	if (!p)

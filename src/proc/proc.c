@@ -724,17 +724,26 @@ bool proc_takes_input(const struct proc *p)
 	return p->tree_alive && feed_open(&p->live->feed);
 }
 
+bool proc_takes_bytes(const struct proc *p, size_t len)
+{
+	size_t queued, max;
+
+	if (!proc_takes_input(p))
+		return false;
+	queued = proc_input_queued(p);
+	max = proc_env(p)->stdin_max;
+	return !len || (queued <= max && len <= max - queued);
+}
+
 int proc_check_input(const struct proc *p, size_t len, struct err *e)
 {
-	size_t queued = proc_input_queued(p);
-
+	if (proc_takes_bytes(p, len))
+		return 0;
 	if (!p->tree_alive)
 		return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended", p->id);
 	if (!feed_open(&p->live->feed))
 		return proc_fail_closed(p, e);
-	if (len && (queued > proc_env(p)->stdin_max || len > proc_env(p)->stdin_max - queued))
-		return proc_fail_input_full(p, len, e);
-	return 0;
+	return proc_fail_input_full(p, len, e);
 }
 
 bool proc_type(struct proc *p, const void *bytes, size_t len, bool close)

@@ -294,8 +294,11 @@ pid_t proc_pid(const struct proc *p);
 /* Can somebody write to its stdin, or in a moment, when it has started? */
 bool proc_takes_input(const struct proc *p);
 
+/* May @len more bytes be given to the command? */
+bool proc_takes_bytes(const struct proc *p, size_t len);
+
 /*
- * May @len more bytes be given to the command? Returns 0, or -1 with ProcessAlreadyExited (nothing
+ * The same, and why not. Returns 0, or -1 with ProcessAlreadyExited (nothing
  * of the run is alive), StdinClosed (its stdin never was a pipe, or is closed, by a call or by the
  * command), or LimitReached (more than stdin_max bytes would wait for it).
  */

@@ -389,13 +389,19 @@ static void proctab_fail_find(struct proctab *t, const char *id, uint64_t seq, s
 	}
 }
 
-struct proc *proctab_find(struct proctab *t, const char *id, struct err *e)
+struct proc *proctab_look_up(struct proctab *t, const char *id)
 {
 	uint64_t seq = ids_parse(id, t->instance);
-	struct proc *p = seq ? proctab_get(t, seq) : NULL;
+
+	return seq ? proctab_get(t, seq) : NULL;
+}
+
+struct proc *proctab_find(struct proctab *t, const char *id, struct err *e)
+{
+	struct proc *p = proctab_look_up(t, id);
 
 	if (!p)
-		proctab_fail_find(t, id, seq, e);
+		proctab_fail_find(t, id, ids_parse(id, t->instance), e);
 	return p;
 }
 

@@ -60,6 +60,7 @@ struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec 
 
 /* Find a run by its id. NULL with ProcessNotFound. */
 struct proc *proctab_find(struct proctab *t, const char *id, struct err *e);
+struct proc *proctab_look_up(struct proctab *t, const char *id); /* the same, without an error */
 struct proc *proctab_get(struct proctab *t, uint64_t seq); /* NULL if gone */
 
 /* Newest first: the next older record than @after (NULL: the newest). */
