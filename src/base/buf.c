@@ -38,7 +38,14 @@ void buf_clear(struct buf *b)
 	buf_truncate(b, 0);
 }
 
-char *buf_reserve(struct buf *b, size_t len)
+/* Are these bytes, and a NUL, in the memory that is there? Most additions are a few bytes. */
+static bool buf_has_room(const struct buf *b, size_t len)
+{
+	return len < b->cap - b->len && !b->full;
+}
+
+/* buf_reserve() where they are not. */
+__attribute__((noinline)) static char *buf_grow(struct buf *b, size_t len)
 {
 	size_t need, cap;
 
@@ -60,6 +67,11 @@ char *buf_reserve(struct buf *b, size_t len)
 	return b->data + b->len;
 }
 
+char *buf_reserve(struct buf *b, size_t len)
+{
+	return buf_has_room(b, len) ? b->data + b->len : buf_grow(b, len);
+}
+
 void buf_commit(struct buf *b, size_t used)
 {
 	BUG_IF(used >= b->cap - b->len);
@@ -67,20 +79,13 @@ void buf_commit(struct buf *b, size_t used)
 	b->data[b->len] = '\0';
 }
 
-/* Are these bytes, and a NUL, in the memory that is there? Most additions are a few bytes. */
-static bool buf_has_room(const struct buf *b, size_t len)
-{
-	return len < b->cap - b->len && !b->full;
-}
-
 int buf_add(struct buf *b, const void *bytes, size_t len)
 {
-	if (!buf_has_room(b, len) && !buf_reserve(b, len))
+	char *to = buf_reserve(b, len);
+
+	if (!to)
 		return -1;
-	if (len)
-		memcpy(b->data + b->len, bytes, len);
-	b->len += len;
-	b->data[b->len] = '\0';
+	buf_commit_to(b, len ? mempcpy(to, bytes, len) : to);
 	return 0;
 }
 
@@ -124,10 +129,12 @@ int buf_adds(struct buf *b, const char *text)
 
 int buf_addc(struct buf *b, char c)
 {
-	if (!buf_has_room(b, 1))
-		return buf_add(b, &c, 1);
-	b->data[b->len++] = c;
-	b->data[b->len] = '\0';
+	char *to = buf_reserve(b, 1);
+
+	if (!to)
+		return -1;
+	*to = c;
+	buf_commit_to(b, to + 1);
 	return 0;
 }
 

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/mem.h"
+
 struct buf {
 	char *data;
 	size_t len;
@@ -59,6 +61,14 @@ int buf_take(struct buf *b, struct buf *from);
  */
 char *buf_reserve(struct buf *b, size_t len);
 void buf_commit(struct buf *b, size_t used);
+
+/* The same, with the end of these bytes. */
+static inline void buf_commit_to(struct buf *b, char *end)
+{
+	BUG_IF(end >= b->data + b->cap);
+	b->len = (size_t)(end - b->data);
+	*end = '\0';
+}
 
 /* Drop the first @len bytes (len <= b->len); the rest moves to the front. */
 void buf_consume(struct buf *b, size_t len);

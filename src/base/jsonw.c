@@ -14,81 +14,98 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 
-#define PART_BYTES 1024 /* escaped at once, into room reserved before */
-#define SHORT 64        /* most strings are: names, words, paths, times, ids */
-#define ESCAPED_MAX 6   /* bytes that stand for one */
+#define PART_BYTES 256 /* escaped at once, on the stack */
+#define ESCAPED_MAX 6  /* bytes that stand for one */
 
 void jsonw_init(struct jsonw *w, struct buf *out)
 {
 	*w = (struct jsonw){ .out = out };
 }
 
-static void jsonw_write_key(struct buf *out, const char *key)
+/* Out of line: few writers have an outline. */
+__attribute__((noinline)) static void jsonw_note(struct jsonw *w, const char *key,
+						 enum outline_kind kind, int64_t number,
+						 size_t json)
 {
-	size_t len = strlen(key);
-	char *to = buf_reserve(out, len + 3);
-
-	if (!to)
-		return;
-	*to = '"';
-	memcpy(to + 1, key, len);
-	memcpy(to + 1 + len, "\":", 2);
-	buf_commit(out, len + 3);
+	outline_open(w->outline, w->depth,
+		     &(struct outline_value){ .key = key, .kind = kind, .number = number,
+					      .json = json });
 }
 
-static void jsonw_separate(struct jsonw *w)
+/*
+ * Write what comes before a value of @len bytes, a comma and its key, and record @kind and @number
+ * in the outline. Returns the room for the value, which buf_commit_to() ends, or NULL: the buffer
+ * is full.
+ */
+static char *jsonw_begin(struct jsonw *w, const char *key, size_t key_len, size_t len,
+			 enum outline_kind kind, int64_t number)
 {
-	bool *need_comma = &w->need_comma[w->depth - 1];
+	bool comma = w->need_comma[w->depth];
+	size_t before = comma + (key ? key_len + 3 : 0);
+	char *to;
 
-	if (*need_comma)
-		buf_addc(w->out, ',');
-	*need_comma = true;
-}
-
-/* Write what comes before a value: a comma, and its key. */
-static void jsonw_before_value(struct jsonw *w, const char *key)
-{
 	BUG_IF(w->in_string);
-	BUG_IF((key != NULL) != (w->depth && w->closer[w->depth - 1] == '}'));
-	if (w->depth)
-		jsonw_separate(w);
-	if (key)
-		jsonw_write_key(w->out, key);
-}
-
-/* The same, and record @kind and @number in the outline. */
-static void jsonw_begin_value(struct jsonw *w, const char *key, enum outline_kind kind,
-			      int64_t number)
-{
-	jsonw_before_value(w, key);
+	BUG_IF((key != NULL) != (w->closer[w->depth] == '}'));
 	if (w->outline)
-		outline_open(w->outline, w->depth,
-			     &(struct outline_value){ .key = key, .kind = kind, .number = number,
-						      .json = w->out->len });
+		jsonw_note(w, key, kind, number, w->out->len + before);
+	w->need_comma[w->depth] = w->depth > 0;
+	to = buf_reserve(w->out, before + len);
+	if (!to)
+		return NULL;
+	if (comma)
+		*to++ = ',';
+	if (key) {
+		*to++ = '"';
+		to = mempcpy(to, key, key_len);
+		*to++ = '"';
+		*to++ = ':';
+	}
+	return to;
 }
 
-static void jsonw_end_value(struct jsonw *w)
+/* Write what comes before a value, and its first byte. */
+static void jsonw_begin_with(struct jsonw *w, const char *key, char first, enum outline_kind kind)
+{
+	char *to = jsonw_begin(w, key, jsonw_key_len(key), 1, kind, 0);
+
+	if (to) {
+		*to = first;
+		buf_commit_to(w->out, to + 1);
+	}
+}
+
+static void jsonw_end(struct jsonw *w)
 {
 	if (w->outline)
 		outline_close(w->outline, w->depth, w->out->len);
 }
 
+/* Write a value that is JSON. */
+static void jsonw_put(struct jsonw *w, const char *key, size_t key_len, enum outline_kind kind,
+		      int64_t number, const char *json, size_t len)
+{
+	char *to = jsonw_begin(w, key, key_len, len, kind, number);
+
+	if (to)
+		buf_commit_to(w->out, mempcpy(to, json, len));
+	jsonw_end(w);
+}
+
 static void jsonw_open_container(struct jsonw *w, const char *key, char opener, char closer)
 {
-	jsonw_begin_value(w, key, opener == '{' ? OUTLINE_OBJECT : OUTLINE_ARRAY, 0);
+	jsonw_begin_with(w, key, opener, opener == '{' ? OUTLINE_OBJECT : OUTLINE_ARRAY);
 	BUG_IF(w->depth == JSONW_DEPTH_MAX);
+	w->depth++;
 	w->need_comma[w->depth] = false;
 	w->closer[w->depth] = closer;
-	w->depth++;
-	buf_addc(w->out, opener);
 }
 
 static void jsonw_close_container(struct jsonw *w, char closer)
 {
-	BUG_IF(w->in_string || !w->depth || w->closer[w->depth - 1] != closer);
+	BUG_IF(w->in_string || w->closer[w->depth] != closer);
 	w->depth--;
 	buf_addc(w->out, closer);
-	jsonw_end_value(w);
+	jsonw_end(w);
 }
 
 void jsonw_object(struct jsonw *w, const char *key)
@@ -140,7 +157,7 @@ static size_t jsonw_put_special(char **to, const char *s, size_t len)
 }
 
 /* Escape the characters of @s that begin in its first @part bytes, into room for ESCAPED_MAX times
- * as many and 7 more. Returns the bytes of @s that it took. */
+ * as many. Returns the bytes of @s that it took. */
 static size_t jsonw_escape_part(char **to, const char *s, size_t part, size_t len)
 {
 	size_t at = 0, run;
@@ -154,25 +171,16 @@ static size_t jsonw_escape_part(char **to, const char *s, size_t part, size_t le
 	return at;
 }
 
-static void jsonw_escape(struct buf *out, const char *s, size_t len)
+/* Over the stack: there is room for the longest, and the buffer gets no more than it needs. */
+__attribute__((noinline)) static void jsonw_escape(struct buf *out, const char *s, size_t len)
 {
-	char one[ESCAPED_MAX + 7], *room, *end;
-	size_t part, fits, used;
+	char escaped[PART_BYTES * ESCAPED_MAX], *end;
+	size_t used;
 
-	if (len <= SHORT && len <= out->max - out->len && plain_length(s, len) == len) {
-		buf_add(out, s, len);
-		return;
-	}
 	for (; len && !out->full; s += used, len -= used) {
-		fits = (out->max - out->len) / sizeof(one);
-		part = len < PART_BYTES ? len : PART_BYTES;
-		part = part < fits ? part : fits;
-		room = end = part ? buf_reserve(out, part * sizeof(one)) : one;
-		used = jsonw_escape_part(&end, s, part ? part : 1, len);
-		if (part)
-			buf_commit(out, (size_t)(end - room));
-		else
-			buf_add(out, one, (size_t)(end - one));
+		end = escaped;
+		used = jsonw_escape_part(&end, s, len < PART_BYTES ? len : PART_BYTES, len);
+		buf_add(out, escaped, (size_t)(end - escaped));
 	}
 }
 
@@ -195,15 +203,23 @@ size_t jsonw_escaped_size(const char *bytes, size_t len)
 
 void jsonw_open_str(struct jsonw *w, const char *key)
 {
-	jsonw_begin_value(w, key, OUTLINE_TEXT, 0);
+	jsonw_begin_with(w, key, '"', OUTLINE_TEXT);
 	w->in_string = true;
-	buf_addc(w->out, '"');
 }
 
+/* Most text is plain; no other gets shorter. */
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len)
 {
+	char *to = buf_reserve(w->out, len);
+	size_t plain;
+
 	BUG_IF(!w->in_string);
-	jsonw_escape(w->out, bytes, len);
+	if (to) {
+		plain = plain_copy(to, bytes, len);
+		buf_commit_to(w->out, to + plain);
+		if (plain < len)
+			jsonw_escape(w->out, bytes + plain, len - plain);
+	}
 	if (w->outline)
 		outline_add_text(w->outline, bytes, len);
 }
@@ -230,26 +246,42 @@ void jsonw_close_str(struct jsonw *w)
 	BUG_IF(!w->in_string);
 	w->in_string = false;
 	buf_addc(w->out, '"');
-	jsonw_end_value(w);
+	jsonw_end(w);
 }
 
-void jsonw_strn(struct jsonw *w, const char *key, const char *bytes, size_t len)
+/* In one go if it is plain. */
+void jsonw_put_strn(struct jsonw *w, const char *key, size_t key_len, const char *bytes, size_t len)
 {
-	jsonw_open_str(w, key);
-	jsonw_piece(w, bytes, len);
-	jsonw_close_str(w);
+	char *to = jsonw_begin(w, key, key_len, len + 2, OUTLINE_TEXT, 0);
+	size_t plain;
+
+	if (to) {
+		*to++ = '"';
+		plain = plain_copy(to, bytes, len);
+		to += plain;
+		if (plain == len)
+			*to++ = '"';
+		buf_commit_to(w->out, to);
+		if (plain < len) {
+			jsonw_escape(w->out, bytes + plain, len - plain);
+			buf_addc(w->out, '"');
+		}
+	}
+	if (w->outline)
+		outline_add_text(w->outline, bytes, len);
+	jsonw_end(w);
 }
 
-void jsonw_str(struct jsonw *w, const char *key, const char *text)
+void jsonw_put_str(struct jsonw *w, const char *key, size_t key_len, const char *text)
 {
 	if (text)
-		jsonw_strn(w, key, text, strlen(text));
+		jsonw_put_strn(w, key, key_len, text, strlen(text));
 	else
-		jsonw_null(w, key);
+		jsonw_put_null(w, key, key_len);
 }
 
 /* Without printf, which took a fifth of a list of 1,000 runs. */
-static void jsonw_digits(struct buf *out, int64_t value)
+void jsonw_put_int(struct jsonw *w, const char *key, size_t key_len, int64_t value)
 {
 	char text[24], *at = text + sizeof(text);
 	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -259,22 +291,7 @@ static void jsonw_digits(struct buf *out, int64_t value)
 	while (left /= 10);
 	if (value < 0)
 		*--at = '-';
-	buf_add(out, at, (size_t)(text + sizeof(text) - at));
-}
-
-void jsonw_int(struct jsonw *w, const char *key, int64_t value)
-{
-	jsonw_begin_value(w, key, OUTLINE_INT, value);
-	jsonw_digits(w->out, value);
-	jsonw_end_value(w);
-}
-
-void jsonw_int_or_null(struct jsonw *w, const char *key, bool known, int64_t value)
-{
-	if (known)
-		jsonw_int(w, key, value);
-	else
-		jsonw_null(w, key);
+	jsonw_put(w, key, key_len, OUTLINE_INT, value, at, (size_t)(text + sizeof(text) - at));
 }
 
 void jsonw_double(struct jsonw *w, const char *key, double value)
@@ -287,37 +304,29 @@ void jsonw_double(struct jsonw *w, const char *key, double value)
 		if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
 			break;
 	}
-	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
-	buf_adds(w->out, text);
-	jsonw_end_value(w);
+	jsonw_raw(w, key, text, strlen(text));
 }
 
-void jsonw_bool(struct jsonw *w, const char *key, bool value)
+void jsonw_put_bool(struct jsonw *w, const char *key, size_t key_len, bool value)
 {
-	jsonw_begin_value(w, key, OUTLINE_BOOL, value);
-	buf_adds(w->out, value ? "true" : "false");
-	jsonw_end_value(w);
+	jsonw_put(w, key, key_len, OUTLINE_BOOL, value, value ? "true" : "false", 5 - value);
 }
 
-void jsonw_null(struct jsonw *w, const char *key)
+void jsonw_put_null(struct jsonw *w, const char *key, size_t key_len)
 {
-	jsonw_begin_value(w, key, OUTLINE_NULL, 0);
-	buf_adds(w->out, "null");
-	jsonw_end_value(w);
+	jsonw_put(w, key, key_len, OUTLINE_NULL, 0, "null", 4);
 }
 
 void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len)
 {
-	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
-	buf_add(w->out, json, len);
-	jsonw_end_value(w);
+	jsonw_put(w, key, jsonw_key_len(key), OUTLINE_OTHER, 0, json, len);
 }
 
 void jsonw_take(struct jsonw *w, const char *key, struct buf *json)
 {
-	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
+	jsonw_raw(w, key, "", 0); /* its key */
 	buf_take(w->out, json);
-	jsonw_end_value(w);
+	jsonw_end(w);
 }
 
 static int jsonw_dump_piece(const char *bytes, size_t len, void *out)
@@ -331,18 +340,20 @@ void jsonw_json(struct jsonw *w, const char *key, const json_t *value)
 		jsonw_strn(w, key, json_string_value(value), json_string_length(value));
 		return;
 	}
-	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
+	jsonw_raw(w, key, "", 0); /* its key */
 	json_dump_callback(value, jsonw_dump_piece, w->out, JSON_COMPACT | JSON_ENCODE_ANY);
-	jsonw_end_value(w);
+	jsonw_end(w);
 }
 
 void jsonw_members(struct jsonw *w, const struct buf *json)
 {
-	BUG_IF(w->in_string || w->outline || !w->depth || w->closer[w->depth - 1] != '}');
+	BUG_IF(w->in_string || w->outline || w->closer[w->depth] != '}');
 	BUG_IF(json->len < 2);
 	if (json->len == 2)
 		return;
-	jsonw_separate(w);
+	if (w->need_comma[w->depth])
+		buf_addc(w->out, ',');
+	w->need_comma[w->depth] = true;
 	buf_add(w->out, json->data + 1, json->len - 2);
 }
 

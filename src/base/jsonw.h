@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/outline.h"
@@ -29,8 +30,8 @@
 struct jsonw {
 	struct buf *out;
 	int depth;
-	bool need_comma[JSONW_DEPTH_MAX];
-	char closer[JSONW_DEPTH_MAX]; /* '}' or ']' */
+	bool need_comma[JSONW_DEPTH_MAX + 1]; /* at each depth */
+	char closer[JSONW_DEPTH_MAX + 1]; /* '}' or ']'; NUL at the root */
 	bool in_string;
 	struct outline *outline; /* records the value being written; or NULL */
 };
@@ -45,13 +46,27 @@ void jsonw_array(struct jsonw *w, const char *key);
 void jsonw_end_array(struct jsonw *w);
 
 /* Scalars. jsonw_str(): a C string, NULL writes null. jsonw_strn(): @len bytes. */
-void jsonw_str(struct jsonw *w, const char *key, const char *text);
-void jsonw_strn(struct jsonw *w, const char *key, const char *bytes, size_t len);
-void jsonw_int(struct jsonw *w, const char *key, int64_t value);
-void jsonw_int_or_null(struct jsonw *w, const char *key, bool known, int64_t value);
+#define jsonw_str(w, key, text) jsonw_put_str(w, JSONW_KEY(key), text)
+#define jsonw_strn(w, key, bytes, len) jsonw_put_strn(w, JSONW_KEY(key), bytes, len)
+#define jsonw_int(w, key, value) jsonw_put_int(w, JSONW_KEY(key), value)
+#define jsonw_int_or_null(w, key, known, value) \
+	((known) ? jsonw_int(w, key, value) : jsonw_null(w, key))
+#define jsonw_bool(w, key, value) jsonw_put_bool(w, JSONW_KEY(key), value)
+#define jsonw_null(w, key) jsonw_put_null(w, JSONW_KEY(key))
 void jsonw_double(struct jsonw *w, const char *key, double value); /* shortest form; finite only */
-void jsonw_bool(struct jsonw *w, const char *key, bool value);
-void jsonw_null(struct jsonw *w, const char *key);
+
+/* What these call: the compiler knows the length of a literal key. */
+#define JSONW_KEY(key) (key), jsonw_key_len(key)
+static inline size_t jsonw_key_len(const char *key)
+{
+	return key ? strlen(key) : 0;
+}
+void jsonw_put_str(struct jsonw *w, const char *key, size_t key_len, const char *text);
+void jsonw_put_strn(struct jsonw *w, const char *key, size_t key_len, const char *bytes,
+		    size_t len);
+void jsonw_put_int(struct jsonw *w, const char *key, size_t key_len, int64_t value);
+void jsonw_put_bool(struct jsonw *w, const char *key, size_t key_len, bool value);
+void jsonw_put_null(struct jsonw *w, const char *key, size_t key_len);
 
 /* Write a complete JSON text as the value. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len);
