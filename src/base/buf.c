@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-#define BUF_CAP_MIN 256
+#define BUF_CAP_MIN 512 /* most messages fit */
 
 void buf_init(struct buf *b, size_t max)
 {
