@@ -10,13 +10,6 @@
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
 
-static const char *report_profile_name(enum confine_profile profile)
-{
-	static const char *const names[] = { "default", "strict", "none" };
-
-	return names[profile];
-}
-
 /* "network_ports:53,443". Valid until the next call. */
 static const char *report_ports(const struct confine *c)
 {
@@ -28,33 +21,43 @@ static const char *report_ports(const struct confine *c)
 	return text;
 }
 
+/* The layer and a number that hardly ever changes; each answer has some. */
+struct report_numbered {
+	long number; /* that @text is of */
+	char text[32];
+};
+
+static const char *report_number(struct report_numbered *n, enum confine_layer layer, long number)
+{
+	if (n->number != number || !*n->text)
+		snprintf(n->text, sizeof(n->text), "%s:%ld", layers_name(layer), number);
+	n->number = number;
+	return n->text;
+}
+
 /* Valid until the next call. */
 static const char *report_detailed_name(const struct confine *c,
 					const struct confine_applied *applied,
 					enum confine_layer layer)
 {
-	static char name[48];
-	const char *row = layers_name(layer);
+	static const char filters[][16] = { "seccomp:default", "seccomp:strict", "seccomp:none" };
+	static struct report_numbered credentials, landlock;
 
 	switch (layer) {
 	case CONFINE_SECCOMP:
-		snprintf(name, sizeof(name), "%s:%s", row, report_profile_name(applied->profile));
-		return name;
+		return filters[applied->profile];
 	case CONFINE_CREDENTIALS:
-		snprintf(name, sizeof(name), "%s:%u", row, applied->uid);
-		return name;
+		return report_number(&credentials, layer, applied->uid);
 	case CONFINE_LANDLOCK:
-		snprintf(name, sizeof(name), "%s:%d", row, c->landlock_abi);
-		return name;
+		return report_number(&landlock, layer, c->landlock_abi);
 	case CONFINE_NETWORK_OFF:
 		return applied->net_ns ? "network_off:namespace" : "network_off:seccomp";
 	case CONFINE_NETWORK_PORTS:
 		return report_ports(c);
 	case CONFINE_CGROUP:
-		snprintf(name, sizeof(name), "%s:v%d", row, cgroups_version(c->cgroups));
-		return name;
+		return cgroups_version(c->cgroups) == 1 ? "cgroup:v1" : "cgroup:v2";
 	default:
-		return row;
+		return layers_name(layer);
 	}
 }
 
