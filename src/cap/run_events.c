@@ -1,6 +1,7 @@
 #include "cap/run_events.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "blocklist/stream.h"
@@ -49,7 +50,7 @@ static void run_events_name_outcome(const struct cap *c, const struct proc *p, c
 	else if (p->rare->failure)
 		snprintf(text, size, "%s", err_rows[p->rare->failure->type].name);
 	else
-		snprintf(text, size, "%s/%s", names_state(p->state), names_reason(p->reason));
+		stpcpy(stpcpy(stpcpy(text, names_state(p->state)), "/"), names_reason(p->reason));
 }
 
 static void run_events_note_git_changes(struct cap *c, struct proc *p)
