@@ -22,9 +22,14 @@ void json_text_seed(void)
 	json_object_seed(seed);
 }
 
+static bool json_text_is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static size_t json_text_skip_space(const char *text, size_t len, size_t at)
 {
-	while (at < len && strchr(" \t\r\n", text[at]) && text[at])
+	while (at < len && json_text_is_space(text[at]))
 		at++;
 	return at;
 }
@@ -48,7 +53,8 @@ static size_t json_text_skip_value(const char *text, size_t len, size_t at)
 		} else if (depth) {
 			at++;
 		} else {
-			while (at < len && !strchr(",]} \t\r\n", text[at]))
+			while (at < len && text[at] && text[at] != ',' && text[at] != ']' &&
+			       text[at] != '}' && !json_text_is_space(text[at]))
 				at++;
 		}
 	} while (depth && at < len);
