@@ -19,10 +19,13 @@ const char *cap_why_none(const char *name)
 		       : NULL;
 }
 
+/* The name of a tool is that of the capability with _ for the dots. */
 const struct cap_row *cap_find(const struct cap *c, const char *name)
 {
+	const bool dotted = strchr(name, '.');
+
 	for (const struct cap_row *row = c->rows; row->name; row++)
-		if (!strcmp(row->name, name) || !strcmp(row->tool_name, name))
+		if (!strcmp(dotted ? row->name : row->tool_name, name))
 			return row;
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * Tries the table of dialects in order: the first row that accepts a message handles it. A new
+ * Tries the table of dialects in order: the first one that a message belongs to handles it. A new
  * dialect is one more row.
  */
 #include "server/route.h"
@@ -98,46 +98,46 @@ void route_closing(struct route *route)
 	mcp_subs_end(route->mcp.subs);
 }
 
-static bool route_is_response(const struct rpc_message *m)
-{
-	return !m->method;
-}
+/* Each of these returns false for a message that is not its own. */
 
-static void route_response(struct route *route, struct rpc_message *m)
+static bool route_response(struct route *route, struct rpc_message *m)
 {
+	if (m->method)
+		return false;
 	ask_answer(route->ask, m->root);
+	return true;
 }
 
-static void route_modern(struct route *route, struct rpc_message *m)
+static bool route_modern(struct route *route, struct rpc_message *m)
 {
+	if (!mcp_modern_owns(m))
+		return false;
 	m->write = mcp_tool_names_write;
 	mcp_drop_nulls(m->params);
 	mcp_modern_message(&route->mcp, m);
+	return true;
 }
 
-static bool route_is_legacy(const struct rpc_message *m)
+static bool route_legacy(struct route *route, struct rpc_message *m)
 {
-	return mcp_legacy_owns(m->method);
-}
-
-static void route_legacy(struct route *route, struct rpc_message *m)
-{
+	if (!mcp_legacy_owns(m->method))
+		return false;
 	m->write = mcp_tool_names_write;
 	mcp_drop_nulls(m->params);
 	mcp_legacy_message(&route->mcp, m);
+	return true;
 }
 
-static bool route_is_cancel(const struct rpc_message *m)
+static bool route_cancel(struct route *route, struct rpc_message *m)
 {
-	return !strcmp(m->method, "$/cancelRequest") && !m->id;
-}
+	struct req *r;
 
-static void route_cancel(struct route *route, struct rpc_message *m)
-{
-	struct req *r = req_find_value(route->reqs, json_object_get(m->params, "id"));
-
+	if (strcmp(m->method, "$/cancelRequest") != 0 || m->id)
+		return false;
+	r = req_find_value(route->reqs, json_object_get(m->params, "id"));
 	if (r && r->dialect == &route->plain)
 		req_cancel(r);
+	return true;
 }
 
 static void route_refuse_method(struct route *route, struct rpc_message *m)
@@ -156,26 +156,23 @@ static void route_refuse_method(struct route *route, struct rpc_message *m)
 	rpc_refuse(route->reqs, m, &e);
 }
 
-static bool route_is_anything(const struct rpc_message *m)
+/* A notification could have no answer. */
+static bool route_refuse(struct route *route, struct rpc_message *m)
 {
-	return m->method;
+	if (m->id) {
+		route->eof_ms = route->plain.eof_ms;
+		route_refuse_method(route, m);
+	}
+	return true;
 }
 
-/* Call a capability by its own name. Ignores a notification: it could have no answer. */
-static void route_call_capability(struct route *route, struct rpc_message *m)
+static void route_call_capability(struct route *route, const struct cap_row *row,
+				  struct rpc_message *m)
 {
-	const struct cap_row *row = cap_find(route->cap, m->method);
 	struct err e = ERR_INIT;
 	json_t *params = m->params;
 	struct req *r;
 
-	if (!m->id)
-		return;
-	route->eof_ms = route->plain.eof_ms;
-	if (!row || strcmp(row->name, m->method)) {
-		route_refuse_method(route, m);
-		return;
-	}
 	if (json_is_array(params)) {
 		err_set(&e, ERR_INVALID_PARAMS, "%s: params must be an object with named members",
 			m->method);
@@ -197,15 +194,23 @@ static void route_call_capability(struct route *route, struct rpc_message *m)
 	cap_call(route->cap, r);
 }
 
-static const struct {
-	bool (*wants)(const struct rpc_message *m);
-	void (*take)(struct route *route, struct rpc_message *m);
-} dialects[] = {
-	{ route_is_response, route_response },
-	{ mcp_modern_owns, route_modern },
-	{ route_is_legacy, route_legacy },
-	{ route_is_cancel, route_cancel },
-	{ route_is_anything, route_call_capability },
+/* A capability by its own name. */
+static bool route_capability(struct route *route, struct rpc_message *m)
+{
+	const struct cap_row *row = cap_find(route->cap, m->method);
+
+	if (!row || strcmp(row->name, m->method) != 0)
+		return false;
+	if (m->id) {
+		route->eof_ms = route->plain.eof_ms;
+		route_call_capability(route, row, m);
+	}
+	return true;
+}
+
+/* No method of MCP's handshake has the name of a capability. */
+static bool (*const dialects[])(struct route *route, struct rpc_message *m) = {
+	route_response, route_modern, route_capability, route_legacy, route_cancel, route_refuse,
 };
 
 /* Is @m a call? The audit log records calls even if they are refused. */
@@ -238,7 +243,6 @@ void route_message(void *ctx, struct rpc_message *m)
 	}
 
 	route_warn_of_no_id(route, m);
-	while (!dialects[i].wants(m))
+	while (!dialects[i](route, m))
 		i++;
-	dialects[i].take(ctx, m);
 }
