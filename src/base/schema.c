@@ -1,6 +1,6 @@
 /*
  * One pass over the given names (so that a misspelt name is reported as such, not as a
- * missing one), then one over the fields of the schema.
+ * missing one), then one over the fields that are given or required.
  */
 #include "base/schema.h"
 
@@ -17,6 +17,7 @@
 #define NAME_MAX_LEN 64
 #define SHOWN_MAX 60
 #define HINT_MAX 480
+#define FIELDS_MAX 64
 
 /* --- what a field takes, in words ------------------------------------------ */
 
@@ -139,6 +140,7 @@ static void schema_add_value(struct buf *out, const json_t *value)
 /* The location of a value, for messages: a parameter, and the path below it. */
 struct place {
 	const struct schema_field *top; /* whose hint goes out */
+	bool required;                  /* it must be given */
 	const char *given;              /* the name that the caller used */
 	char label[2 * NAME_MAX_LEN];   /* "args[3]", "timeout (given as timeout_ms)" */
 };
@@ -214,7 +216,7 @@ static int schema_bad_string(const struct place *p, const struct schema_field *f
 			     const json_t *value, const char *problem, bool too_long,
 			     struct err *e)
 {
-	bool nothing = !f->required && !json_string_length(value);
+	bool nothing = !(f == p->top && p->required) && !json_string_length(value);
 	char message[256], hint[160];
 
 	snprintf(message, sizeof(message), "%s %s", p->label, problem);
@@ -464,15 +466,13 @@ static int schema_bad_name(const struct schema *s, const char *name, struct err 
 
 /* --- one field ------------------------------------------------------------------ */
 
-/* Move the value from the field's alias to its name. */
+/* Move the value from the field's alias, which was given, to its name. */
 static int schema_rename_alias(const struct schema_field *f, struct place *p, json_t *params,
 			       struct err *e)
 {
 	json_t *value = json_object_get(params, f->alias);
 	char message[2 * NAME_MAX_LEN];
 
-	if (!value)
-		return 0;
 	if (json_object_get(params, f->name)) {
 		snprintf(message, sizeof(message), "%s and %s are the same parameter", f->name,
 			 f->alias);
@@ -488,6 +488,11 @@ static int schema_rename_alias(const struct schema_field *f, struct place *p, js
 		json_object_set(params, f->name, value);
 	json_object_del(params, f->alias);
 	return 0;
+}
+
+static bool schema_is_required(const struct schema *s, const struct schema_field *f)
+{
+	return s->required >> (f - s->fields) & 1;
 }
 
 /* Without any parameter they may stand where none is looked for: beside `params`. */
@@ -515,14 +520,22 @@ static json_t *schema_new_default(const struct schema_field *f)
 	}
 }
 
-static int schema_check_given(const struct schema_field *f, json_t *params, struct err *e)
+/* @value: NULL, if the alias was given. */
+static int schema_check_given(const struct schema *s, const struct schema_field *f,
+			      json_t *params, json_t *value, struct err *e)
 {
-	struct place p = { .top = f, .given = f->name };
+	struct place p; /* is not cleared: its label is long */
 
+	p.top = f;
+	p.required = schema_is_required(s, f);
+	p.given = f->name;
 	strcpy(p.label, f->name);
-	if (*f->alias && schema_rename_alias(f, &p, params, e))
-		return -1;
-	return schema_check_value(&p, params, json_object_get(params, f->name), e);
+	if (!value) {
+		if (schema_rename_alias(f, &p, params, e))
+			return -1;
+		value = json_object_get(params, f->name);
+	}
+	return schema_check_value(&p, params, value, e);
 }
 
 /* Take null out of @object and of what is in it, and what is empty without it. */
@@ -544,49 +557,55 @@ static void schema_drop_values(json_t *object)
 
 /* Some hosts fill in every parameter of a tool: with null those that are not given. Among strings
  * that have names, such as an environment, null could mean to take one away, so it stays a
- * mistake. */
-static void schema_drop_nulls(const struct schema *s, json_t *params)
+ * mistake. Returns whether parameter @name is taken out. */
+static bool schema_drop_null(const struct schema *s, const struct schema_field *f, json_t *params,
+			     const char *name, json_t *value)
 {
-	const char *name;
-	json_t *value;
-	void *next;
-
-	json_object_foreach_safe(params, next, name, value) {
-		const struct schema_field *f = schema_find(s, name);
-
-		if (f && !f->required && json_is_null(value))
-			json_object_del(params, name);
-		else if (f && f->items && f[f->items].type != SCHEMA_STRING &&
-			 json_is_object(value))
-			schema_drop_values(value);
+	if (json_is_null(value) && !schema_is_required(s, f)) {
+		json_object_del(params, name);
+		return true;
 	}
+	if (f->items && f[f->items].type != SCHEMA_STRING && json_is_object(value))
+		schema_drop_values(value);
+	return false;
 }
 
 int schema_check(const struct schema *s, json_t *params, struct err *e)
 {
-	uint64_t given = 0; /* fields, by place: each call has few of the many */
+	json_t *values[FIELDS_MAX]; /* as given by name */
+	uint64_t given = 0, by_alias = 0, left;
 	const struct schema_field *f;
 	const char *name;
 	json_t *value;
-	int bad = 0;
+	void *next;
+	int bad = 0, i;
 
 	if (!json_is_object(params)) {
 		err_set(e, ERR_INVALID_PARAMS, "the parameters must be an object");
 		return err_hint(e, "Send params as {\"name\": value}, not by position.");
 	}
-	schema_drop_nulls(s, params);
-	json_object_foreach(params, name, value) {
+	json_object_foreach_safe(params, next, name, value) {
 		f = schema_find(s, name);
 		if (!f)
 			return schema_bad_name(s, name, e);
-		BUG_IF(f - s->fields >= 64);
-		given |= 1ULL << (f - s->fields);
+		if (schema_drop_null(s, f, params, name, value))
+			continue;
+		i = (int)(f - s->fields);
+		BUG_IF(i >= FIELDS_MAX);
+		values[i] = value;
+		given |= 1ULL << i;
+		if (strcmp(f->name, name) != 0)
+			by_alias |= 1ULL << i;
 	}
-	for (f = s->fields; *f->name && !bad; f++)
-		if (given >> (f - s->fields) & 1)
-			bad = schema_check_given(f, params, e);
-		else if (f->required)
+	for (left = given | s->required; left && !bad; left &= left - 1) {
+		i = __builtin_ctzll(left);
+		f = &s->fields[i];
+		if (given >> i & 1)
+			bad = schema_check_given(s, f, params,
+						 by_alias >> i & 1 ? NULL : values[i], e);
+		else
 			bad = schema_missing(f, params, e);
+	}
 	return bad;
 }
 

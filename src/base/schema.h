@@ -21,6 +21,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -45,7 +46,6 @@ struct schema_field {
 	char hint[144];              /* x-hint; or "" */
 	double alias_scale;          /* value = aliased value / scale; 0 means 1 */
 	unsigned type;               /* enum schema_type, or several of them */
-	bool required;
 	bool plain;                  /* x-plain */
 	bool has_min, has_max, min_exclusive;
 	double min, max;             /* of numbers */
@@ -59,6 +59,7 @@ struct schema_field {
 
 struct schema {
 	const struct schema_field *fields; /* ended by one without a name */
+	uint64_t required; /* a bit for each of them, by place: the rows lie far apart */
 	bool mcp; /* for MCP: name no parameter of the plain dialect to the client */
 };
 

@@ -698,8 +698,9 @@ static int cap_check_workspace(const struct cap *c, const struct cap_row *row, s
 
 static int cap_check_params(const struct req *r, struct err *e)
 {
-	const struct schema input = { .fields = r->row->input->fields, .mcp = !r->dialect->events };
+	struct schema input = *r->row->input;
 
+	input.mcp = !r->dialect->events;
 	if (r->dialect->from_operator)
 		return 0;
 	if (schema_check(&input, r->params, e))

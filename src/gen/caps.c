@@ -4,6 +4,7 @@
  */
 #include "gen/gen.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,14 +259,15 @@ static void gen_caps_input_table(struct buf *out, const json_t *cap, const char 
 	const json_t *schema = json_object_get(cap, "inputSchema");
 	json_t *properties = json_object_get(schema, "properties"), *field;
 	size_t on = json_object_size(properties) + 1;
+	uint64_t required = 0, bit = 1;
 	const char *name;
 
 	buf_addf(out, "static const struct schema_field %s_fields[] = {\n", c_name);
 	json_object_foreach(properties, name, field) {
 		buf_adds(out, "\t{\n");
 		gen_caps_text(out, ROOM_NAME, name);
-		if (gen_is_required(schema, name))
-			buf_adds(out, "\t\t.required = true,\n");
+		required |= gen_is_required(schema, name) ? bit : 0;
+		bit <<= 1;
 		gen_caps_field_members(out, field);
 		if (gen_caps_items(field))
 			buf_addf(out, "\t\t.items = %zu,\n", on);
@@ -280,8 +282,8 @@ static void gen_caps_input_table(struct buf *out, const json_t *cap, const char 
 			gen_caps_field_members(out, gen_caps_items(field));
 			buf_adds(out, "\t},\n");
 		}
-	buf_addf(out, "};\n\nstatic const struct schema %s_input = { .fields = %s_fields };\n\n",
-		 c_name, c_name);
+	buf_addf(out, "};\n\nstatic const struct schema %s_input = { .fields = %s_fields, "
+		 ".required = %#" PRIx64 " };\n\n", c_name, c_name, required);
 }
 
 static void gen_caps_row_flags(struct buf *out, const json_t *cap)

@@ -6,7 +6,7 @@
 /* The rows of the items, behind the end of the list. */
 enum { WORDS_ROW = 7, NUMBERS_ROW, MAP_ROW = 10, END_ROW = 12, WORD_ROW, WHOLE_ROW };
 static const struct schema_field fields[] = {
-	{ .name = "text", .type = SCHEMA_STRING, .required = true, .min_chars = 1, .max_bytes = 10 },
+	{ .name = "text", .type = SCHEMA_STRING, .min_chars = 1, .max_bytes = 10 },
 	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3, .synonyms = "brief\0count",
 	  .hint = "Three letters." },
 	{ .name = "count", .type = SCHEMA_INTEGER, .has_min = true, .min = 1, .has_max = true,
@@ -28,7 +28,7 @@ static const struct schema_field fields[] = {
 	[WORD_ROW] = { .type = SCHEMA_STRING, .max_bytes = 8 },
 	[WHOLE_ROW] = { .type = SCHEMA_INTEGER },
 };
-static const struct schema schema = { .fields = fields };
+static const struct schema schema = { .fields = fields, .required = 1 };
 
 /* What is left of @text after the check, compact and sorted; or its error. */
 static struct err error;
