@@ -165,5 +165,5 @@ bool err_retryable(const struct err *e)
 void err_release(struct err *e)
 {
 	json_decref(e->details);
-	*e = (struct err)ERR_INIT;
+	err_init(e);
 }

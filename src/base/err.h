@@ -49,6 +49,18 @@ extern const struct err_row err_rows[]; /* indexed by enum err_type */
 
 #define ERR_INIT { .type = ERR_NONE }
 
+/* The same where each request passes: a local, whose 1.8 KB of texts are not cleared. */
+#define ERR_LOCAL(name) struct err name; err_init(&(name))
+static inline void err_init(struct err *e)
+{
+	e->type = ERR_NONE;
+	e->sys = 0;
+	e->lasting = false;
+	e->left_out = 0;
+	*e->message = *e->hint = '\0';
+	e->details = NULL;
+}
+
 /* Fill @e (type, message, no hint, no details). Always returns -1: `return err_set(...)`. */
 int err_set(struct err *e, enum err_type type, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -92,7 +92,7 @@ static int cap_write_event(struct cap *c, const struct audit_event *event, struc
 
 void cap_record(struct cap *c, const struct audit_event *event)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!cap_write_event(c, event, &e))
 		return;
@@ -157,7 +157,7 @@ void cap_fail(struct cap_call *call, struct err *e)
 
 void cap_fail_cancelled(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_CANCELLED, "the client cancelled this request; it has started nothing");
 	cap_fail(call, &e);
@@ -173,7 +173,7 @@ int cap_set_late(struct err *e)
 
 void cap_answer_late(void *ctx, struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)ctx;
 	cap_set_late(&e);
@@ -219,7 +219,7 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 void cap_go(struct cap_call *call)
 {
 	struct req *r = call->r;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	call->e = &e;
 	switch (call->row->ops->start(call)) {
@@ -249,7 +249,7 @@ static bool cap_judge(struct cap_call *call)
 static void cap_start(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)cap_judge(call);
 	if (cap_record_attempt(call, rule, &e))
@@ -356,7 +356,7 @@ static void cap_hint_change(const struct cap_call *call, struct err *e)
 
 static void cap_deny(struct cap_call *call, const char *why)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
 	cap_hint_change(call, &e);
@@ -384,7 +384,7 @@ static void cap_hint_unasked(const struct cap_call *call, struct err *e)
 
 static void cap_deny_unasked(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_PERMISSION_DENIED,
 		"%s needs a human's confirmation, and this client cannot be asked",
@@ -432,7 +432,7 @@ static void cap_on_confirmed(struct req *r, const struct req_answer *answer)
 /* The client cancelled while a human was asked: record it as a denial. */
 static void cap_on_cancel_question(void *call, struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_CANCELLED,
 		"the client cancelled %s before a human had answered; nothing ran", r->row->name);
@@ -500,7 +500,7 @@ static bool cap_asks(struct cap_call *call)
 /* What a rule blocks is not put to a human: all of the call is refused. */
 static bool cap_is_blocked_unasked(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!call->row->ops->try_judge || !call->row->ops->try_judge(call, &e))
 		return false;
@@ -511,7 +511,7 @@ static bool cap_is_blocked_unasked(struct cap_call *call)
 /* If a rule denies the call, answers it. */
 static bool cap_is_denied_by_rule(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!call->ruling.rule || call->tier != TIER_DENY)
 		return false;
@@ -537,7 +537,7 @@ static enum req_slot cap_slot_needed(const struct cap_row *row, enum tier tier,
 /* Is there a place for @call, if a rule has made it one that waits? Else it is answered. */
 static bool cap_takes_slot(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), &e))
 		return true;
@@ -582,7 +582,7 @@ static bool cap_judge_command(struct cap_call *call)
 {
 	struct blocklist_verdict verdict;
 	struct ruling ruling;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!(call->row->flags & CAP_COMMAND))
 		return cap_is_denied_by_rule(call);
@@ -600,7 +600,7 @@ static bool cap_judge_command(struct cap_call *call)
 /* Have directories or links changed since it was judged? Returns true if it is answered. */
 static bool cap_is_refused_by_now(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (call->row->ops->recheck && call->row->ops->recheck(call, &e)) {
 		cap_fail(call, &e);
@@ -641,7 +641,7 @@ static int cap_look_up(struct cap_call *call, struct err *e)
 static void cap_resolve(struct req *r, const char *rule)
 {
 	struct cap_call *call = r->call;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)rule; /* none has decided yet */
 	if (!cap_look_up(call, &e)) {
@@ -658,7 +658,7 @@ static void cap_resolve(struct req *r, const char *rule)
  * come. */
 void cap_go_on(struct cap_call *call)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int replayed = call->row->ops->replay ? call->row->ops->replay(call, &e) : 0;
 
 	if (replayed < 0)
@@ -712,7 +712,7 @@ static int cap_check_params(const struct req *r, struct err *e)
 
 static void cap_enter(struct cap *c, struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int bad = cap_check_workspace(c, r->row, &e) || cap_check_params(r, &e);
 	struct cap_call *call = cap_call_new(c, r); /* with the parameters after the schema check */
 
@@ -741,7 +741,7 @@ static void cap_on_cancel_held(void *ctx, struct req *r)
 static bool cap_keep(struct cap *c, struct req *r)
 {
 	int64_t left_ms = c->held_until_ms ? c->held_until_ms - clock_mono_ms() : 0;
-	struct err full = ERR_INIT;
+	ERR_LOCAL(full);
 
 	if (!c->no_workspace || left_ms <= 0 || r->row->flags & CAP_ANYWHERE)
 		return false;

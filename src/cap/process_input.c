@@ -443,7 +443,7 @@ static bool process_input_has_to_wait(const struct cap_call *call)
 
 static void process_input_on_cancel(void *call, struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)r;
 	err_set(&e, ERR_CANCELLED,

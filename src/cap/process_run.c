@@ -137,7 +137,7 @@ static int process_run_check_shell_program(struct run_task *t, const char *searc
 {
 	AUTO_FREE char *program = shell_words_program(t->command.text);
 	AUTO_FREE char *found = NULL;
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 
 	if (!program || !env_find_program(search, t->cwd_dir->fd, program, &found, &ignored))
 		return 0;
@@ -434,7 +434,7 @@ static int process_run_recheck(struct cap_call *call, struct err *e)
 static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 {
 	struct run_task *t = r->task;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct jsonw *w;
 
 	if (!t->result_options.replayed)
@@ -461,7 +461,7 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 {
 	struct run_task *t = r->task;
 	struct cap_call *call = r->call;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool opened;
 
 	if (!p->never_began || t->again || r->cancelled || c->closing)
@@ -551,7 +551,7 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 	struct cap *c = ctx;
 	const struct run_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (t->key && t->key->holders > 1) {
 		err_set(&e, ERR_CANCELLED, "the client cancelled this request; another one with "
@@ -636,7 +636,7 @@ static void process_run_follow(struct cap *c, const struct req *r, const struct 
 {
 	struct run_task *t = r->task;
 	const struct follow_spec spec = { .wanted = { true, true }, .request_id = r->id };
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 
 	if (!follow_check(&c->follows, &ignored))
 		follow_add(c, p, &spec, t->follow_id);

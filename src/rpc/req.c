@@ -339,7 +339,7 @@ static void req_finish(struct req *r)
 
 	req_forget_result(t);
 	if (!req_is_silent(r) && (t->line.full || !req_fits(batch, t->line.len))) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		req_too_large(&e);
 		buf_clear(&t->line);
@@ -415,7 +415,7 @@ void req_question(struct req *r, const struct buf *notice)
 
 void req_cancel(struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (r->cancelled)
 		return;

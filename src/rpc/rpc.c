@@ -177,7 +177,7 @@ void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e)
 
 bool rpc_refuse_notification(struct reqtab *t, const struct rpc_message *m)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (strcmp(m->method, "$/cancelRequest") != 0 && strncmp(m->method, "notifications/", 14))
 		return false;
@@ -189,7 +189,7 @@ bool rpc_refuse_notification(struct reqtab *t, const struct rpc_message *m)
 
 struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct req *r;
 
 	r = req_new(t, d, m->id, m->id_len, json_incref(m->root), m->batch, &e);
@@ -296,7 +296,7 @@ static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t l
 		       struct req_batch *batch)
 {
 	struct rpc_message m = { .root = root, .batch = batch };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	enum kind kind = rpc_classify(&m, text, len, &e);
 
@@ -343,7 +343,7 @@ static const char *rpc_refused_id(const char *text, size_t len, size_t *id_len)
 static void rpc_refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
 			    const char *text, size_t len)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	const char *id = NULL;
 	size_t id_len = 0;
 
@@ -367,7 +367,7 @@ static void rpc_refuse_text(struct rpc *rpc, enum json_fault fault, const char *
 static void rpc_begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t len)
 {
 	size_t count = json_array_size(array);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!count || count > BATCH_ELEMENTS_MAX) {
 		json_decref(array);
@@ -433,7 +433,7 @@ void rpc_release(struct rpc *rpc)
 
 void rpc_too_long(struct rpc *rpc, size_t line_max)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_PARSE_ERROR, "a message of more than %zu bytes was skipped", line_max);
 	err_hint(&e, "Send less at once; the operator can raise limits.line_bytes.");
@@ -442,7 +442,7 @@ void rpc_too_long(struct rpc *rpc, size_t line_max)
 
 void rpc_broken_input(struct rpc *rpc, const char *why)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_PARSE_ERROR, "no more input is read: %s", why);
 	err_hint(&e, "Send `Content-Length: N`, CR LF, an empty line, and a JSON text of N bytes.");

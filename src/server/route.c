@@ -144,7 +144,7 @@ static void route_refuse_method(struct route *route, struct rpc_message *m)
 {
 	const struct cap_row *nearest = mcp_tools_nearest(m->method);
 	const char *why = cap_why_none(m->method);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (rpc_refuse_notification(route->reqs, m))
 		return;
@@ -169,7 +169,7 @@ static bool route_refuse(struct route *route, struct rpc_message *m)
 static void route_call_capability(struct route *route, const struct cap_row *row,
 				  struct rpc_message *m)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	json_t *params = m->params;
 	struct req *r;
 
@@ -234,7 +234,7 @@ static void route_warn_of_no_id(struct route *route, const struct rpc_message *m
 void route_message(void *ctx, struct rpc_message *m)
 {
 	struct route *route = ctx;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	size_t i = 0;
 
 	if (m->duplicate_id && !route_is_call(route, m)) {

@@ -105,7 +105,7 @@ bool confine_can_write(const struct confine *c, const char *path)
 
 void confine_probe_all(struct confine *c)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!confine_prepare(c, &e))
 		confine_probe_network(c);
@@ -211,7 +211,7 @@ const char *confine_open(const struct confine *c)
 
 const char *confine_warning(struct confine *c, const struct confine_request *request)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (c->warned_open || !c->options.as_root ||
 	    confine_profile(c, request) == CONFINE_NONE ||
