@@ -12,6 +12,8 @@
 #include "base/json_token.h"
 #include "base/utf8.h"
 
+#define FEW_MEMBERS 4
+
 void json_text_seed(void)
 {
 	size_t seed;
@@ -152,21 +154,37 @@ const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *
 	return text + start;
 }
 
+/* The member @name. To compare the names of a few takes half as long as jansson's hash. */
+static const json_t *json_get(const json_t *object, const char *name)
+{
+	json_t *o = (json_t *)(uintptr_t)object; /* which an iterator could change */
+	const char *key;
+
+	if (json_object_size(object) > FEW_MEMBERS)
+		return json_object_get(object, name);
+	for (void *at = json_object_iter(o); at; at = json_object_iter_next(o, at)) {
+		key = json_object_iter_key(at);
+		if (*key == *name && !strcmp(key, name))
+			return json_object_iter_value(at);
+	}
+	return NULL;
+}
+
 const char *json_get_str(const json_t *object, const char *name, const char *fallback)
 {
-	const json_t *value = json_object_get(object, name);
+	const json_t *value = json_get(object, name);
 
 	return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
 size_t json_get_strlen(const json_t *object, const char *name)
 {
-	return json_string_length(json_object_get(object, name));
+	return json_string_length(json_get(object, name));
 }
 
 int64_t json_get_int(const json_t *object, const char *name, int64_t fallback)
 {
-	const json_t *value = json_object_get(object, name);
+	const json_t *value = json_get(object, name);
 
 	if (json_is_integer(value))
 		return json_integer_value(value);
@@ -177,14 +195,14 @@ int64_t json_get_int(const json_t *object, const char *name, int64_t fallback)
 
 double json_get_num(const json_t *object, const char *name, double fallback)
 {
-	const json_t *value = json_object_get(object, name);
+	const json_t *value = json_get(object, name);
 
 	return json_is_number(value) ? json_number_value(value) : fallback;
 }
 
 bool json_get_bool(const json_t *object, const char *name, bool fallback)
 {
-	const json_t *value = json_object_get(object, name);
+	const json_t *value = json_get(object, name);
 
 	return json_is_boolean(value) ? json_is_true(value) : fallback;
 }
