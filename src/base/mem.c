@@ -115,10 +115,12 @@ void mem_cleanup_free(void *pointer_to_pointer)
 
 void mem_cleanup_close(int *fd)
 {
-	int saved = errno;
+	int saved;
 
-	if (*fd >= 0)
+	if (*fd >= 0) {
+		saved = errno;
 		close(*fd);
+		errno = saved;
+	}
 	*fd = -1;
-	errno = saved;
 }
