@@ -45,9 +45,9 @@ struct req_batch {
 	struct buf answers;
 };
 
-static unsigned req_id_chain(const char *key)
+static unsigned req_id_chain(const char *key, size_t len)
 {
-	uint32_t hash = str_hash(key, strlen(key));
+	uint32_t hash = str_hash(key, len);
 
 	return (hash ^ hash >> 16) % CHAINS;
 }
@@ -148,7 +148,7 @@ static bool req_id_is_canonical(const char *id, size_t len)
 	return true;
 }
 
-/* The canonical spelling of the raw token @id; heap. */
+/* The canonical spelling of the raw token @id: heap, or NULL where @id is it. */
 static char *req_id_key(const char *id, size_t len)
 {
 	char text[32], *key;
@@ -156,7 +156,7 @@ static char *req_id_key(const char *id, size_t len)
 	double real;
 
 	if (req_id_is_canonical(id, len))
-		return mem_strndup(id, len);
+		return NULL;
 	value = json_loadb(id, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	BUG_IF(!value);
 	real = json_real_value(value);
@@ -174,20 +174,19 @@ static char *req_id_key(const char *id, size_t len)
 	return key;
 }
 
-static struct req *req_find_key(struct reqtab *t, const char *key)
-{
-	struct req *r = t->by_id[req_id_chain(key)];
-
-	while (r && strcmp(r->key, key))
-		r = r->id_next;
-	return r;
-}
-
 struct req *req_find_id(struct reqtab *t, const char *id, size_t len)
 {
 	AUTO_FREE char *key = req_id_key(id, len);
+	struct req *r;
 
-	return req_find_key(t, key);
+	if (key) {
+		id = key;
+		len = strlen(key);
+	}
+	r = t->by_id[req_id_chain(id, len)];
+	while (r && (strncmp(r->key, id, len) != 0 || r->key[len]))
+		r = r->id_next;
+	return r;
 }
 
 struct req *req_find_value(struct reqtab *t, const json_t *id)
@@ -210,7 +209,7 @@ static void req_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void req_link(struct reqtab *t, struct req *r)
 {
-	struct req **chain = &t->by_id[req_id_chain(r->key)];
+	struct req **chain = &t->by_id[req_id_chain(r->key, strlen(r->key))];
 
 	r->id_next = *chain;
 	*chain = r;
@@ -228,7 +227,7 @@ static void req_link(struct reqtab *t, struct req *r)
 
 static void req_unlink(struct reqtab *t, struct req *r)
 {
-	struct req **at = &t->by_id[req_id_chain(r->key)];
+	struct req **at = &t->by_id[req_id_chain(r->key, strlen(r->key))];
 
 	while (*at != r)
 		at = &(*at)->id_next;
@@ -255,12 +254,10 @@ void req_duplicate_id(struct err *e, const json_t *id)
 struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
 		    json_t *root, struct req_batch *batch, struct err *e)
 {
-	char *key = req_id_key(id, id_len);
 	struct req *r;
 
-	if (req_find_key(t, key)) {
+	if (req_find_id(t, id, id_len)) {
 		req_duplicate_id(e, json_object_get(root, "id"));
-		free(key);
 		json_decref(root);
 		return NULL;
 	}
@@ -269,7 +266,9 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	r->handle = ++t->last_handle;
 	r->dialect = d;
 	r->id = mem_strndup(id, id_len);
-	r->key = key;
+	r->key = req_id_key(id, id_len);
+	if (!r->key)
+		r->key = r->id;
 	r->root = root;
 	r->batch = batch;
 	r->share = batch ? batch->count : 1;
@@ -299,7 +298,8 @@ static void req_end(struct req *r)
 	free(r->extra);
 	if (r->call)
 		slab_free(r->call);
-	free(r->key);
+	if (r->key != r->id)
+		free(r->key);
 	free(r->id);
 	slab_free(r);
 }

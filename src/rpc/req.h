@@ -118,7 +118,7 @@ struct req {
 	const struct dialect *dialect;
 	const struct cap_row *row; /* the capability called */
 	char *id;                  /* raw JSON token; never NULL (notifications make no request) */
-	char *key;                 /* its canonical spelling */
+	char *key;                 /* its canonical spelling; may be the same memory */
 	json_t *root;              /* the message, owned; once it is routed, only `params` of it */
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
