@@ -152,6 +152,10 @@ static void test_confine_names_in_detail(void **state)
 	c->landlock_abi = 5;
 	expect_names(c, &applied, "credentials:1234 seccomp:strict landlock:5 pid_namespace "
 				  "network_off:seccomp ");
+	applied.uid = 7;
+	c->landlock_abi = 4;
+	expect_names(c, &applied, "credentials:7 seccomp:strict landlock:4 pid_namespace "
+				  "network_off:seccomp ");
 	applied.net_ns = true;
 	applied.layers = BIT(CONFINE_NETWORK_OFF);
 	expect_names(c, &applied, "network_off:namespace ");

@@ -366,6 +366,24 @@ static void test_json_getters(void **state)
 	json_decref(o);
 }
 
+/* Small objects are read in another way than larger ones. */
+static void test_json_getters_in_objects_of_any_size(void **state)
+{
+	static const char *const names[] = { "ab", "a", "", "abc", "b", "ac", "c" };
+	json_t *o = json_object();
+
+	(void)state;
+	assert_int_equal(json_get_int(NULL, "a", -1), -1);
+	for (int size = 0; size <= (int)COUNT_OF(names); size++) {
+		for (int i = 0; i < (int)COUNT_OF(names); i++)
+			assert_int_equal(json_get_int(o, names[i], -1), i < size ? i : -1);
+		assert_int_equal(json_get_int(o, "abcd", -1), -1);
+		if (size < (int)COUNT_OF(names))
+			json_object_set_new(o, names[size], json_integer(size));
+	}
+	json_decref(o);
+}
+
 /* --- the public suite ------------------------------------------------------------ */
 
 static size_t read_file(const char *dir, const char *name, char *text)
@@ -442,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_json_raw_sole_member_is_unambiguous),
 		cmocka_unit_test(test_json_raw_elements),
 		cmocka_unit_test(test_json_getters),
+		cmocka_unit_test(test_json_getters_in_objects_of_any_size),
 		cmocka_unit_test(test_json_agrees_with_the_public_suite),
 	};
 
