@@ -511,7 +511,7 @@ static json_t *schema_new_default(const struct schema_field *f)
 
 	switch (*text) {
 	case '"':
-		return json_stringn(text + 1, strlen(text) - 2);
+		return json_stringn_nocheck(text + 1, strlen(text) - 2);
 	case 'f':
 	case 't':
 		return json_boolean(*text == 't');
@@ -613,7 +613,7 @@ void schema_fill_defaults(const struct schema *s, json_t *params)
 {
 	for (const struct schema_field *f = s->fields; *f->name; f++)
 		if (*f->default_json && !json_object_get(params, f->name))
-			json_object_set_new(params, f->name, schema_new_default(f));
+			json_object_set_new_nocheck(params, f->name, schema_new_default(f));
 }
 
 void schema_drop_defaults(const struct schema *s, json_t *params)
