@@ -241,6 +241,25 @@ static const struct secret_option any_options[] = {
 
 _Static_assert(COUNT_OF(secret_options) <= 64 * AUDIT_OPTIONS_SETS, "a command notes each row");
 
+/* Rows by the first letter of their program: that of the first one, and behind each the next; 0:
+ * none. They are counted from 1, and begin with their order. */
+static uint8_t first_rows[128], next_rows[COUNT_OF(secret_options) + 1];
+
+_Static_assert(COUNT_OF(secret_options) < UINT8_MAX, "a row has a number");
+
+/* The first row whose program begins as @word. */
+static size_t audit_options_first(const char *word)
+{
+	for (size_t i = COUNT_OF(secret_options); i > 0 && !*next_rows; i--) {
+		uint8_t *first = &first_rows[(unsigned char)*secret_options[i - 1].program];
+
+		next_rows[i] = *first;
+		*first = (uint8_t)i;
+	}
+	*next_rows = 1; /* no row's: they are there */
+	return first_rows[(unsigned char)*word];
+}
+
 static bool audit_options_has(const uint64_t *sets, size_t row)
 {
 	return sets[row / 64] >> row % 64 & 1;
@@ -278,14 +297,27 @@ bool audit_options_take_names(const struct audit_command *c)
 	return false;
 }
 
-static bool audit_options_is_program(const char *program, const char *word, size_t len)
+static bool audit_options_is_called(const char *program, const char *word, size_t len)
 {
 	size_t n;
 
-	if (*program != *word) /* of nearly all rows */
+	if (program[1] != word[1]) /* of nearly all with the same first letter */
 		return false;
 	n = strcspn(program, "*");
 	return len >= n && !strncmp(program, word, n) && (program[n] || len == n);
+}
+
+bool audit_options_are_possible(const char *text, size_t size, const char *p, size_t len)
+{
+	for (size_t i = audit_options_first(p); i; i = next_rows[i]) {
+		const struct secret_option *row = &secret_options[i - 1];
+
+		if (audit_options_is_called(row->program, p, len) &&
+		    (*row->subcommand == '-' ||
+		     memmem(text, size, row->subcommand, strlen(row->subcommand))))
+			return true;
+	}
+	return false;
 }
 
 /* Bytes of @row's option at @p, with the flags in front of it; 0: it is not there. */
@@ -452,15 +484,13 @@ void audit_options_note(struct audit_command *c, const char *p)
 	if (!program && !c->begun)
 		return;
 	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
-	for (size_t i = 0; i < COUNT_OF(secret_options); i++) {
-		const struct secret_option *row = &secret_options[i];
-
-		if (program && audit_options_is_program(row->program, p, len)) {
-			audit_options_put(c->programs, i);
-			c->begun = true;
-		} else if (c->begun && *row->subcommand && audit_options_has(c->programs, i) &&
-			   audit_options_is_subcommand(row->subcommand, p, len)) {
+	for (size_t i = 0; c->begun && i < COUNT_OF(secret_options); i++)
+		if (*secret_options[i].subcommand && audit_options_has(c->programs, i) &&
+		    audit_options_is_subcommand(secret_options[i].subcommand, p, len))
 			audit_options_put(c->subcommands, i);
+	for (size_t i = program ? audit_options_first(p) : 0; i; i = next_rows[i])
+		if (audit_options_is_called(secret_options[i - 1].program, p, len)) {
+			audit_options_put(c->programs, i - 1);
+			c->begun = true;
 		}
-	}
 }

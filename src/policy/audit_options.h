@@ -34,6 +34,11 @@ bool audit_options_take_names(const struct audit_command *c);
  */
 bool audit_options_mask(struct audit_command *c, struct audit_mask *m, bool late);
 
+/* Is the word of @len bytes at @p, in the @size bytes of @text, a program with such an option or
+ * word? Not if what else that needs, a subcommand, is nowhere in the text. */
+bool audit_options_are_possible(const char *text, size_t size, const char *p,
+				size_t len);
+
 /* Note the word at @p, which is not a secret: it may be a program or a subcommand. */
 void audit_options_note(struct audit_command *c, const char *p);
 

@@ -132,6 +132,19 @@ static const char *audit_readers_behind(const char *p, const char *end, const ch
 	return p <= end ? p : NULL;
 }
 
+bool audit_readers_are_possible(const char *text, const char *end)
+{
+	for (const char *p = text; p < end; p++) {
+		if (p > text && audit_mask_is_name_char(p[-1]))
+			continue;
+		for (size_t i = 0; i < COUNT_OF(readers); i++)
+			if (*p == *readers[i].text &&
+			    audit_readers_behind(p, end, readers[i].text))
+				return true;
+	}
+	return false;
+}
+
 /* Is the word that @p is in, of a command that begins at @from, a file that > writes? Or tee, if
  * @row is a file. */
 static bool audit_readers_is_output(const struct reader *row, const char *from, const char *p)

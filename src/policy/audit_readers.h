@@ -26,6 +26,9 @@ struct audit_readers {
 	size_t searched; /* bytes, for the groups around them */
 };
 
+/* Is there anything from @text to @end that reads a secret? */
+bool audit_readers_are_possible(const char *text, const char *end);
+
 /* Go to the end of the command at @at, behind the groups that begin in it: to a separator, to the
  * ")" of a group around it, or to @limit or the end. */
 void audit_readers_skip_command(struct audit_place *at, const char *limit);

@@ -3,12 +3,17 @@
  * match keeps its name and loses its value. It can miss a secret and it can mask too
  * much: the audit log also has the hash of the exact arguments, so masking loses no
  * evidence.
+ *
+ * Few texts hold a secret, so a quick look comes first (audit_redact_is_plain()). A new shape must
+ * have something that stops it there: a name, a word or a byte.
  */
 #include "policy/audit.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -56,6 +61,11 @@ static const struct weak_name {
 	{ "token-code", false, WEAK_NUMBER },
 	{ "sig", true, WEAK_TEXT }, { "signature", true, WEAK_TEXT },
 	{ "code", true, WEAK_TOKEN }, { "key", true, WEAK_TOKEN }, { "appid", true, WEAK_TOKEN },
+};
+
+/* Ends of words that are no names of secrets, but have shapes of their own. */
+static const char *const other_tails[] = {
+	"pwd", "cookie", "identified", "hashpw", "send", "sendline", "begin",
 };
 
 /* Names that only look like those of secrets, spelled as secret_parts. */
@@ -107,6 +117,13 @@ static const char *const token_prefixes[] = {
 	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
 };
 
+/* The letters that secret names, and the words of weak_names and other_tails, have at least: those
+ * of one of these. */
+static const char hints[][6] = {
+	"pas", "auth", "key", "secrt", "token", "cred", "bear", "psk", "pw", "pat", "pin", "otp",
+	"sig", "code", "apid", "cokie", "idenf", "send", "begin",
+};
+
 struct redact {
 	struct audit_mask mask;
 	struct audit_command command;
@@ -137,6 +154,24 @@ static bool audit_redact_is_variable(const char *name, size_t len)
 
 		if (len > n && !strncmp(name + len - n, variable_tails[i], n))
 			return !memmem(name, len, "PUBLIC", strlen("PUBLIC"));
+	}
+	return false;
+}
+
+/* Has the name all letters of a hint? Most have not, and so are not secret. */
+static bool audit_redact_has_hint(const char *name, size_t len)
+{
+	uint32_t letters = 0; /* by their last five bits; signs and digits count as letters */
+
+	for (size_t i = 0; i < len; i++)
+		letters |= 1u << (name[i] & 31);
+	for (size_t i = 0; i < COUNT_OF(hints); i++) {
+		const char *hint = hints[i];
+
+		while (*hint && letters >> (*hint & 31) & 1)
+			hint++;
+		if (!*hint)
+			return true;
 	}
 	return false;
 }
@@ -469,6 +504,8 @@ static bool audit_redact_mask_named(struct redact *r)
 	bool whole = (option && audit_mask_begins_word(&r->mask, p)) ||
 		     audit_redact_is_for_option(r, p);
 
+	if (!audit_redact_has_hint(p, len))
+		return false;
 	if (!audit_redact_is_secret_name(p, len) && !audit_redact_is_pwd(r, p, len) &&
 	    !(weak = audit_redact_weak_name(r, p, len)))
 		return false;
@@ -669,12 +706,13 @@ static void audit_redact_note_document(struct redact *r)
 {
 	const char *p = r->mask.at.p, *name = p + 2;
 	const struct audit_pipeline *known;
-	bool tabs = *name == '-';
 	size_t len;
+	bool tabs;
 
 	if (r->document || strncmp(p, "<<", 2) != 0 || p[2] == '<' ||
 	    (p > r->mask.text && p[-1] == '<'))
 		return;
+	tabs = *name == '-';
 	name += tabs;
 	name += strspn(name, " \t\\\"'");
 	len = strcspn(name, " \t\n\\\"';|&<>()`");
@@ -706,14 +744,13 @@ static bool audit_redact_mask_document(struct redact *r)
 /* Authorization: anything up to the end of the line or of the quotes. */
 static bool audit_redact_mask_header(struct redact *r)
 {
-	for (size_t i = 0; i < COUNT_OF(secret_headers); i++) {
-		size_t len = strlen(secret_headers[i]);
-		const char *p = r->mask.at.p + len;
+	const char *name = r->mask.at.p, *p;
+	size_t len = audit_mask_name_len(name);
 
-		if (strncasecmp(r->mask.at.p, secret_headers[i], len) != 0)
-			continue;
-		p += audit_mask_gap_len(&r->mask, p);
-		if (*p != ':')
+	p = name + len + audit_mask_gap_len(&r->mask, name + len);
+	for (size_t i = 0; i < COUNT_OF(secret_headers) && *p == ':'; i++) {
+		if (len != strlen(secret_headers[i]) ||
+		    strncasecmp(name, secret_headers[i], len) != 0)
 			continue;
 		p += 1 + audit_mask_gap_len(&r->mask, p + 1);
 		if (audit_quote_is_mark(p[*p == '$']))
@@ -829,7 +866,7 @@ static bool audit_redact_mask_proxy(struct redact *r)
 static const char *audit_redact_secret_of_url(const char *p)
 {
 	for (size_t i = 0; i < COUNT_OF(secret_urls); i++)
-		if (!strncmp(p, secret_urls[i], strlen(secret_urls[i])))
+		if (*p == *secret_urls[i] && !strncmp(p, secret_urls[i], strlen(secret_urls[i])))
 			return p + strlen(secret_urls[i]);
 	return NULL;
 }
@@ -966,34 +1003,68 @@ static void audit_redact_step(struct redact *r)
 /* The text, and each argument behind a NUL. */
 static char *audit_redact_join(const char *text, const char *const *args, size_t *len)
 {
-	struct buf joined;
+	size_t size = strlen(text) + 1;
+	char *joined, *to;
 
-	buf_init(&joined, SIZE_MAX / 2);
-	buf_add(&joined, text, strlen(text) + 1);
+	for (const char *const *arg = args; arg && *arg; arg++)
+		size += strlen(*arg) + 1;
+	joined = mem_realloc(NULL, size);
+	to = stpcpy(joined, text);
 	for (; args && *args; args++)
-		buf_add(&joined, *args, strlen(*args) + 1);
-	*len = joined.len - 1;
-	return buf_steal(&joined);
+		to = stpcpy(to + 1, *args);
+	*len = size - 1;
+	return joined;
 }
 
-/* Is it a name, a path, or a name in quotes, as most ids and directories are, without a token? That
- * is told in less time. */
-static bool audit_redact_is_plain(const char *p)
+/* Can the word at @p make anything secret from @text to @end, where no "@" and "<" is? */
+static bool audit_redact_is_notable(const char *text, const char *end, const char *p, size_t len)
 {
-	for (size_t len; *p; p += len ? len : 1) {
+	if (len > OPTION_MAX || audit_options_are_possible(text, (size_t)(end - text), p, len))
+		return true;
+	if (audit_redact_is_writer(p, len))
+		return audit_readers_are_possible(text, end);
+	if (*p == '-' && (p[1] == 'u' || !strncmp(p, "--user", strlen("--user"))))
+		return true;
+	if (!audit_redact_has_hint(p, len))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(weak_names); i++)
+		if (audit_redact_has_tail(p, len, weak_names[i].tail))
+			return true;
+	for (size_t i = 0; i < COUNT_OF(other_tails); i++)
+		if (audit_redact_has_tail(p, len, other_tails[i]))
+			return true;
+	return audit_redact_is_secret_name(p, len);
+}
+
+/*
+ * Is it plain that nothing from @text to @end is secret, because what a shape needs is not there?
+ * Of most commands, ids and directories this is told in far less time than the shapes take. A word
+ * alone, such as a path, can only be a token. A backslash may stand for another character.
+ */
+static bool audit_redact_is_plain(const char *text, const char *end)
+{
+	bool alone = true;
+	size_t len;
+
+	for (const char *p = text; p < end; p += len ? len : 1) {
 		len = audit_mask_name_len(p);
 		if (len ? audit_redact_token_prefix(p, len) || audit_redact_secret_of_url(p)
-			: !strchr("/\"", *p))
+			: *p == '@' || *p == '<' || *p == '\\')
+			return false;
+		alone &= len || *p == '/' || *p == '"';
+	}
+	for (const char *p = text; p < end && !alone; p += len ? len : 1) {
+		len = audit_mask_name_len(p);
+		if (len && audit_redact_is_notable(text, end, p, len))
 			return false;
 	}
 	return true;
 }
 
-static char *audit_redact_within(const char *text, const char *const *args, size_t max)
+/* What is from @text to @end, of at most @max bytes, with secrets masked. */
+static char *audit_redact_within(const char *text, const char *end, size_t max)
 {
-	size_t len;
-	AUTO_FREE char *joined = audit_redact_join(text, args, &len);
-	struct redact r = { .mask = { .text = joined, .end = joined + len, .at.p = joined } };
+	struct redact r = { .mask = { .text = text, .end = end, .at.p = text } };
 	struct buf *out = &r.mask.out;
 
 	/* Room for one more name than is shown, so that the cut comes last. */
@@ -1012,15 +1083,27 @@ static char *audit_redact_within(const char *text, const char *const *args, size
 
 char *audit_redact(const char *text, const char *const *args)
 {
-	return audit_redact_within(text, args, AUDIT_TEXT_MAX);
+	size_t len;
+	char *joined = audit_redact_join(text, args, &len), *shown;
+
+	if (len > AUDIT_TEXT_MAX || !audit_redact_is_plain(joined, joined + len)) {
+		shown = audit_redact_within(joined, joined + len, AUDIT_TEXT_MAX);
+		free(joined);
+		return shown;
+	}
+	for (size_t i = 0; i < len; i++)
+		joined[i] = joined[i] ? joined[i] : ' ';
+	return joined;
 }
 
 /* @text as it may be shown: itself, or *@shown, which is the caller's. */
 static const char *audit_redact_short(const char *text, size_t max, char **shown)
 {
-	if (strlen(text) <= max && audit_redact_is_plain(text))
+	const char *end = text + strlen(text);
+
+	if (end - text <= (ptrdiff_t)max && audit_redact_is_plain(text, end))
 		return text;
-	return *shown = audit_redact_within(text, NULL, max);
+	return *shown = audit_redact_within(text, end, max);
 }
 
 void audit_add_client_text(struct jsonw *w, const char *key, const char *text, size_t max)
@@ -1035,11 +1118,12 @@ char *audit_redact_id(const char *token)
 {
 	json_t *id = strchr(token, '\\') ? json_loads(token, JSON_DECODE_ANY, NULL) : NULL;
 	const char *text = json_string_value(id);
-	char *shown = audit_redact_within(text ? text : token, NULL, REQUEST_ID_MAX);
+	const char *said = text ? text : token;
+	char *shown = audit_redact_within(said, said + strlen(said), REQUEST_ID_MAX);
 
 	if (text && !strcmp(shown, text)) { /* nothing of what the escapes stand for is masked */
 		free(shown);
-		shown = audit_redact_within(token, NULL, REQUEST_ID_MAX);
+		shown = audit_redact_within(token, token + strlen(token), REQUEST_ID_MAX);
 	}
 	json_decref(id);
 	return shown;
@@ -1047,13 +1131,14 @@ char *audit_redact_id(const char *token)
 
 void audit_add_request_id(struct jsonw *w, const char *token)
 {
+	const size_t len = token ? strlen(token) : 0;
 	AUTO_FREE char *masked = NULL;
 	const char *shown = token;
 
-	if (token && (strlen(token) > REQUEST_ID_MAX || !audit_redact_is_plain(token)))
+	if (token && (len > REQUEST_ID_MAX || !audit_redact_is_plain(token, token + len)))
 		shown = masked = audit_redact_id(token);
 	if (shown && !strcmp(shown, token))
-		jsonw_raw(w, "request_id", token, strlen(token));
+		jsonw_raw(w, "request_id", token, len);
 	else if (shown)
 		jsonw_str(w, "request_id", shown);
 }

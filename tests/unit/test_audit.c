@@ -541,7 +541,7 @@ static void test_audit_masks_what_clients_name(void **state)
 {
 	struct audit_event event = {
 		.event = "attempt", .capability = "process.run", .command = "--password hunter2",
-		.request_id = "\"token=hunter2\"", .process_id = "password=hunter2",
+		.process_id = "password=hunter2",
 		.cwd = "/ws/token=hunter2", .log_file = "/ws/ghp_hunter2hunter2hunter2.log",
 		.user = "secret:hunter2", .intent = "https://me:hunter2@h", .input = "x",
 		.input_len = 1, .input_text = "API_KEY=hunter2",
@@ -551,6 +551,9 @@ static void test_audit_masks_what_clients_name(void **state)
 	char *text;
 
 	audit_set_client(f->audit, "x?token=hunter2", "secret=hunter2");
+	event.request_id = "\"t\\u006fken=hunter2\"";
+	write_ok(f->audit, &event);
+	event.request_id = "\"token=hunter2\"";
 	write_ok(f->audit, &event);
 	text = read_chain(f->audit, &lines);
 	if (strstr(text, "hunter2"))

@@ -2,6 +2,9 @@
  * A secret in a place that masking knows never gets into the log, whatever stands around it: drawn
  * are a place, the quotes of the secret, and up to three things that stand around the command. The
  * seed of a failure is in its message; SEED plays it again, STRESS draws more.
+ *
+ * Most texts are told to hold no secret without a look for its shapes. That must be what the look
+ * says, too.
  */
 #include "unit.h"
 
@@ -11,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "corpus.h"
 #include "policy/audit.h"
 
 #define SECRET "S3CRET"
@@ -177,10 +181,88 @@ static void test_audit_mask_holds_in_any_surroundings(void **unused)
 	assert_int_equal(failed, 0);
 }
 
+/* What shapes begin and end with, and have within; and words that are nothing to them. */
+static const char *const pieces[] = {
+	"password", "PASSWD", "set_password", "client-secret", "token", "token-file", "nextToken",
+	"API_KEY", "X_PAT", "db.pass", "auth", "psk", "pw", "pwd", "bearer", "authorization", "Cookie",
+	"set-cookie: a", "credential", "passphrase", "PIN=1234", "-pin 1234", "--otp", "123456",
+	"token-code", "x?sig=x", "?code=0123456789abcdefg", "&key=", "?appid", "--token", "--secret",
+	"-pw", "--pwd", "-u", "-ume", "-u a:b", "--user a:b", "--user=a:b", "-x", "--proxy a:b@c",
+	"-p", "-b", "-k", "--value", "curl", "mysql", "docker", "login", "git", "config", "vault",
+	"sqlplus", "me/x", "passwd", "sudo -S", "chpasswd", "echo", "printf", "yes", "tee .pgpass",
+	"> .pgpass", "oathtool -vb x", "expect assword", "send 'x'", "sendline(\"x\")", "machine a",
+	"login b", "identified by 'x'", "hashpw(b'x')", "define(", "https://", "https://a:b@c",
+	"ghp_0123456789abcdefghij", "0123456789abcdef0123", "hooks.slack.com/services/T",
+	"api.telegram.org/bot1", "-----BEGIN",
+	"RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----", "-----END", "value", "name",
+	"password>", "</", "%s", "|", ";", "{", "}", "$(", ")", "[0]", "[", "\xc3\xa9", "#", "\\", "$",
+};
+
+static const char *const plain[] = { "a", "b c", "x.y", "/usr/bin/x", "no", "--all", "12", "-l" };
+
+static const char *const glue[] = {
+	" ", " ", " ", " ", "=", "=", ":", ": ", "", "\n", "\t", "'", "\"", " \"", "\" ", "'", ",", ", ", "(",
+	"/", "-", "_", ".", ">", "<", "<<<", "<<", "\\\n", "@", "|", "://", "+=", "->",
+};
+
+static const char *draw_piece(void)
+{
+	return draw(2) ? plain[draw(sizeof(plain) / sizeof(*plain))]
+		       : pieces[draw(sizeof(pieces) / sizeof(*pieces))];
+}
+
+/* Behind such a line, a text is looked at for shapes. */
+static bool is_as_by_shapes(const char *text, const char *const *args)
+{
+	char *quick = audit_redact(text, args), *behind;
+	bool same;
+
+	assert_true(asprintf(&behind, "git @ < a\n%s", text) > 0);
+	char *full = audit_redact(behind, args);
+
+	same = !strcmp(full + strlen("git @ < a\n"), quick) || strlen(full) > AUDIT_TEXT_MAX - 5;
+	if (!same)
+		print_error("%s\n-> %s\n-> %s\n", text, quick, full + strlen("git @ < a\n"));
+	free(quick);
+	free(behind);
+	free(full);
+	return same;
+}
+
+static void check_row(void *failed, const struct corpus_row *row)
+{
+	*(int *)failed += !is_as_by_shapes(row->command, NULL);
+}
+
+static void test_audit_mask_misses_nothing_in_plain_texts(void **unused)
+{
+	const char *args[3] = { NULL };
+	char text[64 * 8];
+	int failed = 0;
+
+	(void)unused;
+	assert_true(corpus_tricks(check_row, &failed) > 1000);
+	for (int i = 0; i < (getenv("STRESS") ? 4000000 : 100000) && failed < 20; i++) {
+		char *to = text;
+
+		state = (uint64_t)i * UINT64_C(0x9E3779B97F4A7C15);
+		draw(1);
+		for (size_t n = draw(6) + 1; n > 0; n--) {
+			to = stpcpy(to, draw_piece());
+			to = stpcpy(to, glue[draw(sizeof(glue) / sizeof(*glue))]);
+		}
+				args[0] = draw(2) ? draw_piece() : NULL;
+		args[1] = args[0] && draw(2) ? draw_piece() : NULL;
+		failed += !is_as_by_shapes(text, args);
+	}
+	assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_audit_mask_holds_in_any_surroundings),
+		cmocka_unit_test(test_audit_mask_misses_nothing_in_plain_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
