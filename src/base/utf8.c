@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/plain.h"
 
 #define UTF8_ESCAPE_SIZE 16
 
@@ -165,18 +164,25 @@ static size_t utf8_escape(uint32_t code, char text[UTF8_ESCAPE_SIZE])
 				0xdc00u | (unsigned)(code & 0x3ff));
 }
 
-/* The characters before the first that may need more than a copy: most texts have no other. */
-static size_t utf8_plain_len(const char *s, size_t len)
+/* Are all of these printable ASCII? In a form that compilers make a few vector operations of. */
+static bool utf8_is_plain_block(const char *s, size_t len)
 {
-	size_t n = 0;
-	uint64_t v;
+	unsigned char other = 0;
 
-	for (; len - n >= sizeof(v); n += sizeof(v)) {
-		memcpy(&v, s + n, sizeof(v)); /* any from 0x80 on, before the space, or 0x7f? */
-		if ((v | (v - PLAIN_EACH_BYTE(' ')) | (v + PLAIN_EACH_BYTE(1))) &
-		    PLAIN_EACH_BYTE(0x80))
-			break;
-	}
+	for (size_t i = 0; i < len; i++)
+		other |= (unsigned char)(s[i] - ' ') > '~' - ' ';
+	return !other;
+}
+
+size_t utf8_plain_len(const char *s, size_t len)
+{
+	enum { BLOCK = 64 };
+	size_t n = 0;
+
+	while (len - n >= BLOCK && utf8_is_plain_block(s + n, BLOCK))
+		n += BLOCK;
+	while (len - n >= 8 && utf8_is_plain_block(s + n, 8))
+		n += 8;
 	while (n < len && s[n] >= ' ' && s[n] <= '~')
 		n++;
 	return n;

@@ -49,6 +49,9 @@ bool utf8_is_hidden(const char *s, size_t len);
  * characters and single quotes? */
 bool utf8_is_shell_word(const char *text);
 
+/* The bytes at the start of @s that are printable ASCII, which utf8_show() only copies. */
+size_t utf8_plain_len(const char *s, size_t len);
+
 /*
  * Copy @s to @to with every hidden character as JSON escapes it ("\\u202e", beyond U+FFFF as a
  * surrogate pair) and every ill-formed subpart repaired: what it shows is what it has. For stderr

@@ -26,6 +26,7 @@
 
 /* The longest line: every byte of text escaped to six, or the ids of 10,000 runs. */
 #define LINE_MAX_BYTES (256 * 1024)
+#define LINE_KEPT_BYTES 2048 /* of the memory of one, for the next */
 #define NAME_MAX_BYTES 64
 
 /* Lines that could not be written are kept for later up to these; the rest is counted. */
@@ -63,18 +64,16 @@ struct audit {
 	struct audit_prune_found found; /* in the directory, for the next line */
 	bool moved;       /* not told yet: it is not the first one */
 
+	/* The line that is being built. */
+	struct buf text;
+	struct jsonw w;
+	size_t head; /* where the members behind "event" begin */
+
 	struct {
 		const char *capability; /* borrowed; NULL: not used yet */
 		uint64_t count;
 	} reads[READS_KINDS]; /* since the last line of them */
 	int64_t reads_due_ms; /* clock_mono_ms(); 0: there are none */
-};
-
-/* A line while it is built. */
-struct audit_line {
-	struct buf text;
-	struct jsonw w;
-	size_t head; /* where the members behind "event" begin */
 };
 
 /* The home of some accounts is /. */
@@ -105,6 +104,7 @@ struct audit *audit_new(const char *state_dir, const char *instance)
 	a->instance = mem_strdup(instance);
 	a->uid = geteuid();
 	a->late_end = &a->late;
+	buf_init(&a->text, LINE_MAX_BYTES);
 	return a;
 }
 
@@ -137,6 +137,7 @@ void audit_free(struct audit *a)
 	audit_end_look(a);
 	while (a->late)
 		audit_drop_late(a);
+	buf_release(&a->text);
 	free(a->client_name);
 	free(a->client_version);
 	free(a->instance);
@@ -167,17 +168,27 @@ static void audit_add_text(struct jsonw *w, const char *key, const char *text, s
 		jsonw_strn(w, key, text, utf8_cut(text, strlen(text), max));
 }
 
-/* The members that every line begins with. */
-static void audit_open_line(const struct audit *a, struct audit_line *line, const char *event)
+/* Begin a line with the members that every one has. */
+static struct jsonw *audit_open_line(struct audit *a, const char *event)
 {
-	buf_init(&line->text, LINE_MAX_BYTES);
-	jsonw_init(&line->w, &line->text);
-	jsonw_object(&line->w, NULL);
-	jsonw_time(&line->w, "time", clock_wall_ms());
-	jsonw_int(&line->w, "seq", (int64_t)a->file.chain.seq + 1);
-	jsonw_str(&line->w, "instance", a->instance);
-	audit_add_text(&line->w, "event", event, 64);
-	line->head = line->text.len;
+	struct jsonw *w = &a->w;
+
+	jsonw_init(w, &a->text);
+	jsonw_object(w, NULL);
+	jsonw_time(w, "time", clock_wall_ms());
+	jsonw_int(w, "seq", (int64_t)a->file.chain.seq + 1);
+	jsonw_str(w, "instance", a->instance);
+	audit_add_text(w, "event", event, 64);
+	a->head = a->text.len;
+	return w;
+}
+
+static void audit_clear_line(struct audit *a)
+{
+	if (a->text.cap > LINE_KEPT_BYTES)
+		buf_release(&a->text);
+	buf_clear(&a->text);
+	a->text.max = LINE_MAX_BYTES; /* audit_show() may have put another in its place */
 }
 
 /* People print the file on terminals: escape what JSON would not. */
@@ -186,6 +197,8 @@ static void audit_show(struct buf *line)
 	struct buf shown;
 	char *room;
 
+	if (utf8_plain_len(line->data, line->len) == line->len)
+		return;
 	buf_init(&shown, 6 * line->len + 1);
 	room = buf_reserve(&shown, 6 * line->len);
 	buf_commit(&shown, utf8_show(room, 6 * line->len, line->data, line->len));
@@ -209,29 +222,29 @@ static void audit_add_found(const struct audit *a, struct jsonw *w)
 	jsonw_end_array(w);
 }
 
-/* Complete @line, append it to the file, and release it. */
-static int audit_write_line(struct audit *a, struct audit_line *line, struct err *e)
+/* Complete the line and append it to the file. */
+static int audit_write_line(struct audit *a, struct err *e)
 {
 	bool first = !a->file.length;
 	int status;
 
 	if (*a->file.chain.file)
-		jsonw_str(&line->w, "previous_file", a->file.chain.file);
-	audit_add_found(a, &line->w);
-	jsonw_str(&line->w, "prev", a->file.chain.prev);
-	jsonw_end_object(&line->w);
-	BUG_IF(line->text.full);
-	audit_show(&line->text);
-	buf_addc(&line->text, '\n');
-	status = audit_file_append(&a->file, &line->text, e);
+		jsonw_str(&a->w, "previous_file", a->file.chain.file);
+	audit_add_found(a, &a->w);
+	jsonw_str(&a->w, "prev", a->file.chain.prev);
+	jsonw_end_object(&a->w);
+	BUG_IF(a->text.full);
+	audit_show(&a->text);
+	BUG_IF(buf_addc(&a->text, '\n'));
+	status = audit_file_append(&a->file, &a->text, e);
 	if (status == 0) {
 		if (a->sink)
-			audit_sink_write(a->sink, &line->text);
+			audit_sink_write(a->sink, &a->text);
 		a->in_place++;
 		a->prune_due |= first;
 		a->found = (struct audit_prune_found){ 0 };
 	}
-	buf_release(&line->text);
+	audit_clear_line(a);
 	return status;
 }
 
@@ -307,13 +320,11 @@ static void audit_add_runs(struct jsonw *w, const struct audit_event *event)
 	jsonw_end_array(w);
 }
 
-static void audit_build_line(const struct audit *a, const struct audit_event *event,
-			     struct audit_line *line)
+static void audit_build_line(struct audit *a, const struct audit_event *event)
 {
+	struct jsonw *w = audit_open_line(a, event->event);
 	char hash[DIGEST_TEXT_SIZE];
-	struct jsonw *w = &line->w;
 
-	audit_open_line(a, line, event->event);
 	if (event->decision) {
 		jsonw_int(w, "uid", a->uid);
 		if (!a->serves)
@@ -362,7 +373,6 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 static void audit_miss(struct audit *a, const struct audit_event *event)
 {
 	struct audit_late *late;
-	struct audit_line line;
 	size_t len;
 
 	if (strcmp(event->event, "end") != 0 || a->late_count == LATE_MAX ||
@@ -370,13 +380,13 @@ static void audit_miss(struct audit *a, const struct audit_event *event)
 		a->lost++;
 		return;
 	}
-	audit_build_line(a, event, &line);
-	len = line.text.len - line.head;
+	audit_build_line(a, event);
+	len = a->text.len - a->head;
 	late = mem_zalloc(sizeof(*late) + len);
 	late->wall_ms = clock_wall_ms();
 	late->len = len;
-	memcpy(late->members, line.text.data + line.head, len);
-	buf_release(&line.text);
+	memcpy(late->members, a->text.data + a->head, len);
+	audit_clear_line(a);
 	*a->late_end = late;
 	a->late_end = &late->next;
 	a->late_count++;
@@ -386,12 +396,11 @@ static void audit_miss(struct audit *a, const struct audit_event *event)
 static int audit_write_late(struct audit *a, struct err *e)
 {
 	while (a->late) {
-		struct audit_line line;
+		struct jsonw *w = audit_open_line(a, "end");
 
-		audit_open_line(a, &line, "end");
-		buf_add(&line.text, a->late->members, a->late->len);
-		jsonw_time(&line.w, "happened_at", a->late->wall_ms);
-		if (audit_write_line(a, &line, e))
+		buf_add(&a->text, a->late->members, a->late->len);
+		jsonw_time(w, "happened_at", a->late->wall_ms);
+		if (audit_write_line(a, e))
 			return -1;
 		audit_drop_late(a);
 	}
@@ -400,13 +409,10 @@ static int audit_write_late(struct audit *a, struct err *e)
 
 static int audit_write_lost(struct audit *a, struct err *e)
 {
-	struct audit_line line;
-
 	if (!a->lost)
 		return 0;
-	audit_open_line(a, &line, "lost");
-	jsonw_int(&line.w, "count", (int64_t)a->lost);
-	if (audit_write_line(a, &line, e))
+	jsonw_int(audit_open_line(a, "lost"), "count", (int64_t)a->lost);
+	if (audit_write_line(a, e))
 		return -1;
 	a->lost = 0;
 	return 0;
@@ -429,19 +435,18 @@ void audit_count_read(struct audit *a, const char *capability)
 
 static int audit_write_reads(struct audit *a, struct err *e)
 {
-	struct audit_line line;
+	struct jsonw *w = audit_open_line(a, "reads");
 	uint64_t all = 0;
 
-	audit_open_line(a, &line, "reads");
-	jsonw_object(&line.w, "reads");
+	jsonw_object(w, "reads");
 	for (size_t i = 0; i < READS_KINDS && a->reads[i].capability; i++) {
 		if (a->reads[i].count)
-			jsonw_int(&line.w, a->reads[i].capability, (int64_t)a->reads[i].count);
+			jsonw_int(w, a->reads[i].capability, (int64_t)a->reads[i].count);
 		all += a->reads[i].count;
 	}
-	jsonw_end_object(&line.w);
-	jsonw_int(&line.w, "count", (int64_t)all);
-	if (audit_write_line(a, &line, e))
+	jsonw_end_object(w);
+	jsonw_int(w, "count", (int64_t)all);
+	if (audit_write_line(a, e))
 		return -1;
 	memset(a->reads, 0, sizeof(a->reads));
 	a->reads_due_ms = 0;
@@ -496,14 +501,14 @@ void audit_serves(struct audit *a)
 /* Write server_start, once: the user that the server runs as. */
 static int audit_write_start(struct audit *a, struct err *e)
 {
-	struct audit_line line;
+	struct jsonw *w;
 
 	if (!a->serves || a->started)
 		return 0;
-	audit_open_line(a, &line, "server_start");
-	jsonw_int(&line.w, "uid", a->uid);
-	audit_add_place(&line.w);
-	a->started = !audit_write_line(a, &line, e);
+	w = audit_open_line(a, "server_start");
+	jsonw_int(w, "uid", a->uid);
+	audit_add_place(w);
+	a->started = !audit_write_line(a, e);
 	return a->started ? 0 : -1;
 }
 
@@ -571,7 +576,7 @@ static int audit_catch_up(struct audit *a, bool last, struct err *e)
 
 int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 {
-	struct audit_line line;
+	struct jsonw *w;
 	int status;
 
 	if (!a->started && !a->reads_due_ms && !a->late && !a->lost)
@@ -579,29 +584,28 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 	if (audit_catch_up(a, true, e))
 		return -1;
 	audit_look_around(a, true);
-	audit_open_line(a, &line, "server_stop");
-	jsonw_int(&line.w, "survivors", stop->survivors);
-	jsonw_array(&line.w, "gaps");
+	w = audit_open_line(a, "server_stop");
+	jsonw_int(w, "survivors", stop->survivors);
+	jsonw_array(w, "gaps");
 	if (stop->gap)
-		jsonw_str(&line.w, NULL, stop->gap);
-	jsonw_end_array(&line.w);
+		jsonw_str(w, NULL, stop->gap);
+	jsonw_end_array(w);
 	if (a->sink && audit_sink_lost(a->sink))
-		jsonw_int(&line.w, "sink_lost", (int64_t)audit_sink_lost(a->sink));
-	status = audit_write_line(a, &line, e);
+		jsonw_int(w, "sink_lost", (int64_t)audit_sink_lost(a->sink));
+	status = audit_write_line(a, e);
 	audit_clear_up(a);
 	return status;
 }
 
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 {
-	struct audit_line line;
 	int status = audit_catch_up(a, false, e);
 
 	if (!status) {
 		if (!event->decision)
 			audit_look_around(a, false);
-		audit_build_line(a, event, &line);
-		status = audit_write_line(a, &line, e);
+		audit_build_line(a, event);
+		status = audit_write_line(a, e);
 	}
 	audit_clear_up(a);
 	audit_share_finish(&a->file);

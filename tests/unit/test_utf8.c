@@ -225,22 +225,22 @@ static void test_utf8_is_shell_word_refuses_what_forges_text(void **state)
 		assert_false(utf8_is_shell_word(others[i]));
 }
 
-/* Eight bytes are looked at at once: each byte at each place among them, alone and between plain ones. */
+/* Bytes are looked at in blocks: each byte at each place in several, between plain ones. */
 static void test_utf8_show_sees_every_byte(void **state)
 {
 	(void)state;
 	for (int c = 0; c < 256; c++)
-		for (size_t at = 0; at < 20; at++) {
-			char text[20], to[6 * sizeof(text)];
+		for (size_t at = 0; at < 100; at++) {
+			char text[100], to[6 * sizeof(text)];
 			bool plain = c >= ' ' && c <= '~';
 			size_t len;
 
 			memset(text, '~', sizeof(text));
 			text[at] = (char)c;
 			len = utf8_show(to, sizeof(to), text, sizeof(text));
-			assert_int_equal(len, plain ? 20 : c < 0x80 ? 25 : 22);
-			assert_memory_equal(to, text, plain ? 20 : at);
-			assert_memory_equal(to + len - (19 - at), text + at + 1, 19 - at);
+			assert_int_equal(len, plain ? 100 : c < 0x80 ? 105 : 102);
+			assert_memory_equal(to, text, plain ? 100 : at);
+			assert_memory_equal(to + len - (99 - at), text + at + 1, 99 - at);
 		}
 }
 
