@@ -1,6 +1,5 @@
 #include "base/digest.h"
 
-#include <nettle/base16.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
@@ -80,8 +79,13 @@ bool digest_equal(const void *a, const void *b, size_t len)
 
 void digest_hex(const unsigned char *bytes, size_t len, char *out)
 {
-	base16_encode_update(out, len, bytes);
-	out[BASE16_ENCODE_LENGTH(len)] = '\0';
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < len; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
 }
 
 static int digest_digit(char c)
