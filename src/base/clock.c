@@ -84,25 +84,38 @@ static char *clock_put(char *to, int value, int digits, char after)
 	return to + digits + 1;
 }
 
-/* Without printf for the years of four digits: each line of the audit log has a time. */
-void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE])
+/* Write the text of a second up to its "."; returns the end. Without printf for the years of four
+ * digits: each line of the audit log has a time. */
+static char *clock_put_second(char *out, int64_t second)
 {
-	const int day_ms = 24 * 3600 * 1000;
-	int ms = (int)(wall_ms % day_ms);
-	struct clock_date date = clock_date_of(wall_ms / day_ms - (ms < 0));
+	const int day_s = 24 * 3600;
+	int s = (int)(second % day_s);
+	struct clock_date date = clock_date_of(second / day_s - (s < 0));
 
-	ms += ms < 0 ? day_ms : 0;
+	s += s < 0 ? day_s : 0;
 	if (date.year >= 0 && date.year <= 9999)
 		out = clock_put(out, date.year, 4, '-');
 	else
 		out += snprintf(out, CLOCK_TEXT_SIZE, "%04d-", date.year);
 	out = clock_put(out, date.month, 2, '-');
 	out = clock_put(out, date.day, 2, 'T');
-	out = clock_put(out, ms / 3600000, 2, ':');
-	out = clock_put(out, ms / 60000 % 60, 2, ':');
-	out = clock_put(out, ms / 1000 % 60, 2, '.');
-	out = clock_put(out, ms % 1000, 3, 'Z');
-	*out = '\0';
+	out = clock_put(out, s / 3600, 2, ':');
+	out = clock_put(out, s / 60 % 60, 2, ':');
+	return clock_put(out, s % 60, 2, '.');
+}
+
+/* A request writes its time several times, so the text of the last second is kept. */
+void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE])
+{
+	static char text[CLOCK_TEXT_SIZE], *end;
+	static int64_t known = INT64_MIN; /* no second */
+	int ms = (int)(wall_ms % 1000);
+	int64_t second = wall_ms / 1000 - (ms < 0);
+
+	if (second != known)
+		end = clock_put_second(text, known = second);
+	memcpy(out, text, sizeof(text));
+	*clock_put(out + (end - text), ms < 0 ? ms + 1000 : ms, 3, 'Z') = '\0';
 }
 
 bool clock_is_time(const char *text)
