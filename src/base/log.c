@@ -96,28 +96,36 @@ void log_from(enum log_level level)
 	least = level;
 }
 
-void log_line(enum log_level level, const char *fmt, ...)
+void log_text(enum log_level level, const char *text, size_t len)
 {
-	static const char *const names[] = { "error: ", "warning: ", "" };
-	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
-	int start, len;
-	size_t end;
-	va_list ap;
+	static const char *const heads[] = {
+		"procpen: error: ", "procpen: warning: ", "procpen: ",
+	};
+	char line[LINE_MAX_BYTES];
+	size_t end, room;
 
 	if (level > least)
 		return;
-	start = snprintf(text, sizeof(text), "procpen: %s", names[level]);
-	va_start(ap, fmt);
-	len = vsnprintf(text + start, sizeof(text) - (size_t)start, fmt, ap);
-	va_end(ap);
-	if (len < 0)
-		return;
-	end = (size_t)(start + len);
-	if (end > sizeof(text) - 1) {
-		end = sizeof(text) - 1;
-		end -= utf8_partial_tail(text, end);
-	}
-	end = utf8_show(line, sizeof(line) - 1, text, end);
+	end = (size_t)(stpcpy(line, heads[level]) - line);
+	room = sizeof(line) - 1 - end;
+	if (len > room)
+		len = room - utf8_partial_tail(text, room);
+	end += utf8_show(line + end, room, text, len);
 	line[end++] = '\n';
 	log_write_or_count(line, end);
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	char text[LINE_MAX_BYTES];
+	va_list ap;
+	int len;
+
+	if (level > least)
+		return;
+	va_start(ap, fmt);
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (len >= 0)
+		log_text(level, text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
 }

@@ -22,6 +22,9 @@ void log_from(enum log_level level);
 
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for @len bytes as they are. */
+void log_text(enum log_level level, const char *text, size_t len);
+
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_notice(...) log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)

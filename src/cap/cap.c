@@ -281,11 +281,11 @@ static void cap_write_question(struct jsonw *w, const struct cap_call *call, con
 	grant_write_offer(w, call, files);
 }
 
-/* Write the notice (cap/notice.h) for the host, an object, or the @question, with @files. */
-static void cap_write_notice(struct buf *notice, const struct cap_call *call, bool question,
-			     const json_t *files)
+/* Write the notice (cap/notice.h) of @call, which names @target, for the host, an object, or the
+ * @question, with @files. */
+static void cap_write_notice(struct buf *notice, const struct cap_call *call,
+			     const struct proc *target, bool question, const json_t *files)
 {
-	const struct proc *target = cap_target(call);
 	struct blocklist_input shown = call->judge;
 	struct jsonw w;
 	bool cut;
@@ -305,36 +305,35 @@ static void cap_write_notice(struct buf *notice, const struct cap_call *call, bo
 	jsonw_end_object(&w);
 }
 
-/* Log the call on stderr. */
-static void cap_log_call(const struct cap_call *call, const char *what)
+/* Log the call on stderr, behind what @line has: what becomes of it. Leaves that empty. */
+static void cap_log_call(const struct cap_call *call, const struct proc *target, struct buf *line)
 {
-	const struct proc *target = cap_target(call);
-	struct buf json;
-
-	if (call->r->dialect->from_operator)
-		return;
-	buf_init(&json, NOTICE_MAX);
-	notice_write_log(&json, &call->event, target ? proc_masked(target) : NULL);
-	log_notice("%s %s", what, json.data);
-	buf_release(&json);
+	if (!call->r->dialect->from_operator) {
+		buf_addc(line, ' ');
+		notice_write_log(line, &call->event, target ? proc_masked(target) : NULL);
+		log_text(LOG_LEVEL_NOTICE, line->data, line->len);
+	}
+	buf_clear(line);
 }
 
 static void cap_notify(struct cap_call *call)
 {
+	const struct proc *target = cap_target(call);
 	const struct dialect *d = call->r->dialect;
-	char allowed[RULE_ID_MAX + 48] = "notify";
-	struct buf notice;
+	struct buf text;
 
+	buf_init(&text, SIZE_MAX / 2);
+	buf_reserve(&text, NOTICE_USUAL);
 	if (call->grant.number)
-		snprintf(allowed, sizeof(allowed), "grant %u (rule %s) allows", call->grant.number,
-			 cap_rule(call));
-	cap_log_call(call, allowed);
-	if (!d->notify)
-		return;
-	buf_init(&notice, SIZE_MAX / 2);
-	cap_write_notice(&notice, call, false, NULL);
-	d->notify(call->r, &notice);
-	buf_release(&notice);
+		buf_addf(&text, "grant %u (rule %s) allows", call->grant.number, cap_rule(call));
+	else
+		buf_adds(&text, "notify");
+	cap_log_call(call, target, &text);
+	if (d->notify) {
+		cap_write_notice(&text, call, target, false, NULL);
+		d->notify(call->r, &text);
+	}
+	buf_release(&text);
 }
 
 static void cap_hint_change(const struct cap_call *call, struct err *e)
@@ -462,12 +461,14 @@ static void cap_ask_human(struct cap_call *call, json_t *files)
 {
 	struct req *r = call->r;
 	int deadline_ms = (int)config_int(call->c->config, CONFIG_CONFIRM_TIMEOUT_MS);
+	const struct proc *target = cap_target(call);
 	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf notice;
 
-	cap_log_call(call, "confirm");
 	buf_init(&notice, SIZE_MAX / 2);
-	cap_write_notice(&notice, call, true, files);
+	buf_adds(&notice, "confirm");
+	cap_log_call(call, target, &notice);
+	cap_write_notice(&notice, call, target, true, files);
 	r->on_cancel = cap_on_cancel_question;
 	r->answer_now = cap_give_up_question;
 	r->on_confirmed = cap_on_confirmed;

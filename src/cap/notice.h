@@ -13,7 +13,7 @@
 #include "policy/audit.h"
 #include "rpc/req.h"
 
-#define NOTICE_MAX (512 * 1024) /* every text below at its bound, every byte escaped, fits */
+#define NOTICE_USUAL 600 /* bytes that most have room in */
 
 /*
  * Write what @r asks for, as members of the open object, without the request's id. @event: its

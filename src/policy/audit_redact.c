@@ -1133,12 +1133,13 @@ void audit_add_request_id(struct jsonw *w, const char *token)
 {
 	const size_t len = token ? strlen(token) : 0;
 	AUTO_FREE char *masked = NULL;
-	const char *shown = token;
 
-	if (token && (len > REQUEST_ID_MAX || !audit_redact_is_plain(token, token + len)))
-		shown = masked = audit_redact_id(token);
-	if (shown && !strcmp(shown, token))
+	if (!token)
+		return;
+	if (len > REQUEST_ID_MAX || !audit_redact_is_plain(token, token + len))
+		masked = audit_redact_id(token);
+	if (masked && strcmp(masked, token) != 0)
+		jsonw_str(w, "request_id", masked);
+	else
 		jsonw_raw(w, "request_id", token, len);
-	else if (shown)
-		jsonw_str(w, "request_id", shown);
 }
