@@ -1037,13 +1037,13 @@ static bool audit_redact_is_notable(const char *text, const char *end, const cha
 }
 
 /*
- * Is it plain that nothing from @text to @end is secret, because what a shape needs is not there?
- * Of most commands, ids and directories this is told in far less time than the shapes take. A word
- * alone, such as a path, can only be a token. A backslash may stand for another character.
+ * Is it plain that nothing from @text to @end is secret, because nothing is there that a shape
+ * needs? Of most commands, ids and directories this is told in far less time than the shapes take.
+ * @alone: a word alone, such as a path or an id, can only be a token. A command never is: quotes
+ * part its words for the shapes as blanks do. A backslash may stand for another character.
  */
-static bool audit_redact_is_plain(const char *text, const char *end)
+static bool audit_redact_is_plain(const char *text, const char *end, bool alone)
 {
-	bool alone = true;
 	size_t len;
 
 	for (const char *p = text; p < end; p += len ? len : 1) {
@@ -1086,7 +1086,7 @@ char *audit_redact(const char *text, const char *const *args)
 	size_t len;
 	char *joined = audit_redact_join(text, args, &len), *shown;
 
-	if (len > AUDIT_TEXT_MAX || !audit_redact_is_plain(joined, joined + len)) {
+	if (len > AUDIT_TEXT_MAX || !audit_redact_is_plain(joined, joined + len, false)) {
 		shown = audit_redact_within(joined, joined + len, AUDIT_TEXT_MAX);
 		free(joined);
 		return shown;
@@ -1101,7 +1101,7 @@ static const char *audit_redact_short(const char *text, size_t max, char **shown
 {
 	const char *end = text + strlen(text);
 
-	if (end - text <= (ptrdiff_t)max && audit_redact_is_plain(text, end))
+	if (end - text <= (ptrdiff_t)max && audit_redact_is_plain(text, end, true))
 		return text;
 	return *shown = audit_redact_within(text, end, max);
 }
@@ -1136,7 +1136,7 @@ void audit_add_request_id(struct jsonw *w, const char *token)
 
 	if (!token)
 		return;
-	if (len > REQUEST_ID_MAX || !audit_redact_is_plain(token, token + len))
+	if (len > REQUEST_ID_MAX || !audit_redact_is_plain(token, token + len, true))
 		masked = audit_redact_id(token);
 	if (masked && strcmp(masked, token) != 0)
 		jsonw_str(w, "request_id", masked);
