@@ -61,8 +61,9 @@ static long procfs_kept_read_file(struct procfs_kept *k, enum procfs_file file, 
 	return procfs_kept_open(k, file) < 0 ? -1 : procread_file(k->fds[file], text);
 }
 
-/* Its times on a processor, and how often it was there (Documentation/scheduler/sched-stats.rst).
- * Read before the other files: what it does meanwhile shows next time. */
+/* Its times on a processor, and how often it was there (Documentation/scheduler/sched-stats.rst); a
+ * kernel that keeps no such statistics shows zeros. Read before the other files: what it does
+ * meanwhile shows next time. */
 static void procfs_kept_forget_if_it_ran(struct procfs_kept *k)
 {
 	const char *text = "";
@@ -72,7 +73,7 @@ static void procfs_kept_forget_if_it_ran(struct procfs_kept *k)
 		return;
 	k->has_stat = k->has_io = false;
 	*k->ran = '\0';
-	if (n > 0 && n < RAN_SIZE)
+	if (n > 0 && n < RAN_SIZE && *text != '0')
 		memcpy(k->ran, text, (size_t)n + 1);
 }
 
