@@ -954,8 +954,14 @@ static void test_cgroup_no_descriptor_is_lost(void **state)
 	assert_int_equal(before, after);
 }
 
+static int told_to_end[2];
+
 static int end_soon(void)
 {
+	char byte;
+
+	close(told_to_end[1]);
+	(void)!read(told_to_end[0], &byte, 1);
 	usleep(5000);
 	return 0;
 }
@@ -976,9 +982,11 @@ static void test_cgroup_leaves_nothing(void **state)
 	version = cgroups_version(all);
 	snprintf(prefix, sizeof(prefix), "%s", all->prefix);
 	g = make(&limits);
+	assert_int_equal(pipe(told_to_end), 0);
 	(void)start_in(g, end_soon);
 	while (count_in(g) < 1)
 		usleep(100);
+	close(told_to_end[1]);
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
 	cgroup_free(g);
 	cgroups_free(all);
