@@ -355,12 +355,13 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 	};
 }
 
-/* Descriptors for the logs of finished runs: all but six for each running one and our own. */
+/* Descriptors for the logs of finished runs: all but ours and eight for each running one, which are
+ * three pipes, a socket, three of a control group that has served others, and one to start. */
 static int context_spools_max(const struct context *ctx)
 {
 	int64_t running = config_int(&ctx->config, CONFIG_LIMITS_RUNNING_PROCESSES);
 	rlim_t hard = ctx->nofile.rlim_max;
-	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
+	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 8 * running - 64;
 
 	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
 }

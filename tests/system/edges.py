@@ -172,6 +172,37 @@ def test_few_descriptors():
 
 
 @suite.test()
+def test_logs_leave_descriptors_to_a_burst():
+    """However many the logs of finished runs hold, as many runs as may live at a time can start, with
+    three pipes each, in control groups that have served others."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 600:
+        raise Skip("the hard descriptor limit is %d, this test sets it to 600" % hard)
+    server = Server(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (600, 600)))
+    for n in range(160):
+        server.run("printf %05000d 0")
+    last = server.request("process.run", {"command": "sleep", "args": ["60"]})
+    for _ in range(2):
+        begun = [server.request("process.run", {"command": "cat", "stdin_mode": "pipe", "args": []})
+                 for _ in range(63)]
+        running = []
+
+        def all_run():
+            listed = server.call("process.list", {"state_filter": "running", "limit": 100})
+            running[:] = [p["process_id"] for p in listed["processes"] if p["command"] == "cat"]
+            return len(running) == 63 or any(server.has_answered(id) for id in begun)
+
+        eventually(all_run, WAIT, "not all runs have started")
+        for id in running:
+            server.call("process.input", {"process_id": id, "close": True})
+        for id in begun:
+            equal(server.result(id)["state"], "completed", "a run of the burst")
+    server.notify("$/cancelRequest", {"id": last})
+    server.result(last)
+    server.stop()
+
+
+@suite.test()
 def test_what_waits_can_always_be_ended():
     """Waiting calls have slots of their own; process.kill, which waits too, has others."""
     limit, kills_max = 8, 256
