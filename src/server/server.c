@@ -419,7 +419,7 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 	if (s->phase == CLOSING)
 		server_close_down(s);
 	s->crowded |= reqtab_count(s->reqs) > 1 || proctab_trees(s->procs) > 1;
-	if (s->crowded && !reqtab_count(s->reqs)) {
+	if (s->crowded && !server_is_waited_for(s)) { /* a burst is over */
 		s->crowded = false;
 		slab_trim();
 		proctab_rest(s->procs);

@@ -402,6 +402,15 @@ def waiting_shims(server):
     return found
 
 
+def sockets(server):
+    """Each shim that waits has one, and loses it at once when the server gives the shim up."""
+    links = []
+    for name in os.listdir("/proc/%d/fd" % server.pid):
+        with contextlib.suppress(OSError):
+            links.append(os.readlink("/proc/%d/fd/%s" % (server.pid, name)))
+    return [link for link in links if link.startswith("socket:")]
+
+
 def is_held(pid):
     """Does a tracer keep it from going on?"""
     with open("/proc/%d/stat" % pid) as f:
@@ -457,6 +466,24 @@ def test_shims_of_a_burst():
         server.notify("$/cancelRequest", {"id": last})
         server.result(last)
         eventually(lambda: len(waiting_shims(server)) <= 16, WAIT, "too many shims wait")
+    server.stop()
+
+
+@suite.test()
+def test_shims_of_a_burst_beside_a_listener():
+    """A stateless host may listen all the time: that is no request that somebody waits for."""
+    if os.geteuid() != 0:
+        raise Skip("the server is not dumpable: only root can count its sockets")
+    version = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+               "io.modelcontextprotocol/clientCapabilities": {}}
+    server = Server()
+    server.request("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["proc://list"]},
+                                            "_meta": version})
+    for request in [server.request("process.run", {"command": "sleep", "args": ["0.5"]})
+                    for _ in range(24)]:
+        server.result(request)
+    server.ping()
+    check(len(sockets(server)) <= 16, "as many shims wait as in the burst")
     server.stop()
 
 
