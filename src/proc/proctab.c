@@ -13,6 +13,7 @@
 #define MEMORY_SHARE 4 /* part of the server's memory limit that the log may take */
 #define LARGE_SHARE 16 /* the kernel hardly picks a process below this part of it */
 #define LOGS_FROM (1ULL << 40) /* their control groups have other numbers than those of runs */
+#define REST_MS 3000 /* without a start: a burst is over, though a request is still open */
 #define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
 
 struct proctab {
@@ -22,6 +23,8 @@ struct proctab {
 	struct proctab_options options;
 	const char *instance;
 	uint64_t last_seq, last_log;
+	uint64_t rest_seq; /* last_seq when `rest` was started */
+	ev_timer rest;
 	struct proc *newest, *oldest;
 	struct proc *first_finished, *last_finished; /* in the order in which they finished */
 	struct proc *index[INDEX_SLOTS]; /* the newest record of each slot; older ones by walking */
@@ -177,6 +180,31 @@ static struct proc *proctab_shrink(struct proctab *t, struct proc *p)
 	return p;
 }
 
+static void proctab_await_rest(struct proctab *t)
+{
+	t->rest_seq = t->last_seq;
+	loop_timer_start(t->env.loop, &t->rest, REST_MS);
+}
+
+static void proctab_on_rest(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct proctab *t = w->data;
+
+	(void)loop;
+	(void)revents;
+	if (t->rest_seq == t->last_seq)
+		proctab_rest(t);
+	else
+		proctab_await_rest(t);
+}
+
+/* A run has ended. Beside others it may belong to a burst. */
+static void proctab_count_end(struct proctab *t)
+{
+	if (--t->trees && !loop_timer_is_set(&t->rest))
+		proctab_await_rest(t);
+}
+
 static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 {
 	struct proctab *t = ctx;
@@ -187,7 +215,7 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 	if (events & PROC_EVENT_SETTLED)
 		proctab_check_memory(t, p);
 	if (events & (PROC_EVENT_EMPTY | PROC_EVENT_FAILED))
-		t->trees--;
+		proctab_count_end(t);
 	if (t->hook)
 		t->hook(t->hook_ctx, p, events);
 	if (events & PROC_EVENT_FAILED) {
@@ -228,6 +256,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 	};
 	if (options->ahead)
 		t->env.pool = pool_new(loop, reaper);
+	loop_timer_init(&t->rest, proctab_on_rest, t);
 	return t;
 }
 
@@ -237,6 +266,7 @@ void proctab_free(struct proctab *t)
 		return;
 	while (t->oldest)
 		proctab_remove(t, t->oldest);
+	loop_timer_stop(t->env.loop, &t->rest);
 	pool_free(t->env.pool);
 	slab_release(&t->live);
 	slab_release(&t->over);
@@ -535,6 +565,7 @@ int proctab_alive(const struct proctab *t, int *bare)
 
 void proctab_rest(struct proctab *t)
 {
+	loop_timer_stop(t->env.loop, &t->rest);
 	(void)start_drop_idle(t->env.confine, t->env.pool, POOL_RESTING);
 }
 

@@ -102,7 +102,8 @@ int proctab_alive(const struct proctab *t, int *bare);
 /* Kill everything (reason server_shutdown) and refuse new starts; the hook reports each end. */
 void proctab_shutdown(struct proctab *t);
 
-/* No client waits for anything: give up what was kept for the rest of a burst. */
+/* No client waits for anything: give up what was kept for the rest of a burst. Else that goes after
+ * a few seconds without a start. */
 void proctab_rest(struct proctab *t);
 
 /* After proctab_shutdown(), when the time is over: end the runs that wait for their log file

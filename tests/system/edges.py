@@ -487,6 +487,22 @@ def test_shims_of_a_burst_beside_a_listener():
     server.stop()
 
 
+@suite.test()
+def test_shims_of_a_burst_leave_room():
+    """A request may stay open for hours. What a burst beside it has needed goes before, because it takes
+    processes and descriptors that others could use."""
+    server = Server()
+    long = server.request("process.run", {"command": "sleep", "args": ["60"]})
+    for request in [server.request("process.run", {"command": "sleep", "args": ["0.5"]})
+                    for _ in range(24)]:
+        server.result(request)
+    eventually(lambda: len(waiting_shims(server)) <= 17, 15, "they wait as long as a request is open")
+    check(not server.has_answered(long), "the long run has ended")
+    server.notify("$/cancelRequest", {"id": long})
+    server.result(long)
+    server.stop()
+
+
 def faults_of(server):
     """How many pages it has touched first, so far (proc(5), minflt)."""
     with open("/proc/%d/stat" % server.pid) as f:
