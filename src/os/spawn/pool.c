@@ -653,6 +653,6 @@ bool pool_drop_idle(struct pool *s, size_t keep)
 
 	for (; s; s = s->apart)
 		for (; s->count > keep; any = true)
-			pool_discard_at(s, s->count - 1);
+			pool_discard_at(s, 0);
 	return any;
 }
