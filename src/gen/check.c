@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define PARAMETERS_MAX 64 /* bits of `required` in base/schema.h */
+
 static const char *const types[] = { "string",	"integer", "number", "boolean",
 				     "array",	"object",  NULL };
 
@@ -416,6 +418,8 @@ static void gen_check_input(const struct gen *g, const struct gen_at *at, json_t
 	properties = gen_below(at, "properties");
 	if (!json_is_object(json_object_get(schema, "properties")))
 		gen_fail(&properties, "must be an object");
+	if (json_object_size(json_object_get(schema, "properties")) > PARAMETERS_MAX)
+		gen_fail(&properties, "more than %d parameters", PARAMETERS_MAX);
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		below = gen_below(&properties, name);
 		gen_check_field(g, &below, field);

@@ -255,6 +255,22 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 	assert_refusals(rows, COUNT_OF(rows), "");
 }
 
+/* base/schema.c has a bit for each. */
+static void test_gen_refuses_more_parameters_than_bits(void **state)
+{
+	char many[8000];
+	size_t len = 0;
+
+	(void)state;
+	for (int i = 0; i < 63; i++) /* process.list has two */
+		len += (size_t)sprintf(many + len, "\"p%d\": {\"type\": \"boolean\", "
+				       "\"description\": \"x\"}, ", i);
+	strcpy(many + len, "\"state_filter\": {");
+	change("process.list.json", "\"state_filter\": {", many);
+	assert_int_equal(generate("a"), 1);
+	assert_non_null(strstr(output, "process.list.json: inputSchema.properties: more than 64"));
+}
+
 #define LIST "blocklist.json"
 
 static void test_gen_refuses_a_wrong_blocklist(void **state)
@@ -289,6 +305,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gen_refuses_what_the_checks_do_not_implement,
 						NULL, teardown),
 		cmocka_unit_test_setup_teardown(test_gen_refuses_what_does_not_fit_together, NULL,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_gen_refuses_more_parameters_than_bits, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_gen_refuses_a_wrong_blocklist, setup, teardown),
 	};
