@@ -326,14 +326,18 @@ static bool log_file_write_parts(struct log_file *f)
 	return true;
 }
 
-/* The writer has taken something, or is to take the rest. */
+/* The writer has taken something, or is to take the rest. Later than by @finish_by_ms only if the
+ * server was late: else the timer has given it up. */
 static void log_file_expect_end(struct log_file *f)
 {
-	int64_t left = f->finish_by_ms - clock_mono_ms();
+	int64_t now = clock_mono_ms(), left;
 
-	if (f->phase == LOG_FILE_FINISHING)
-		loop_timer_start(f->loop, &f->timer, left > STUCK_MS ? STUCK_MS
-						     : left > 0 ? (double)left : 0);
+	if (f->phase != LOG_FILE_FINISHING)
+		return;
+	if (f->finish_by_ms <= now)
+		f->finish_by_ms = now + f->finish_ms;
+	left = f->finish_by_ms - now;
+	loop_timer_start(f->loop, &f->timer, left > STUCK_MS ? STUCK_MS : (double)left);
 }
 
 /* The run is faster than the writer: a larger pipe, if the kernel grants it, holds more of what the
