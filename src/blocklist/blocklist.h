@@ -5,7 +5,7 @@
  * layer (blocklist/evaluate) parses the shell, opens wrappers and nested texts, and judges
  * what would be run by the rules of schema/blocklist.json. The literal layer
  * (blocklist/literal), if the operator asks for it, first searches the whole text, data
- * included, for twelve patterns. Blocks text that is too large, too deep or invalid.
+ * included, for thirteen patterns. Blocks text that is too large, too deep or invalid.
  * is_blocked, process.run and `procpen check` call this one function.
  */
 #ifndef PROCPEN_BLOCKLIST_BLOCKLIST_H

@@ -1,5 +1,5 @@
 /*
- * Twelve patterns, tried in one pass over the text. A pattern is a sequence of literal
+ * Thirteen patterns, tried in one pass over the text. A pattern is a sequence of literal
  * pieces and gaps. A match is tried wherever its first two bytes are; because pieces
  * are fixed and no pattern begins with white space, each byte is read a bounded number
  * of times. The one pattern with free text inside (dd) searches its pieces in order.

@@ -1,5 +1,5 @@
 /*
- * literal - the twelve literal patterns.
+ * literal - the thirteen literal patterns.
  *
  * Searches the whole text, data included, as other filters do, for operators who set
  * blocklist.literal_match=anywhere. Does not parse shell. White space may vary. Linear.
