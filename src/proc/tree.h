@@ -11,9 +11,9 @@
  * ends all processes in it; else it kills the run's control group, if there is one.
  *
  * If the shim dies before its tree (the command may have its uid and kill it), its
- * orphans become our children and os/reaper kills them. If it is stopped or stuck after
- * KILL_TIMEOUT_MS, the server kills the shim and the same follows; a working shim gets
- * more time.
+ * orphans become our children and os/reaper kills them. If it is stopped after SEAL_MS
+ * or stuck after KILL_TIMEOUT_MS, the server kills the shim and the same follows; a working
+ * shim gets more time.
  */
 #ifndef PROCPEN_PROC_TREE_H
 #define PROCPEN_PROC_TREE_H

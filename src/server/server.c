@@ -86,7 +86,7 @@ struct server {
 	int last_signal;
 	bool hurried;       /* the same signal arrived again */
 	bool late;          /* closing takes too long: give up the rest */
-	bool crowded;       /* several requests or runs at a time, since there was no request */
+	bool crowded;       /* several requests or runs at a time, since nobody last waited */
 	bool answered;      /* closing: every request is answered, only flushing is left */
 	uint64_t written;   /* then: bytes written to the client at the last check */
 	int64_t closing_ms; /* since when it closes, clock_mono_ms() */
