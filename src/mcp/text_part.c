@@ -250,12 +250,17 @@ void text_add_input(struct text *t, const struct outline_value *id)
 		text_add(t, "%s process_kill stops it", may_write ? "," : ";");
 }
 
+bool text_has_terminal(const struct text *t)
+{
+	return t->a->run && t->a->run->out.range->screen.cols;
+}
+
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err)
 {
 	if (!out || !err)
 		text_add(t, ",\"stream\":\"%s\"", out ? "stdout" : "stderr");
 	text_add(t, ",\"offset\":%" PRId64, out ? next_out : next_err);
-	if (out && err && next_out != next_err)
+	if (out && err && next_out != next_err && !text_has_terminal(t))
 		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
 }
 

@@ -73,6 +73,9 @@ void text_open_call(struct text *t, const char *tool);
  * it. */
 void text_add_input(struct text *t, const struct outline_value *id);
 
+/* Has the run of the call a terminal? Its stderr stays empty. */
+bool text_has_terminal(const struct text *t);
+
 /* ,"offset":4000 ,"stderr_offset":20 of that call; of the streams that it is to read on. */
 void text_add_place(struct text *t, bool out, bool err, int64_t next_out, int64_t next_err);
 

@@ -345,7 +345,7 @@ static void text_tools_add_hangup(struct text *t)
 	const char *name = json_get_str(t->a->params, "signal", "TERM");
 	int64_t number = json_get_int(t->a->params, "signal", names_signal_number(name));
 
-	if (number == SIGTERM && t->a->run && t->a->run->out.range->screen.cols &&
+	if (number == SIGTERM && text_has_terminal(t) &&
 	    text_number(t, NULL, "waited_ms") >= LIVES_ON_MS)
 		text_add(t, "; an interactive shell ignores SIGTERM: signal \"HUP\" ends one at "
 			    "once");
@@ -474,7 +474,7 @@ static bool text_tools_ends_in_line(const struct text *t)
 {
 	const char *data = json_get_str(t->a->params, "data", "");
 	size_t len = json_get_strlen(t->a->params, "data");
-	size_t key = t->a->run && t->a->run->out.range->screen.cols;
+	size_t key = text_has_terminal(t);
 
 	return len > key && (unsigned char)data[len - 1] >= ' ' && data[len - 1] != 0x7f &&
 	       strcmp(json_get_str(t->a->params, "encoding", "utf8"), "base64") != 0;
