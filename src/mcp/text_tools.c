@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "mcp/text.h"
 #include "mcp/text_verdict.h"
 #include "proc/names.h"
 
@@ -46,7 +47,8 @@ static bool text_tools_add_stream(struct text *t, const char *name, const struct
 	return o->total && !o->range->dropped;
 }
 
-/* How much the run has written, and the call that reads it. */
+/* How much the run has written, and the call that reads it. What matters of more than a page is
+ * mostly its end. */
 static void text_tools_add_output(struct text *t)
 {
 	const struct proc *run = t->a->run;
@@ -60,7 +62,9 @@ static void text_tools_add_output(struct text *t)
 	if (any && text_may_call(t, "process_logs")) {
 		text_add(t, ": ");
 		text_open_call(t, "process_logs");
-		text_add(t, "} reads it");
+		text_add(t, run->out.total + run->err.total > MCP_TEXT_MAX
+				    ? ",\"tail_lines\":50} reads its end"
+				    : "} reads it");
 	}
 	text_add(t, "\n");
 }
@@ -138,6 +142,19 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 	text_add(t, "\n");
 }
 
+/* The same call would find the same line again. */
+static void text_tools_add_wait_for_match(struct text *t, const struct outline_value *match)
+{
+	const struct proc *run = t->a->run;
+	bool err = text_is(t, match, "stream", "stderr");
+
+	if (!run || !text_is(t, NULL, "state", "running") || !text_member(t, match, "text"))
+		return;
+	text_add(t, "with \"stream\":\"%s\",\"from\":%" PRIu64 " this call waits for a later "
+		    "line\n",
+		 err ? "stderr" : "stdout", err ? run->err.total : run->out.total);
+}
+
 /* The line that matched, or where new output begins, and the call that reads on there. */
 static void text_tools_add_match(struct text *t, const struct outline_value *match)
 {
@@ -160,13 +177,14 @@ static void text_tools_add_match(struct text *t, const struct outline_value *mat
 		text_put_member(t, text_member(t, match, "stream"));
 	}
 	text_add(t, "\n");
-	if (!text_may_call(t, "process_logs"))
-		return;
-	text_open_call(t, "process_logs");
-	text_add(t, ",\"stream\":");
-	text_add_json(t, text_member(t, match, "stream"), 10);
-	text_add(t, ",\"offset\":%" PRId64 "} reads from there on\n",
-		 text_number(t, match, "offset"));
+	if (text_may_call(t, "process_logs")) {
+		text_open_call(t, "process_logs");
+		text_add(t, ",\"stream\":");
+		text_add_json(t, text_member(t, match, "stream"), 10);
+		text_add(t, ",\"offset\":%" PRId64 "} reads from there on\n",
+			 text_number(t, match, "offset"));
+	}
+	text_tools_add_wait_for_match(t, match);
 }
 
 static void text_tools_add_until(struct text *t)

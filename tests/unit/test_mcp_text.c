@@ -1065,6 +1065,27 @@ static void test_mcp_text_of_dropped_output(void **state)
 	run_free(p);
 }
 
+/* More output than a page has is read from its end. */
+static void test_mcp_text_of_much_output(void **state)
+{
+	static const char json[] = "{\"process_id\":\"p8\",\"state\":\"completed\",\"exit_code\":2,"
+				   "\"command\":\"x\",\"duration_ms\":12,\"started_at\":\"T\"}";
+	char out[MCP_TEXT_MAX + 1], *text;
+	struct proc *p;
+
+	(void)state;
+	memset(out, 'x', MCP_TEXT_MAX);
+	out[MCP_TEXT_MAX] = '\0';
+	p = run_new(out, "1");
+	text = text_of((struct mcp_answer){ .row = cap_find(&rows, "process.monitor"), .run = p },
+		       json, MCP_TEXT_MAX);
+	assert_string_equal(text, "exit 2 in 12 ms [p8]: x\nstarted T\nstdout 10,000 bytes, stderr "
+				  "1 byte: process_logs {\"process_id\":\"p8\",\"tail_lines\":50} "
+				  "reads its end\n");
+	free(text);
+	run_free(p);
+}
+
 /* The call that waits on asks for the same stream; one with `from` misses nothing. */
 static void test_mcp_text_of_waits_for_output(void **state)
 {
@@ -1590,6 +1611,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_of_matches_is_bounded),
 		cmocka_unit_test(test_mcp_text_of_monitors),
 		cmocka_unit_test(test_mcp_text_of_dropped_output),
+		cmocka_unit_test(test_mcp_text_of_much_output),
 		cmocka_unit_test(test_mcp_text_of_waits_for_output),
 		cmocka_unit_test(test_mcp_text_of_lists),
 		cmocka_unit_test(test_mcp_text_of_waits),
