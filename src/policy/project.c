@@ -42,6 +42,13 @@ __attribute__((format(printf, 2, 3))) static void project_ignore(struct project 
 	p->ignored[p->ignored_count - 1] = mem_strndup(shown, len);
 }
 
+/* Releases @e. */
+static void project_ignore_mistake(struct project *p, int line, struct err *e)
+{
+	project_ignore(p, PROJECT_FILE ":%d: %.300s", line, e->message);
+	err_release(e);
+}
+
 /* ---- what is narrower ---- */
 
 static int64_t project_bound(int64_t value)
@@ -127,8 +134,7 @@ static int project_take_rule(void *ctx, json_t *rule, struct jsonc_place at, str
 
 	snprintf(origin, sizeof(origin), PROJECT_FILE ":%d", at.line);
 	if (ruleset_add_tested(rules, rule, origin, RULE_OF_PROJECT, e)) {
-		project_ignore(r->project, PROJECT_FILE ":%d: %.300s", at.line, e->message);
-		err_release(e);
+		project_ignore_mistake(r->project, at.line, e);
 		return 0;
 	}
 	added = &rules->list[rules->count - 1];
@@ -141,10 +147,8 @@ static int project_take_rule(void *ctx, json_t *rule, struct jsonc_place at, str
 static int project_take_rules(struct project_reader *r, const struct config_text_member *m,
 			      struct err *e)
 {
-	if (config_text_elements(m, project_take_rule, r, e)) {
-		project_ignore(r->project, PROJECT_FILE ":%d: %.300s", m->at.line, e->message);
-		err_release(e);
-	}
+	if (config_text_elements(m, project_take_rule, r, e))
+		project_ignore_mistake(r->project, m->at.line, e);
 	return 0;
 }
 
@@ -153,21 +157,25 @@ static int project_take(void *ctx, const struct config_text_member *m, struct er
 {
 	struct project_reader *r = ctx;
 	struct project *p = r->project;
-	int key = config_find(m->name), order;
+	int key, order;
 	AUTO_FREE char *text = NULL;
 	int64_t number;
 
 	if (!strcmp(m->name, "rules"))
 		return project_take_rules(r, m, e);
-	if (key < 0 || config_rows[key].narrow == CONFIG_NARROW_NEVER) {
+	key = config_lookup(m->name, e);
+	if (key < 0) {
+		project_ignore_mistake(p, m->at.line, e);
+		return 0;
+	}
+	if (config_rows[key].narrow == CONFIG_NARROW_NEVER) {
 		project_ignore(p, PROJECT_FILE ":%d: \"%.64s\" is nothing that a project can set",
 			       m->at.line, m->name);
 		return 0;
 	}
 	text = config_text_value(&config_rows[key], m->value, e);
 	if (!text || project_parse(key, text, &number, e)) {
-		project_ignore(p, PROJECT_FILE ":%d: %.300s", m->at.line, e->message);
-		err_release(e);
+		project_ignore_mistake(p, m->at.line, e);
 		return 0;
 	}
 	order = project_compare(r, &config_rows[key], r->config->values[key].number, number);

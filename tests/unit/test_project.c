@@ -109,6 +109,7 @@ static void test_project_cannot_set_the_rest(void **state)
 		snprintf(member, sizeof(member), "\"%.*s\": 1", (int)sizeof(row->name), row->name);
 		expect(NULL, member, false, "nothing that a project can set");
 	}
+	expect(NULL, "\"sandbox.netwrok\": false", false, "the nearest is \"sandbox.network\"");
 	expect(NULL, "\"rules\": [{}]", false, "a rule has no id");
 	expect(NULL, "\"limits.tasks_per_run\": -1", false, "is not an integer");
 	expect(NULL, "\"sandbox.network\": \"no\"", false, "takes true, false, or an array of ports");
