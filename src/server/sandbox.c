@@ -157,7 +157,7 @@ static int sandbox_check_absolute(const char *path, struct err *e)
 	if (path[0] == '/')
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "\"%.256s\" is not an absolute path", path);
-	return err_hint(e, "Start the path with a slash.");
+	return err_hint(e, "Start the path with a slash; ~ is not expanded.");
 }
 
 int sandbox_check(const struct config *config, struct err *e)
