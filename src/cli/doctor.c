@@ -168,9 +168,9 @@ static void cli_doctor_look_at(struct context *ctx, struct report *r)
 	cli_doctor_look_at_layers(ctx, r);
 	sandbox_each_unmet(&ctx->config, ctx->confine, cli_doctor_add_missing, r->missing);
 	r->broken = json_array_size(r->missing);
-	r->warning = r->unsandboxed && sandbox_runs_as_root(&ctx->config)
-			     ? PROFILE_NONE ", and commands run as root"
-			     : confine_warning(ctx->confine, &usual);
+	if (sandbox_runs_as_root(&ctx->config))
+		r->warning = r->unsandboxed ? PROFILE_NONE ", and commands run as root"
+					    : confine_warning(ctx->confine, &usual);
 	confine_each_missing(ctx->confine, cli_doctor_add_missing, r->missing);
 	if (json_array_size(r->active))
 		cli_doctor_judge_layers(ctx, r);

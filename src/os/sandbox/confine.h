@@ -92,10 +92,9 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
  * confine_prepare(). */
 const char *confine_open(const struct confine *c);
 
-/* CONFINE_OPEN_AS_ROOT once, if it is true and the profile of a run with @request is not none; else
- * NULL. Cheap enough for a server's start: tries namespaces only if the kernel has no Landlock.
- * Before confine_prepare() it assumes that a kernel with Landlock can enforce it; after that it
- * knows. */
+/* confine_open() once, if the profile of a run with @request is not none; else NULL. Cheap enough
+ * for a server's start: tries namespaces only if the kernel has no Landlock. Before
+ * confine_prepare() it assumes that a kernel with Landlock can enforce it; after that it knows. */
 const char *confine_warning(struct confine *c, const struct confine_request *request);
 
 /* The first of the operator's writable paths for which there is no room; NULL: all have some. */

@@ -213,8 +213,7 @@ const char *confine_warning(struct confine *c, const struct confine_request *req
 {
 	ERR_LOCAL(e);
 
-	if (c->warned_open || !c->options.as_root ||
-	    confine_profile(c, request) == CONFINE_NONE ||
+	if (c->warned_open || confine_profile(c, request) == CONFINE_NONE ||
 	    (!c->prepared && confine_landlock_abi()))
 		return NULL;
 	if (confine_prepare(c, &e)) {
