@@ -54,11 +54,20 @@ static void mcp_confirm_add_line(struct jsonw *w, const char *label, const json_
 	mcp_confirm_add_visible(w, text, strlen(text));
 }
 
+struct question_line {
+	const char *label, *member;
+};
+
+static void mcp_confirm_add_lines(struct jsonw *w, const struct question_line *lines, size_t count,
+				  const json_t *of)
+{
+	for (size_t i = 0; i < count; i++)
+		mcp_confirm_add_line(w, lines[i].label, json_object_get(of, lines[i].member));
+}
+
 static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 {
-	static const struct {
-		const char *label, *member;
-	} lines[] = {
+	static const struct question_line lines[] = {
 		{ "Command", "command" },
 		{ "Arguments", "args" },
 		{ "Process", "process_id" },
@@ -73,10 +82,14 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 		{ "May write", "may_write" },
 		{ "Network", "network" },
 		{ "TCP ports only", "network_ports" },
-		{ "Rule that asks", "rule" },
-		{ "Other rules that ask", "also_rules" },
 		{ "An answer for the session also binds the files", "scripts" },
 		{ "Reason given by the agent", "intent" },
+	};
+	static const struct question_line rule_lines[] = {
+		{ "Rule that asks", "id" },
+		{ "Of pack", "pack" },
+		{ "Its reason", "reason" },
+		{ "About", "command" },
 	};
 	const char *capability = json_get_str(notice, "capability", "this call");
 
@@ -84,8 +97,9 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 	jsonw_piece_str(w, "Allow ");
 	mcp_tool_names_write(w, capability, strlen(capability));
 	jsonw_piece_str(w, "?");
-	for (size_t i = 0; i < COUNT_OF(lines); i++)
-		mcp_confirm_add_line(w, lines[i].label, json_object_get(notice, lines[i].member));
+	mcp_confirm_add_lines(w, lines, COUNT_OF(lines), notice);
+	mcp_confirm_add_lines(w, rule_lines, COUNT_OF(rule_lines), json_object_get(notice, "rule"));
+	mcp_confirm_add_line(w, "Other rules that ask", json_object_get(notice, "also_rules"));
 	if (json_is_true(json_object_get(notice, "truncated")))
 		jsonw_piece_str(w, "\nParts are left out where [...] stands: refuse it if they "
 				   "matter.");
