@@ -180,6 +180,7 @@ static void text_logs_add_state(struct text *t, bool empty)
 {
 	bool any = text_logs_has_output(t, &text_logs_out) ||
 		   text_logs_has_output(t, &text_logs_err);
+	int code = t->a->run ? proc_exit_code(t->a->run) : -1;
 
 	if (empty)
 		text_add(t, any ? "no more output" : "no output");
@@ -188,11 +189,13 @@ static void text_logs_add_state(struct text *t, bool empty)
 		return;
 	}
 	text_add(t, empty ? "; the command has ended" : "the command has ended");
+	if (code >= 0)
+		text_add(t, " with exit %d", code);
 	if (!text_may_call(t, "process_monitor"))
 		return;
-	text_add(t, ": ");
+	text_add(t, code >= 0 ? "; " : ": ");
 	text_open_call(t, "process_monitor");
-	text_add(t, "} tells how");
+	text_add(t, code >= 0 ? "} tells more" : "} tells how");
 }
 
 /* Does the next call read on in @s? @more: bytes of it are there. A running command can write to it
