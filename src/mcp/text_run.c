@@ -490,18 +490,23 @@ static void text_run_add_running(struct text *t, const char *none)
 	text_run_add_replayed(t);
 }
 
-/* The call that waits for more of a run that goes on. False: it may not be called. */
+/* The call that waits for more of a run that goes on, or in the background for more than the text
+ * shows. False: it may not be called. */
 static bool text_run_add_wait(struct text *t)
 {
-	bool background = t->a->run->background;
+	const struct proc *run = t->a->run;
+	bool background = run->background, more = background && run->out.total + run->err.total;
 	const char *tool = background ? "process_logs" : "process_monitor";
 
 	if (!text_may_call(t, tool))
 		return false;
 	text_add(t, "; ");
 	text_open_call(t, tool);
-	text_add(t, ",\"wait_ms\":%s", background ? "5000} reads its output"
-						  : "45000} waits for its end");
+	if (more)
+		text_add_place(t, true, true, (int64_t)run->out.total, (int64_t)run->err.total);
+	text_add(t, ",\"wait_ms\":%s", more	    ? "5000} waits for more"
+				       : background ? "5000} reads its output"
+						    : "45000} waits for its end");
 	return true;
 }
 

@@ -148,8 +148,9 @@ static void test_mcp_text_of_runs(void **state)
 		  "it.");
 	check_run("{\"process_id\":\"p6\",\"state\":\"running\",\"reason\":\"running\","
 		  "\"exit_code\":null,\"duration_ms\":2}", "up\n", "",
-		  "started in background [p6]; process_logs {\"process_id\":\"p6\",\"wait_ms\":5000}"
-		  " reads its output, process_kill stops it.\n--- stdout\nup\n");
+		  "started in background [p6]; process_logs {\"process_id\":\"p6\",\"offset\":3,"
+		  "\"stderr_offset\":0,\"wait_ms\":5000} waits for more, process_kill stops it.\n"
+		  "--- stdout\nup\n");
 	check_run("{\"process_id\":\"p9\",\"state\":\"killed\",\"reason\":\"signaled\","
 		  "\"exit_code\":null,\"signal\":\"SIGSEGV\",\"duration_ms\":7}", "", "",
 		  "killed by SIGSEGV after 7 ms, no output [p9]");
