@@ -66,6 +66,9 @@ static void gen_caps_strip_private(json_t *value)
 		gen_caps_strip_private(below);
 }
 
+/* No sender of JSON goes beyond it, so a model need not read it. */
+#define INTEGER_MAX 9007199254740991
+
 /*
  * A capability's parameters as tools/list shows them: @all, or without those with "x-listed":
  * false. procpen accepts these too, so "additionalProperties": false is then removed. Those with
@@ -84,6 +87,8 @@ static json_t *gen_caps_shown_input(const json_t *cap, bool all)
 		gen_caps_show_any_of(field);
 		if (items)
 			gen_caps_show_any_of(items);
+		if (json_integer_value(json_object_get(field, "maximum")) == INTEGER_MAX)
+			json_object_del(field, "maximum");
 		if (json_object_get(field, "x-plain")) {
 			json_object_del(properties, name);
 		} else if (!all && json_is_false(json_object_get(field, "x-listed"))) {

@@ -263,6 +263,7 @@ static void check_described(const char *assignment, const char *words)
 	assert_int_equal(config_set(&config, assignment, &e), 0);
 	list(&out, &usual, &full);
 	assert_non_null(strstr(out.data, words));
+	assert_true(out.len - strlen("{\"tools\":}") <= 9000);
 	buf_release(&out);
 	config_release(&config);
 	config = usual_config;
@@ -285,6 +286,8 @@ static void test_mcp_tools_list_names_the_network(void **state)
 			"by /bin/zsh. Commands can only connect to TCP port 443. To read");
 	check_described("sandbox.network=101,102,103,104,105,106,107,108,109,110,111,112,113,114,115,"
 			"116,117,118,119", "114, 115, 116 and 3 more. To read");
+	check_described("sandbox.network=60001,60002,60003,60004,60005,60006,60007,60008,60009,60010,"
+			"60011,60012,60013,60014,60015,60016,60017", "60015, 60016 and 1 more. To read");
 }
 
 /* A model plans by them. */
