@@ -149,7 +149,8 @@ static int process_run_check_shell_program(struct run_task *t, const char *searc
 	return 0;
 }
 
-/* Hosts that fill in unset lists send no args as [], and then a command line is not a program. */
+/* Hosts that fill in unset lists send no args as [], and then a command line is not a program; nor
+ * is a builtin of a shell. */
 static int process_run_find_argv0(struct run_task *t, const char *search, struct err *e)
 {
 	const char *name = t->command.argv[0];
@@ -157,7 +158,7 @@ static int process_run_find_argv0(struct run_task *t, const char *search, struct
 	if (!env_find_program(search, t->cwd_dir->fd, name, &t->path, e))
 		return 0;
 	if (e->type != ERR_COMMAND_NOT_FOUND || !t->command.args ||
-	    !strpbrk(name, " \t\n|&;<>()$`"))
+	    (!strpbrk(name, " \t\n|&;<>()$`") && !shell_words_is_builtin(name)))
 		return -1;
 	err_parameter(e, "args");
 	return err_hint(e, "With args, even an empty list, command is the name of one program: for "
