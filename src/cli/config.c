@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "policy/config_members.h"
+#include "policy/project.h"
 #include "policy/rulebook.h"
 #include "server/context.h"
 
@@ -82,6 +83,19 @@ static void cli_config_say_note(void *ctx, const char *text)
 	fputc('\n', stderr);
 }
 
+/* What a valid file does not do. */
+static void cli_config_each_note(const char *path, const struct rulebook *book,
+				 const struct config *c, void (*note)(void *ctx, const char *text),
+				 void *ctx)
+{
+	const char *slash = strrchr(path, '/');
+
+	rulebook_each_idle(book, c, note, ctx);
+	if (!strcmp(slash ? slash + 1 : path, PROJECT_FILE))
+		note(ctx, "a project's file only narrows, with config.project=narrow: `procpen "
+			  "doctor` there names what is ignored of it");
+}
+
 static size_t cli_config_listed(const struct config_faults *faults)
 {
 	return faults->count < CONFIG_FAULTS_MAX ? faults->count : CONFIG_FAULTS_MAX;
@@ -113,7 +127,7 @@ static void cli_config_print_json(const char *path, const struct rulebook *book,
 				    "mistakes_total", (json_int_t)faults->count, "notes", notes);
 
 	if (!faults->count)
-		rulebook_each_idle(book, c, cli_config_add_note, notes);
+		cli_config_each_note(path, book, c, cli_config_add_note, notes);
 	say_json(verdict);
 	json_decref(notes);
 	json_decref(verdict);
@@ -131,7 +145,7 @@ static void cli_config_print_text(const struct cli_command *command, const char 
 			faults->count - CONFIG_FAULTS_MAX);
 	if (faults->count)
 		return;
-	rulebook_each_idle(book, c, cli_config_say_note, NULL);
+	cli_config_each_note(path, book, c, cli_config_say_note, NULL);
 	say_text(stdout, path);
 	puts(": valid");
 }
