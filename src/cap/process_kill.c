@@ -122,19 +122,19 @@ static bool process_kill_is_after_exit(const struct proc *p)
 	return p->exited && p->phase != PROC_KILLING;
 }
 
-/* Is the run gone because of this call, or of another kill by procpen that overtook it? An end by a
- * limit, by itself, or by a timeout that came before the signal does not count. */
+/* Is the run gone because procpen killed it, for this call or for an earlier one?
+ * An end by a limit, by itself, or by a timeout that came before the signal does not count. */
 static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
 {
-	if (p->usage.alive || p->phase != PROC_SETTLED || proc_is_ending(p) ||
-	    !process_kill_signal_sent(t, p))
+	if (p->usage.alive || p->phase != PROC_SETTLED || proc_is_ending(p))
 		return false; /* while it ends, one may fork behind the look at the others */
-	if (t->after_exit)
+	if (t->after_exit && t->sent)
 		return p->forced || t->force_after_ms > 0 || process_kill_ends(t->signal);
-	return p->reason == PROC_REASON_KILLED_BY_REQUEST || p->reason == PROC_REASON_CANCELLED ||
-	       p->reason == PROC_REASON_SERVER_SHUTDOWN ||
-	       ((p->reason == PROC_REASON_EXITED || p->reason == PROC_REASON_SIGNALED) &&
-		p->forced);
+	if (p->reason == PROC_REASON_KILLED_BY_REQUEST || p->reason == PROC_REASON_CANCELLED ||
+	    p->reason == PROC_REASON_SERVER_SHUTDOWN)
+		return true;
+	return p->forced && (t->after_exit || p->reason == PROC_REASON_EXITED ||
+			     p->reason == PROC_REASON_SIGNALED);
 }
 
 static void process_kill_answer(struct req *r, struct proc *p)

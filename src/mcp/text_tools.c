@@ -383,7 +383,10 @@ static void text_tools_add_gone(struct text *t)
 			text_add(t, "what it left was ");
 	}
 	text_add(t, "ended by ");
-	text_put_member(t, text_member(t, NULL, "signal_sent"));
+	if (text_has(t, NULL, "signal_sent"))
+		text_put_member(t, text_member(t, NULL, "signal_sent"));
+	else
+		text_add(t, "an earlier signal");
 	text_add(t, " in ");
 	text_add_duration(t, text_number(t, NULL, "waited_ms"));
 	/* Of what another signal ends, only those count that outlive the command by a moment. */

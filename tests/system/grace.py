@@ -220,6 +220,12 @@ def test_never_forced(place):
           "it lived on and ended by itself")
 
 
+def stat_of(pid):
+    """What /proc says of it, from its state on."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+        return f.read().rsplit(")", 1)[1].split()
+
+
 @suite.test()
 def test_never_forced_by_a_late_shim():
     """Once the answer says that the run lives on, its end is its own, however late the signal was."""
@@ -229,9 +235,7 @@ def test_never_forced_by_a_late_shim():
             place.write("end", "")
             os.remove(os.path.join(place.workspace, "end"))
             p = place.start("app", command=LIVES_ON)
-            shim = place.monitor(p)["pid"]
-            with open("/proc/%d/stat" % shim, encoding="ascii") as f:
-                shim = int(f.read().rsplit(")", 1)[1].split()[1])
+            shim = int(stat_of(place.monitor(p)["pid"])[1])
             os.kill(shim, signal.SIGSTOP)
             began = time.monotonic()
             asked = place.ask(p, force_after=0)
@@ -245,6 +249,30 @@ def test_never_forced_by_a_late_shim():
               (False, "SIGTERM", "running"), "answer")
         equal((record["state"], record["reason"], record["exit_code"]), ("completed", "exited", 5),
               "the end of its own")
+
+
+@suite.test()
+def test_repeated_kill_that_comes_too_late():
+    """The run is gone because it was killed: whoever repeats the kill reads that too, also when nothing
+    was left for its own signal."""
+    with Place() as place:
+        p = place.start("app", command="trap 'until [ -e end ]; do sleep 0.02; done; exit 0' TERM; "
+                        "touch app.ready; while :; do sleep 0.05; done")
+        command = place.monitor(p)["pid"]
+        shim = int(stat_of(command)[1])
+        first = place.ask(p, force_after=600)
+        place.kill(p, force_after=600, wait_ms=0)  # both signals were sent
+        os.kill(shim, signal.SIGSTOP)
+        place.write("end", "")
+        eventually(lambda: stat_of(command)[0] == "Z", WAIT, "it does not end")
+        second = place.ask(p, signal="INT")
+        place.server.ping()
+        os.kill(shim, signal.SIGCONT)
+        for asked, sent in ((first, "SIGTERM"), (second, None)):
+            answer = place.server.result(asked)
+            equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
+                   answer["state"], answer["reason"], answer["alive"]),
+                  (True, sent, False, False, "killed", "killed_by_request", 0), str(sent))
 
 
 def name_of(pid):

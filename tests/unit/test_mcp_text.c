@@ -1305,6 +1305,11 @@ static void test_mcp_text_of_kills(void **state)
 	      "\"alive\":3}",
 	      "being ended, not gone after 45 s, 3 processes alive [p1]; process_monitor "
 	      "{\"process_id\":\"p1\",\"wait_ms\":45000} waits for its end.");
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":null,\"forced\":false,\"waited_ms\":5,"
+	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"killed\","
+	      "\"reason\":\"killed_by_request\",\"leftover\":0,\"survivors\":0,\"alive\":0}",
+	      "ended by an earlier signal in 5 ms [p1]");
 	/* the command had ended: what it left is no end of the run, and no wait waits for it */
 	check("process.kill",
 	      "{\"killed\":true,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":43,"
