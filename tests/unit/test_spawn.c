@@ -206,15 +206,36 @@ static void test_spawn_stage_names(void **state)
 
 static void test_spawn_confinement_failures_are_named(void **state)
 {
-	struct err e = ERR_INIT;
+	static const struct {
+		int stage, sys;
+		enum err_type type;
+		bool retryable;
+		const char *hint;
+	} failures[] = {
+		{ SHIM_STAGE_SECCOMP, EINVAL, ERR_SANDBOX_UNAVAILABLE, false, "procpen doctor" },
+		{ SHIM_STAGE_NO_NEW_PRIVS, EINVAL, ERR_SANDBOX_UNAVAILABLE, false,
+		  "procpen doctor" },
+		/* only namespaces make it fail like that */
+		{ SHIM_STAGE_FORK, EPERM, ERR_SANDBOX_UNAVAILABLE, false, "procpen doctor" },
+		{ SHIM_STAGE_FORK, ENOSPC, ERR_SANDBOX_UNAVAILABLE, true, "namespaces" },
+		{ SHIM_STAGE_NET_NS, ENOSPC, ERR_SANDBOX_UNAVAILABLE, true, "namespaces" },
+		{ SHIM_STAGE_MOUNTS, ENOSPC, ERR_SANDBOX_UNAVAILABLE, true, "mounts" },
+		{ SHIM_STAGE_FORK, EAGAIN, ERR_SPAWN_FAILED, true, "limit of processes" },
+		{ SHIM_STAGE_FORK, ENOMEM, ERR_SPAWN_FAILED, true, "Memory" },
+		{ SHIM_STAGE_SECCOMP, E2BIG, ERR_SANDBOX_UNAVAILABLE, false, "procpen doctor" },
+		{ SHIM_STAGE_SHIM_EXEC, E2BIG, ERR_SPAWN_FAILED, false, "arguments" },
+	};
 
 	(void)state;
-	spawn_failed(SHIM_STAGE_SECCOMP, EINVAL, "/bin/true", &e);
-	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
-	err_release(&e);
-	spawn_failed(SHIM_STAGE_NO_NEW_PRIVS, EINVAL, "/bin/true", &e);
-	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
-	err_release(&e);
+	for (size_t i = 0; i < COUNT_OF(failures); i++) {
+		struct err e = ERR_INIT;
+
+		spawn_failed(failures[i].stage, failures[i].sys, "/bin/true", &e);
+		assert_int_equal(e.type, failures[i].type);
+		assert_int_equal(err_retryable(&e), failures[i].retryable);
+		assert_non_null(strstr(err_hint_text(&e), failures[i].hint));
+		err_release(&e);
+	}
 }
 
 /* No descriptor of ours is used up by starts, good or bad. */

@@ -45,9 +45,29 @@ const char *spawn_stage_name(int stage)
 	return stage > 0 && stage < SHIM_STAGE_COUNT ? stage_names[stage] : "unknown";
 }
 
+/* A process without namespaces needs memory and a place in a limit, and nothing else. */
+static bool spawn_lacks_namespace(int stage, int sys)
+{
+	return stage == SHIM_STAGE_FORK && sys != EAGAIN && sys != ENOMEM;
+}
+
+static enum err_type spawn_error_of(int stage, int sys)
+{
+	if (stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
+	    stage > SHIM_STAGE_EXEC || spawn_lacks_namespace(stage, sys))
+		return ERR_SANDBOX_UNAVAILABLE;
+	return stage == SHIM_STAGE_CHDIR ? ERR_BAD_DIRECTORY : ERR_SPAWN_FAILED;
+}
+
 /* The hint for errno @sys in @stage; NULL: err_hint_text() knows it. */
 static const char *spawn_hint_for(int stage, int sys)
 {
+	if (sys == ENOSPC && (stage == SHIM_STAGE_FORK || stage == SHIM_STAGE_NET_NS ||
+			      stage == SHIM_STAGE_LOCK_MOUNTS))
+		return "The kernel grants no more namespaces: wait until other runs have ended; "
+		       "the operator can raise user.max_*_namespaces (sysctl).";
+	if (spawn_error_of(stage, sys) == ERR_SANDBOX_UNAVAILABLE)
+		return NULL;
 	if (sys == E2BIG)
 		return "Command, arguments and environment together are too big, or one of them "
 		       "reaches 131,072 bytes: pass the data through stdin or a file.";
@@ -73,21 +93,13 @@ static const char *spawn_hint_for(int stage, int sys)
 	return NULL;
 }
 
-static enum err_type spawn_error_of(int stage)
-{
-	if (stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
-	    stage > SHIM_STAGE_EXEC)
-		return ERR_SANDBOX_UNAVAILABLE;
-	return stage == SHIM_STAGE_CHDIR ? ERR_BAD_DIRECTORY : ERR_SPAWN_FAILED;
-}
-
 int spawn_failed(int stage, int sys, const char *path, struct err *e)
 {
-	enum err_type type = spawn_error_of(stage);
 	const char *hint = spawn_hint_for(stage, sys);
 
-	err_sys(e, type, sys, "%s was not started: %s failed", path, spawn_stage_name(stage));
-	if (hint && type != ERR_SANDBOX_UNAVAILABLE)
+	err_sys(e, spawn_error_of(stage, sys), sys, "%s was not started: %s failed", path,
+		spawn_stage_name(stage));
+	if (hint)
 		err_hint(e, "%s", hint);
 	e->lasting = sys == E2BIG; /* no permission makes room for it */
 	err_detail(e, "stage", json_string(spawn_stage_name(stage)));
