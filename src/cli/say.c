@@ -140,13 +140,15 @@ void say_json(const json_t *document)
 
 void say_error(const struct cli_command *command, const struct err *e)
 {
+	const char *hint = e->sys == EMFILE ? "Raise the limit of open files where procpen is "
+					      "started: `ulimit -n 1024`." : e->hint;
 	size_t len = strlen(e->message);
 
 	say_begin(command);
 	say_text(stderr, e->message);
 	fputs(len && e->message[len - 1] == '.' ? "" : ".", stderr);
-	fputs(*e->hint ? " " : "", stderr);
-	say_text(stderr, e->hint);
+	fputs(*hint ? " " : "", stderr);
+	say_text(stderr, hint);
 	fputc('\n', stderr);
 }
 

@@ -40,7 +40,8 @@ static int stdio_fill_gaps(struct err *e)
 			    : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (fd < 0) {
 			err_sys(e, ERR_INTERNAL_ERROR, errno, "cannot open /dev/null");
-			return err_hint(e, "Mount /dev where procpen runs, or make the device: "
+			return err_is_shortage(e->sys) ? -1 :
+			       err_hint(e, "Mount /dev where procpen runs, or make the device: "
 					   "`mknod -m 666 /dev/null c 1 3`.");
 		}
 	} while (fd < FIRST_FREE);

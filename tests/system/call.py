@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -367,6 +368,17 @@ def test_a_server_that_cannot_start():
                               env=place.env, stdout=subprocess.PIPE, timeout=WAIT)
         equal(done.returncode, 0, "status with " + stdio)
         check(json.loads(done.stdout)["workspace"], "answer with " + stdio)
+
+
+@suite.test()
+def test_too_few_descriptors():
+    """Whatever cannot be opened, what helps is a higher limit, and nothing else is named."""
+    place = Place()
+    for limit in (3, 4, 6, 8):
+        done = subprocess.run(place.argv("agent.session"), env=place.env, capture_output=True, text=True, timeout=WAIT,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+        equal((done.returncode, done.stdout), (125, ""), "%d: status, stdout" % limit)
+        check("ulimit -n" in done.stderr and "mknod" not in done.stderr, "%d: %s" % (limit, done.stderr))
 
 
 if __name__ == "__main__":
