@@ -528,23 +528,6 @@ def test_late_server():
 
 
 @suite.test()
-def test_late_server_and_a_slow_writer():
-    """Nor is it where the server hears first that the pipe takes more, and fills it at once."""
-    server = Server()
-    id, writer = with_stopped_writer(server, "seq 200000", log_mode="truncate")
-    go(server)
-    await_last_bytes(server)
-    server.signal(signal.SIGSTOP)
-    with client.traced([writer], "-e", "trace=write", "-e", "inject=write:delay_enter=50000"):
-        os.kill(writer, signal.SIGCONT)
-        time.sleep(5.5)
-        server.signal(signal.SIGCONT)
-        result = server.result(id)
-    equal((result["log_file_bytes"], warned(result)), (1288895, []), "the file")
-    server.stop()
-
-
-@suite.test()
 def test_slow_disk_at_the_end():
     """A disk that takes little keeps back no answer about a run that is over."""
     server = Server()

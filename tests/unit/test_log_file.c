@@ -4,7 +4,11 @@
 #include "no_watches.h"
 #include "scratch.h"
 
+#include <sys/ioctl.h>
+
 #include "proc/log_file.h"
+
+#define PIPE_BYTES 4096
 
 struct logged {
 	struct log_file *file;
@@ -110,51 +114,113 @@ static void store(struct output *out, struct arrivals *arrivals)
 	close(ends[1]);
 }
 
+/* A run whose output is in the store, and whose writer is stopped and has a pipe as where none may be
+ * longer. */
+struct run {
+	struct logged l;
+	struct spool spool;
+	struct output_range range;
+	struct output out, err;
+	struct arrivals arrivals;
+	struct log_file_streams streams;
+	struct scratch s;
+	pid_t writer;
+};
+
+/* Until it has stopped, without a turn of the loop. */
+static void stop(pid_t pid)
+{
+	kill(pid, SIGSTOP);
+	while (!children_stopped(&pid))
+		poll(NULL, 0, 1);
+}
+
+static void run_begin(struct run *run)
+{
+	*run = (struct run){
+		.range = { .spool = &run->spool, .head_max = 1 << 20, .tail_max = 1 << 20 },
+		.streams = { { &run->out, &run->err }, &run->arrivals },
+	};
+	scratch_init(&run->s);
+	spool_init(&run->spool);
+	output_init(&run->out, &run->range);
+	output_init(&run->err, &run->range);
+	run->l.file = log_file_in(run->s.dir, &run->l);
+	assert_true(children_wait(&all, is_announced, &run->l));
+	assert_int_equal(procfs_children(run->l.file->tree.shim_pid, &run->writer, 1), 1);
+	stop(run->writer);
+	store(&run->out, &run->arrivals);
+	assert_true(fcntl(run->l.file->pipe.fd, F_SETPIPE_SZ, PIPE_BYTES) > 0);
+	run->l.file->loud = true;
+	log_file_start(run->l.file, &run->streams, on_over, &run->l);
+}
+
+/* The writer, which goes on, writes all of it. */
+static void run_end(struct run *run)
+{
+	assert_true(children_wait(&all, is_over, &run->l));
+	assert_int_equal(run->l.file->error, 0);
+	assert_int_equal(run->l.file->bytes, run->out.total);
+	log_file_free(run->l.file);
+	arrivals_release(&run->arrivals);
+	output_release(&run->out);
+	output_release(&run->err);
+	spool_close(&run->spool);
+	scratch_release(&run->s);
+}
+
 /* A command may have used up what its user may watch, and the disk takes nothing for a while. */
 static void test_log_file_pipe_that_cannot_be_watched(void **state)
 {
-	struct logged l = { .opened = 0 };
-	struct spool spool;
-	struct output_range range = { .spool = &spool, .head_max = 1 << 20, .tail_max = 1 << 20 };
-	struct output out, err;
-	struct arrivals arrivals = { .any = false };
-	const struct log_file_streams streams = { { &out, &err }, &arrivals };
 	unsigned turns, ticks = 300 / 5;
-	struct scratch s;
-	pid_t writer;
+	struct run run;
 
 	(void)state;
-	scratch_init(&s);
-	spool_init(&spool);
-	output_init(&out, &range);
-	output_init(&err, &range);
-	l.file = log_file_in(s.dir, &l);
-	assert_true(children_wait(&all, is_announced, &l));
-	assert_int_equal(procfs_children(l.file->tree.shim_pid, &writer, 1), 1);
-	kill(writer, SIGSTOP);
-	store(&out, &arrivals);
-	/* A pipe as where none may be longer. */
-	assert_true(fcntl(l.file->pipe.fd, F_SETPIPE_SZ, 4096) > 0);
-	l.file->loud = true;
-	log_file_start(l.file, &streams, on_over, &l);
+	run_begin(&run);
 	no_watches = true;
-	log_file_feed(l.file);
+	log_file_feed(run.l.file);
 	turns = ev_iteration(all.loop);
 	children_pause(&all, 300);
 	turns = ev_iteration(all.loop) - turns;
 	assert_in_range(turns, 1, 6 * ticks);
-	kill(writer, SIGCONT);
-	assert_false(log_file_finish(l.file, true));
-	assert_true(children_wait(&all, is_over, &l));
+	kill(run.writer, SIGCONT);
+	assert_false(log_file_finish(run.l.file, true));
+	run_end(&run);
 	no_watches = false;
-	assert_int_equal(l.file->error, 0);
-	assert_int_equal(l.file->bytes, out.total);
-	log_file_free(l.file);
-	arrivals_release(&arrivals);
-	output_release(&out);
-	output_release(&err);
-	spool_close(&spool);
-	scratch_release(&s);
+}
+
+static int bytes_in_pipe(const struct run *run)
+{
+	int bytes = -1;
+
+	assert_int_equal(ioctl(run->l.file->pipe.fd, FIONREAD, &bytes), 0);
+	return bytes;
+}
+
+/* What a server that is late hears first is that the pipe takes more, and it fills it at once: the
+ * time of the writer begins anew all the same. */
+static void test_log_file_late_server_and_a_slow_writer(void **state)
+{
+	struct run run;
+
+	(void)state;
+	run_begin(&run);
+	log_file_feed(run.l.file);
+	assert_false(log_file_finish(run.l.file, true));
+	ev_run(all.loop, EVRUN_NOWAIT);
+	/* Meanwhile, without a turn of the loop, the writer takes what there is. */
+	assert_int_equal(bytes_in_pipe(&run), PIPE_BYTES);
+	kill(run.writer, SIGCONT);
+	while (bytes_in_pipe(&run))
+		poll(NULL, 0, 1);
+	stop(run.writer);
+	run.l.file->finish_by_ms = clock_mono_ms();
+	ev_run(all.loop, EVRUN_NOWAIT);
+	assert_int_equal(bytes_in_pipe(&run), PIPE_BYTES);
+	ev_run(all.loop, EVRUN_NOWAIT);
+	assert_int_equal(run.l.over, 0);
+	kill(run.writer, SIGCONT);
+	run_end(&run);
 }
 
 int main(void)
@@ -162,6 +228,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_log_file_writer_dies_before_the_word),
 		cmocka_unit_test(test_log_file_pipe_that_cannot_be_watched),
+		cmocka_unit_test(test_log_file_late_server_and_a_slow_writer),
 	};
 
 	return cmocka_run_group_tests(tests, children_setup, children_teardown);
