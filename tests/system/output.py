@@ -454,5 +454,27 @@ def test_a_search_ends_with_its_request():
     server.stop()
 
 
+@suite.test()
+def test_time_limits():
+    """What was written before the time was over comes with the answer, and output on either stream puts off
+    the end for silence. A busy machine gets more time."""
+    server = Server()
+    for seconds in (0.5, 2, 8, 32):
+        answer = server.run("echo before; echo warn >&2; sleep 60; echo after", timeout=seconds)
+        equal((answer["state"], answer["exit_code"]), ("timed_out", None), "its end")
+        if answer["stderr_summary"]:
+            break
+    equal((answer["stdout_summary"], answer["stderr_summary"]), ("before\n", "warn\n"), "output in time")
+    logs = server.logs(answer["process_id"])
+    equal((logs["stdout"], logs["stderr"]), ("before\n", "warn\n"), "logs")
+    for seconds in (1, 4, 16):
+        answer = server.run("for i in 1 2 3; do sleep %g; echo $i >&2; sleep %g; echo $i; done" % (seconds / 4, seconds / 4),
+                            idle_timeout=seconds)
+        if answer["state"] != "timed_out":
+            break
+    equal((answer["state"], answer["exit_code"]), ("completed", 0), "with output now and then")
+    server.stop()
+
+
 if __name__ == "__main__":
     suite.main()
