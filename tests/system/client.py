@@ -228,6 +228,18 @@ def slow_open(server, name):
                   "inject=openat:delay_enter=30000000")
 
 
+_held_ports = []
+
+
+def free_port():
+    """Nobody else gets it while this program runs. Who says SO_REUSEADDR, as servers do, may listen there,
+    because the socket that holds it does not."""
+    _held_ports.append(socket.socket())
+    _held_ports[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    _held_ports[-1].bind(("127.0.0.1", 0))
+    return _held_ports[-1].getsockname()[1]
+
+
 def hostile_program(name="hostile"):
     """Path of a child of tests/hostile, compiled when it is missing or older than its source."""
     source = ROOT / "tests" / "hostile" / (name + ".c")

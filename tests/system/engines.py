@@ -13,7 +13,8 @@ import signal
 import socket
 import subprocess
 
-from client import WAIT, Failure, Server, Skip, check, equal, eventually, server_path
+from client import (WAIT, Failure, Server, Skip, check, equal, eventually, free_port,
+                    server_path)
 
 SBIN = "/usr/sbin:/usr/local/sbin:" + os.environ["PATH"]
 
@@ -77,14 +78,6 @@ def marked(mark):
         if mark.encode() in text:
             found.append(int(name))
     return found
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 def need(*programs):
@@ -198,7 +191,7 @@ class Ssh(Engine):
         for key in ("host", "user"):
             self.command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at + "/" + key)
         shutil.copy(at + "/user.pub", at + "/authorized")
-        port, = free_ports(1)
+        port = free_port()
         options = {"ListenAddress": "127.0.0.1:%d" % port, "HostKey": at + "/host",
                    "PidFile": "none", "AuthorizedKeysFile": at + "/authorized", "UsePAM": "no",
                    "StrictModes": "no", "PermitRootLogin": "prohibit-password",
@@ -341,7 +334,7 @@ class Slurm(Engine):
         with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as f:
             f.write(os.urandom(128))
         at = {"at": self.base, "host": host, "user": user, "options": self.options}
-        at["ctld"], at["slurmd"] = free_ports(2)
+        at["ctld"], at["slurmd"] = free_port(), free_port()
         self.env = {"XDG_STATE_HOME": self.owner.state, "SLURM_CONF": self.write("slurm.conf", """ClusterName=procpen
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ctld}

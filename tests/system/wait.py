@@ -9,7 +9,8 @@ import socket
 import tempfile
 import time
 
-from client import WAIT, RpcError, Server, Skip, check, equal, eventually, held_up, is_alive
+from client import (WAIT, RpcError, Server, Skip, check, equal, eventually, free_port, held_up,
+                    is_alive)
 from suite import Suite
 
 suite = Suite(at_a_time=4)
@@ -86,12 +87,6 @@ def listener(server, address, how="now", **params):
         raise Skip("cannot listen on %s: %s" % (
             address, server.logs(process_id)["stderr"].strip().split("\n")[-1]))
     return process_id, int(found["match"]["groups"][0])
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 # ---- ports
