@@ -719,16 +719,25 @@ static int mode_busy(int argc, char **argv)
 {
 	const bool stops = strcmp(argv[0], "stops") == 0, jobs = strcmp(argv[0], "jobs") == 0;
 	const int count = argc > 1 ? atoi(argv[1]) : 1;
+	int ready[2];
+	char byte;
 
+	if (pipe(ready))
+		return 3;
 	signal(SIGURG, SIG_IGN);
 	for (int i = 0; i < count && i < 20; i++) {
 		if (fork_or_die() > 0)
 			continue;
-		if (jobs && i == count - 1)
+		if (jobs && i == count - 1) { /* stopped, the others would hardly get there */
+			for (int others = 0; others < i; others++)
+				if (read(ready[0], &byte, 1) != 1)
+					_exit(3);
 			stop_and_continue(getpgrp());
+		}
 		orphan_self();
 		wait_until_orphaned();
 		write_all(1, "busy\n", 5);
+		write_all(ready[1], "", 1);
 		for (;;) {
 			if (jobs)
 				pause();
