@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -633,6 +634,22 @@ static void server_build_runs(struct server *s)
 		proctab_shutdown(s->procs);
 }
 
+/* Both streams of a run are in one file. */
+static void server_warn_of_file_limit(const struct config *c)
+{
+	int64_t audit = config_int(c, CONFIG_AUDIT_FILE_BYTES);
+	int64_t output = 2 * (config_int(c, CONFIG_LOG_HEAD_BYTES) +
+			      config_int(c, CONFIG_LOG_TAIL_BYTES));
+	rlim_t needed = (rlim_t)(audit > output ? audit : output);
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < needed)
+		log_warn("files may have at most %llu bytes: output of commands beyond that is not "
+			 "kept, and an audit log that reaches it stops every start; raise the "
+			 "limit (ulimit -f) to %llu bytes", (unsigned long long)limit.rlim_cur,
+			 (unsigned long long)needed);
+}
+
 /* What will fail later, or could be misused. */
 static void server_warn(const struct context *ctx)
 {
@@ -798,6 +815,7 @@ int server_main(struct context_options *options)
 		server_watch(&s);
 		ev_run(s.loop, EVRUN_NOWAIT);
 		server_warn(&s.context); /* the first answer need not wait for these looks */
+		server_warn_of_file_limit(&s.context.config);
 		ev_run(s.loop, 0);
 		status = server_report_losses(&s);
 		server_report_survivors(&s);
