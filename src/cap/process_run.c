@@ -400,6 +400,7 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 			  &t->confine, e))
 		return -1;
 	call->event.user = t->user.name;
+	t->result_options.idle_limits = run_limits_find_idle(params, &t->confine);
 	if (scope_renew(call->c->scope, &in_place))
 		log_warn("an accessible directory was removed or replaced, and another has its "
 			 "path by now: commands run in that one");

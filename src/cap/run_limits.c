@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -252,6 +253,53 @@ int run_limits_read(const struct config *config, const json_t *params, struct sh
 	    run_limits_read_memory(config, params, request, e))
 		return -1;
 	return run_limits_read_rlimits(limits, *rlimits, request, e);
+}
+
+/* The root of a user namespace is another user of the machine, whom the kernel does hold to it. */
+static bool run_limits_is_root(const struct confine_request *request)
+{
+	FILE *map = !request->as_user && !geteuid() ? fopen("/proc/self/uid_map", "re") : NULL;
+	unsigned inside, outside;
+	bool is_root;
+
+	if (!map)
+		return false;
+	is_root = fscanf(map, "%u %u", &inside, &outside) == 2 && !inside && !outside;
+	fclose(map);
+	return is_root;
+}
+
+static const struct {
+	const char *name, *reason;
+	bool of_root; /* binds other users */
+} idle_kinds[] = {
+	{ "nproc", "the kernel holds root, as whom the command runs, to none", true },
+	{ "rss", "Linux holds no process to one; memory_limit bounds the run", false },
+	{ "locks", "Linux holds no process to one", false },
+};
+
+unsigned run_limits_find_idle(const json_t *params, const struct confine_request *request)
+{
+	const json_t *limits = json_object_get(params, "limits");
+	unsigned idle = 0;
+
+	for (size_t i = 0; i < COUNT_OF(idle_kinds); i++)
+		if (json_object_get(limits, idle_kinds[i].name) &&
+		    (!idle_kinds[i].of_root || run_limits_is_root(request)))
+			idle |= 1u << i;
+	return idle;
+}
+
+void run_limits_warn_idle(struct jsonw *w, unsigned idle)
+{
+	char text[128];
+
+	for (size_t i = 0; i < COUNT_OF(idle_kinds); i++)
+		if (idle & 1u << i) {
+			snprintf(text, sizeof(text), "limits.%s has no effect: %s",
+				 idle_kinds[i].name, idle_kinds[i].reason);
+			jsonw_str(w, NULL, text);
+		}
 }
 
 /* ---- results and errors ---- */

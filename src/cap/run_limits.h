@@ -47,7 +47,12 @@ bool run_limits_struck(const struct proc *p);
 /* ResourceLimitExceeded for such a run: which limit, its number, and what was seen. */
 void run_limits_error(const struct proc *p, struct err *e);
 
+/* Which rlimits of @params bind no process of the run? For run_limits_warn_idle(); @request has the
+ * user. */
+unsigned run_limits_find_idle(const json_t *params, const struct confine_request *request);
+
 /* Write sentences into the open array of warnings. */
+void run_limits_warn_idle(struct jsonw *w, unsigned idle);
 void run_limits_warn(struct jsonw *w, struct proc *p);
 
 #endif

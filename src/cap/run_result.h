@@ -25,6 +25,7 @@ struct run_result_options {
 	bool background_ends; /* a run in the background has a bound, too */
 	bool max_runtime_ignored; /* a foreground run that was given one */
 	const char *network_ignored; /* why network: true has no effect; NULL: nobody asked */
+	unsigned idle_limits; /* see run_limits_find_idle() */
 	bool profile_ignored; /* profile: default has none, because the operator has strict */
 	bool keyed;         /* the request has an idempotency_key ... */
 	bool replayed;      /* ... and is not the first one with it */

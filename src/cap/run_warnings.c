@@ -66,6 +66,7 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 				    "and a request can only tighten");
 	if (v->network_ignored)
 		run_warnings_add(w, "network: true was ignored: %s", v->network_ignored);
+	run_limits_warn_idle(w, v->idle_limits);
 }
 
 static void run_warnings_add_unread(struct jsonw *w, const struct proc *p)

@@ -641,5 +641,27 @@ def test_limits_of_the_operator():
     server.stop()
 
 
+@suite.test()
+def test_limits_that_the_kernel_does_not_hold():
+    """Who asks for one reads that it has no effect."""
+    server = Server()
+
+    def warnings(*names, **params):
+        return server.run("true", limits={name: 1000 for name in names}, **params)["warnings"]
+
+    equal(warnings("nofile", "memlock"), [], "limits that hold")
+    found = warnings("rss", "locks")
+    equal([re.match(r"limits\.(\w+) has no effect: ", text)[1] for text in found], ["rss", "locks"], str(found))
+    with open("/proc/self/uid_map", encoding="ascii") as f:
+        is_root = os.geteuid() == 0 and f.read().split()[:2] == ["0", "0"]
+    equal([text[:27] for text in warnings("nproc")], ["limits.nproc has no effect:"] * is_root, "of root")
+    server.stop()
+    if is_root:
+        server = Server("--set", "sandbox.user=nobody")
+        os.chmod(server.base, 0o755)
+        equal(warnings("nproc"), [], "of another user")
+        server.stop()
+
+
 if __name__ == "__main__":
     suite.main()
