@@ -275,7 +275,8 @@ $(O)/tests/test_one_verdict: LDFLAGS += -Wl,--wrap=proctab_start
 # A plan is sent late.
 $(O)/tests/test_pool: LDFLAGS += -Wl,--wrap=sendmsg
 # The kernel takes no more watches.
-$(addprefix $(O)/tests/,test_log_file test_loop test_outq test_relay test_tree): LDFLAGS += -Wl,--wrap=epoll_ctl
+$(addprefix $(O)/tests/test_,limits log_file loop outq pump reaper relay tree): \
+	LDFLAGS += -Wl,--wrap=epoll_ctl
 
 $(B)/tests/%: tests/hostile/%.c
 	@mkdir -p $(@D)

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 
-#define RETRY_MS 50
 #define HURRY_MS 1000 /* without a byte taken; begins again with each one */
 
 /* ---- one direction ---- */
@@ -22,7 +21,6 @@ static void relay_way_stop(struct relay_way *w)
 		return;
 	ev_io_stop(w->relay->loop, &w->from);
 	ev_io_stop(w->relay->loop, &w->to);
-	loop_timer_stop(w->relay->loop, &w->retry);
 	w->relay = NULL;
 }
 
@@ -93,12 +91,8 @@ static void relay_way_read(struct relay_way *w)
 
 static void relay_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct relay_way *w = io->data;
-
-	if (revents & EV_ERROR) /* the kernel would not watch it */
-		loop_timer_start(loop, &w->retry, RETRY_MS);
-	else
-		relay_way_read(w);
+	(void)loop_refused(loop, io, revents);
+	relay_way_read(io->data);
 }
 
 /* When the run is over what it wrote is all there: no event would come for its end. */
@@ -106,25 +100,10 @@ static void relay_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct relay_way *w = io->data;
 
-	if (revents & EV_ERROR) { /* as above */
-		loop_timer_start(loop, &w->retry, RETRY_MS);
-		return;
-	}
+	(void)loop_refused(loop, io, revents);
 	relay_way_write(w);
 	while (w->relay && !w->len && w->relay->run_is_over)
 		relay_way_read(w);
-}
-
-static void relay_on_retry(struct ev_loop *loop, ev_timer *timer, int revents)
-{
-	struct relay_way *w = timer->data;
-
-	if (w->len)
-		relay_on_writable(loop, &w->to, revents);
-	else
-		relay_on_readable(loop, &w->from, revents);
-	if (w->relay && !w->len)
-		ev_io_start(loop, &w->from);
 }
 
 static void relay_way_start(struct relay_way *w, struct relay *r, int from, int to)
@@ -133,7 +112,6 @@ static void relay_way_start(struct relay_way *w, struct relay *r, int from, int 
 	ev_io_init(&w->from, relay_on_readable, from, EV_READ);
 	ev_io_init(&w->to, relay_on_writable, to, EV_WRITE);
 	w->from.data = w->to.data = w;
-	loop_timer_init(&w->retry, relay_on_retry, w);
 	ev_io_start(r->loop, &w->from);
 }
 

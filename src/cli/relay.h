@@ -28,7 +28,6 @@
 struct relay_way {
 	struct relay *relay;
 	ev_io from, to; /* fd -1: not started, or over */
-	ev_timer retry; /* to watch one of them */
 	size_t start, len;
 	char bytes[RELAY_BYTES];
 };

@@ -21,9 +21,13 @@ static int loop_epoll_fd = -1;
 
 /* ---- waits ---- */
 
+#define RETRY_MS 10
+
 /* libev finds out that the kernel refuses a watch right before it waits, and would report it only
- * after the wait, however long that is. */
+ * after the wait, however long that is: end the first one at once, and the next ones after a while,
+ * as long as a watch is tried again. */
 static ev_async loop_refusal;
+static ev_timer loop_retry;
 
 static void loop_on_refusal(struct ev_loop *loop, ev_async *w, int revents)
 {
@@ -32,13 +36,33 @@ static void loop_on_refusal(struct ev_loop *loop, ev_async *w, int revents)
 	(void)revents;
 }
 
+static void loop_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+}
+
+/* Set anew, because to libev the start alone, in the turn of the refusal, would change nothing. */
+bool loop_refused(struct ev_loop *loop, ev_io *io, int revents)
+{
+	if (!(revents & EV_ERROR))
+		return false;
+	ev_io_stop(loop, io);
+	ev_io_set(io, io->fd, io->events & (EV_READ | EV_WRITE));
+	ev_io_start(loop, io);
+	if (!loop_timer_is_set(&loop_retry))
+		loop_timer_start(loop, &loop_retry, RETRY_MS);
+	return true;
+}
+
 /* A signal, and SIGSTOP with SIGCONT, end the wait for events without a word of those that have
  * come. Timers would then fire before them, so the loop looks once more first. */
 static enum { LOOP_LOOKED, LOOP_INTERRUPTED, LOOP_LOOKS_AGAIN } loop_wait;
 
 static void loop_before_wait(struct ev_loop *loop)
 {
-	if (ev_pending_count(loop))
+	if (ev_pending_count(loop) && !loop_timer_is_set(&loop_retry))
 		ev_async_send(loop, &loop_refusal);
 	errno = 0;
 }
@@ -86,6 +110,7 @@ static int loop_start_refusal(struct ev_loop *loop)
 
 	ev_async_init(&loop_refusal, loop_on_refusal);
 	loop_refusal.sent = 0; /* to an earlier loop that has ended */
+	loop_timer_init(&loop_retry, loop_on_retry, NULL);
 	ev_async_start(loop, &loop_refusal);
 	ev_unref(loop); /* this watcher alone must not keep the loop running */
 	return lowest;

@@ -20,6 +20,12 @@
 struct ev_loop *loop_new(void);
 void loop_free(struct ev_loop *loop);
 
+/* The kernel may refuse a watch: no memory, or the user has no more (epoll(7), max_user_watches).
+ * Call this first in the callback of @io, which is then watched anew and called in each turn of the
+ * loop, at most 10 ms apart, until the kernel takes the watch. Returns whether it was refused: what
+ * it waits for may have come or not. */
+bool loop_refused(struct ev_loop *loop, ev_io *io, int revents);
+
 /* Stop @io and remove its registration from the kernel. Returns its descriptor, which the caller
  * now owns, or -1. */
 int loop_detach(struct ev_loop *loop, ev_io *io);

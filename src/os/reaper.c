@@ -86,8 +86,7 @@ static void reaper_on_sigchld(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct signalfd_siginfo info[2];
 
-	(void)loop;
-	(void)revents;
+	(void)loop_refused(loop, w, revents);
 	if (read(w->fd, info, sizeof(info)) > 0)
 		reaper_collect(w->data);
 }

@@ -174,11 +174,8 @@ static void limits_on_oom(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct limits_watch *w = io->data;
 
-	w->retries = 0;
-	if (revents & EV_ERROR) /* cannot be watched: proc.c reads the counters at the end */
-		loop_close(loop, io);
-	else
-		limits_watch_check(w, loop);
+	w->retries = loop_refused(loop, io, revents) ? RETRIES_MAX : 0; /* it comes again */
+	limits_watch_check(w, loop);
 }
 
 /* Watch a duplicate: if the group closed a watched descriptor, the loop would not notice. */

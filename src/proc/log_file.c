@@ -18,7 +18,6 @@
 #define STUCK_MS 1000 /* the answer of a run waits for its last bytes while some are taken ... */
 #define FINISH_MS 5000 /* ... and no longer than this, ... */
 #define HURRY_MS 1000 /* ... or this, when the server ends */
-#define RETRY_MS 5 /* what the pipe holds is soon written, and the store soon full */
 #define CHUNK_BYTES (64 * 1024)
 #define LOUD_PIPE_BYTES (256 * 1024)
 #define TURN_PIECES 4 /* written without a look at other events */
@@ -28,7 +27,6 @@
 static void log_file_close_pipe(struct log_file *f)
 {
 	f->stopped = true;
-	loop_timer_stop(f->loop, &f->retry);
 	loop_close(f->loop, &f->pipe);
 }
 
@@ -368,24 +366,8 @@ static void log_file_serve(struct log_file *f)
 
 static void log_file_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct log_file *f = io->data;
-
-	if (revents & EV_ERROR) /* the kernel would not watch it */
-		loop_timer_start(loop, &f->retry, RETRY_MS);
-	else
-		log_file_serve(f);
-}
-
-/* Set anew, because to libev a start in the turn of the refusal, by log_file_feed(), changed
- * nothing. */
-static void log_file_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct log_file *f = w->data;
-
-	(void)revents;
-	ev_io_stop(loop, &f->pipe);
-	ev_io_set(&f->pipe, f->pipe.fd, EV_WRITE);
-	log_file_serve(f);
+	(void)loop_refused(loop, io, revents);
+	log_file_serve(io->data);
 }
 
 /* ---- the interface ---- */
@@ -441,7 +423,6 @@ static struct log_file *log_file_alloc(struct ev_loop *loop, const struct log_fi
 	f->tree.kill_group = log_file_kill_group;
 	f->tree.ctx = f;
 	loop_timer_init(&f->timer, log_file_on_timer, f);
-	loop_timer_init(&f->retry, log_file_on_retry, f);
 	return f;
 }
 

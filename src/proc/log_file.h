@@ -62,7 +62,6 @@ struct log_file {
 	struct confine_run run;
 	ev_io pipe;         /* to the writer; fd -1: closed */
 	ev_timer timer;     /* of the present phase */
-	ev_timer retry;     /* to watch the pipe, where the kernel refused */
 	struct err *failure; /* why it was not opened, or NULL */
 	void (*on_open)(void *ctx);
 	void (*on_over)(void *ctx);

@@ -21,7 +21,6 @@
 #define READ_LESS (64 * 1024)     /* per wake-up while there are many */
 #define GROUP 8                   /* loud pumps that are served in one turn of the loop */
 #define FEW_BYTES 1024            /* a pipe that gave fewer is empty now */
-#define RETRY_MS 50
 #define PTY_HELD (64 * 1024)      /* more than the kernel holds of what a terminal wrote */
 
 static unsigned loud_count; /* pumps that are loud and open */
@@ -95,10 +94,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	struct arrival next;
 	bool over;
 
-	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
-	if (revents & EV_ERROR)
-		loop_timer_start(loop, &p->retry, RETRY_MS);
-	else if (!pump_has_turn(p))
+	if (!loop_refused(loop, io, revents) && !pump_has_turn(p))
 		return;
 	next = pump_expect(p);
 	do {
@@ -114,18 +110,9 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	p->on_data(p->ctx, p->out->total > next.offset);
 }
 
-static void pump_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct pump *p = w->data;
-
-	(void)revents;
-	ev_io_start(loop, &p->io);
-}
-
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, int held, struct output *out)
 {
 	p->held = held;
-	loop_timer_init(&p->retry, pump_on_retry, p);
 	p->loop = loop;
 	p->out = out;
 	ev_io_init(&p->io, pump_on_readable, fd, EV_READ);
@@ -199,7 +186,6 @@ void pump_close(struct pump *p)
 	pump_let_go(p);
 	if (!pump_open(p))
 		return;
-	loop_timer_stop(p->loop, &p->retry);
 	loop_close(p->loop, &p->io);
 	loud_count -= p->loud;
 	p->loud = false;
@@ -218,7 +204,6 @@ static int pump_feed_open_rest(int fd)
 
 static void pump_feed_stop(struct feed *f)
 {
-	loop_timer_stop(f->loop, &f->retry);
 	loop_close(f->loop, &f->io);
 	buf_release(&f->pending);
 	f->sent = 0;
@@ -293,26 +278,16 @@ static void pump_feed_write(struct feed *f)
 static void pump_feed_on_ready(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct feed *f = io->data;
+	bool refused = loop_refused(loop, io, revents);
 
-	/* As in pump_on_readable(). */
-	if (revents & EV_ERROR)
-		loop_timer_start(loop, &f->retry, RETRY_MS);
-	else if (!feed_queued(f))
-		pump_feed_refuse(f);
-	else
+	if (feed_queued(f))
 		pump_feed_write(f);
-}
-
-static void pump_feed_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	(void)loop;
-	(void)revents;
-	pump_feed_write(w->data);
+	else if (!refused)
+		pump_feed_refuse(f);
 }
 
 void feed_start(struct feed *f, struct ev_loop *loop, int fd)
 {
-	loop_timer_init(&f->retry, pump_feed_on_retry, f);
 	f->loop = loop;
 	ev_io_init(&f->io, pump_feed_on_ready, fd, EV_READ);
 	f->io.data = f;

@@ -26,7 +26,6 @@ struct pump {
 	int64_t start_ms;   /* of the run, clock_mono_ms() */
 	bool is_err;        /* the stream */
 	bool is_terminal;   /* it comes from a terminal, whose end is EIO (pty(7)) */
-	ev_timer retry;     /* watches again after the kernel refused to */
 	bool loud;          /* has written much, and is counted in loud_count */
 	unsigned number;    /* of a loud pump: says in which turns it is served */
 	void (*on_data)(void *ctx, bool stored); /* bytes were stored, or end of file came */
@@ -53,7 +52,6 @@ void pump_close(struct pump *p);
 struct feed {
 	struct ev_loop *loop;
 	ev_io io;           /* fd -1: not started, or closed */
-	ev_timer retry;     /* watches again after the kernel refused to */
 	struct buf pending; /* its first @sent bytes are in the pipe */
 	size_t sent;
 	size_t offered;   /* bytes at the end of `pending` that feed_offer() can still refuse */

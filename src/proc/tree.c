@@ -17,7 +17,6 @@
 #define KILL_TIMEOUT_MS 1000 /* more time for a working shim ... */
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
 #define REAP_ORPHANS_MS 2000 /* orphans that live longer than this are survivors */
-#define RETRY_MS 50
 
 int tree_room_take(struct tree_room *room, int count)
 {
@@ -236,23 +235,10 @@ bool tree_look(struct tree *t)
 	return t->control.fd < 0 || tree_read_reports(t);
 }
 
-/* The kernel would not watch it, and libev has stopped the watcher: look now and then. */
 static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct tree *t = io->data;
-
-	if (revents & EV_ERROR)
-		loop_timer_start(loop, &t->retry, RETRY_MS);
-	tree_read_reports(t);
-}
-
-static void tree_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct tree *t = w->data;
-
-	(void)revents;
-	if (t->control.fd >= 0)
-		ev_io_start(loop, &t->control);
+	(void)loop_refused(loop, io, revents);
+	tree_read_reports(io->data);
 }
 
 /*
@@ -306,7 +292,6 @@ void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid
 	ev_io_init(&t->control, tree_on_control, control_fd, EV_READ);
 	t->control.data = t;
 	loop_timer_init(&t->escalate, tree_on_escalate, t);
-	loop_timer_init(&t->retry, tree_on_retry, t);
 	ev_io_start(loop, &t->control);
 	reaper_watch(reaper, shim_pid, tree_on_shim_dead, t);
 }
@@ -358,7 +343,6 @@ void tree_release(struct tree *t)
 	if (!t->loop)
 		return;
 	loop_timer_stop(t->loop, &t->escalate);
-	loop_timer_stop(t->loop, &t->retry);
 	if (t->reaping_orphans)
 		reaper_sweep_cancel(t->reaper, t);
 	if (t->shim_pid)

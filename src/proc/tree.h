@@ -39,7 +39,7 @@ struct tree {
 	pid_t shim_pid;    /* 0: not started, or reaped */
 	ev_io control;
 	struct tree_room room; /* set before the start */
-	ev_timer escalate, retry;
+	ev_timer escalate;
 	bool alive;          /* on_empty has not been called */
 	bool is_init;        /* the shim is init of a PID namespace; set before the start */
 	bool killing;        /* the shim was told that no request follows, so that it kills */

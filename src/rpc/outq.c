@@ -17,7 +17,6 @@
 #define KEEP_BYTES (256u << 10) /* a larger buffer is freed when it is empty */
 #define LONG_PIPE (1 << 20) /* pipe size to request once a line did not fit; refusal is fine */
 #define DIRECT_BYTES (16u << 10) /* write longer lines from where they are, without a copy */
-#define RETRY_MS 50
 #define SHIFT_BYTES (1u << 20)  /* drop written bytes from the front once there are this many */
 
 /*
@@ -42,7 +41,6 @@ static void outq_stop(struct outq *q)
 {
 	ev_io_stop(q->loop, &q->io);
 	ev_io_stop(q->loop, &q->hangup);
-	loop_timer_stop(q->loop, &q->retry);
 }
 
 static void outq_fail(struct outq *q, int error)
@@ -107,23 +105,9 @@ static void outq_on_writable(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct outq *q = io->data;
 
-	if (events & EV_ERROR) { /* the kernel would not watch it */
-		loop_timer_start(loop, &q->retry, RETRY_MS);
-		return;
-	}
+	(void)loop_refused(loop, io, events);
 	outq_flush(q);
 	outq_notify_change(q, false);
-}
-
-/* Set anew, because to libev a start in the turn of the refusal, by outq_push(), changed
- * nothing. */
-static void outq_on_retry(struct ev_loop *loop, ev_timer *w, int events)
-{
-	struct outq *q = w->data;
-
-	ev_io_stop(loop, &q->io);
-	ev_io_set(&q->io, q->end->fd, EV_WRITE);
-	outq_on_writable(loop, &q->io, events);
 }
 
 void outq_check_reader(struct outq *q)
@@ -158,7 +142,6 @@ void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end
 	ev_io_init(&q->io, outq_on_writable, end->fd, EV_WRITE);
 	ev_io_init(&q->hangup, outq_on_hangup, end->fd, EV_READ);
 	q->io.data = q->hangup.data = q;
-	loop_timer_init(&q->retry, outq_on_retry, q);
 	ev_io_start(loop, &q->hangup);
 }
 

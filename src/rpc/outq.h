@@ -33,7 +33,6 @@ struct outq {
 	bool dead;        /* the reader has gone or a write failed: nothing will be written */
 	int error;        /* why: EPIPE when the reader has gone, else the errno of the write */
 	ev_io io;         /* active while bytes are queued that the client does not accept */
-	ev_timer retry;   /* to watch it, where the kernel refused */
 	ev_io hangup;     /* wakes when the reader closes its end, see outq.c */
 	void (*on_change)(void *ctx); /* stopped or dead changed; set once */
 	void *ctx;

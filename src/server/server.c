@@ -39,7 +39,6 @@
 #define READS_PER_TURN 4
 #define TURN_US 1000
 #define POLL_MS 100
-#define RETRY_MS 50
 #define AHEAD_MS 100
 /* For a socket or terminal the kernel counts only whole blocks as read (stdio_unread()), so a slow
  * reader may seem to read nothing: 64 KiB within this time are 2 KiB a second. */
@@ -74,7 +73,6 @@ struct server {
 	ev_idle work;      /* active while unhandled input is left */
 	ev_signal signals[4];
 	ev_prepare turn;   /* the phases change here */
-	ev_timer retry;    /* to watch the input */
 	ev_timer poll;     /* active while the client does not read, and past the input's end */
 	ev_timer deadline; /* of closing, then of flushing */
 	int trees;         /* runs with a live process when it was set */
@@ -567,6 +565,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct server *s = io->data;
 
+	(void)loop_refused(loop, io, events);
 	for (int i = 0; i < READS_PER_TURN && !s->eof; i++) {
 		char *room = frame_reserve(&s->frame, READ_BYTES);
 		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
@@ -587,21 +586,6 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 	if (s->eof)
 		server_note_end(s);
 	server_take_turn(s);
-	/* The kernel would not watch it: libev removes a watch of what is not to be read now, and a
-	 * command may take its place. To libev a start in the same turn would change nothing. */
-	if (events & EV_ERROR && ev_is_active(io)) {
-		ev_io_stop(loop, io);
-		loop_timer_start(loop, &s->retry, RETRY_MS);
-	}
-}
-
-static void server_on_retry(struct ev_loop *loop, ev_timer *w, int events)
-{
-	struct server *s = w->data;
-
-	(void)events;
-	if (s->phase == READING)
-		ev_idle_start(loop, &s->work);
 }
 
 /* The client reads again, has stopped reading or has gone: let the next turn handle it. */
@@ -737,7 +721,6 @@ static void server_watch(struct server *s)
 	loop_timer_init(&s->poll, server_on_poll, s);
 	loop_timer_init(&s->deadline, server_on_deadline, s);
 	loop_timer_init(&s->ahead, server_on_ahead, s);
-	loop_timer_init(&s->retry, server_on_retry, s);
 	loop_timer_init(&s->lease, server_on_lease, s);
 	server_watch_signal(s, &s->signals[0], SIGTERM);
 	server_watch_signal(s, &s->signals[1], SIGINT);

@@ -1,8 +1,13 @@
 #include "unit.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "no_watches.h"
+
+#include "os/cgroup/group.h"
 #include "proc/limits.h"
 
 #define EXITED(code) ((code) << 8) /* wait(2) statuses */
@@ -193,6 +198,52 @@ static void test_limits_without_a_group(void **state)
 	loop_free(loop);
 }
 
+static int64_t kernel_kills;
+
+static int64_t oom_kills(int dir, int fd, int source)
+{
+	(void)dir;
+	(void)fd;
+	(void)source;
+	return kernel_kills;
+}
+
+static void on_struck(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+/* A command may have used up what its user may watch: its memory limit is looked at all the same. */
+static void test_limits_group_that_cannot_be_watched(void **state)
+{
+	const struct cgroup_ops ops = { .oom_kills = oom_kills };
+	struct cgroups groups = { .ops = &ops };
+	struct cgroup group = { .all = &groups, .roles = 1U << CGROUP_ROLE_MEMORY };
+	struct ev_loop *loop = loop_new();
+	struct limits_proof proof;
+	struct limits_watch watch;
+	int pair[2], struck = 0;
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	group.oom_fd = pair[0];
+	limits_proof_init(&proof);
+	no_watches = true;
+	limits_watch_start(&watch, loop, &proof, &group, on_struck, &struck);
+	for (int i = 0; i < 5; i++)
+		ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(struck, 0);
+	kernel_kills = 1;
+	ev_run(loop, EVRUN_NOWAIT);
+	no_watches = false;
+	assert_int_equal(struck, 1);
+	assert_int_equal(proof.struck, PROC_REASON_MEMORY_LIMIT);
+	limits_watch_stop(&watch, loop);
+	close(pair[0]);
+	close(pair[1]);
+	loop_free(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_limits_numbers_of_the_request),
 		cmocka_unit_test(test_limits_first_report_stays),
 		cmocka_unit_test(test_limits_without_a_group),
+		cmocka_unit_test(test_limits_group_that_cannot_be_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

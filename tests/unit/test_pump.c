@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "no_watches.h"
+
 #include "base/mem.h"
 #include "proc/pump.h"
 
@@ -369,6 +371,40 @@ static void test_feed_sees_the_broken_pipe(void **state)
 	feed_finish(loop);
 }
 
+/* A command may have used up what its user may watch: output and input go on, and no hang-up is seen
+ * where there is none. */
+static void test_pump_without_watches(void **state)
+{
+	struct ev_loop *loop = feed_open_pipe();
+	static char bytes[100 * KIB];
+
+	(void)state;
+	stream_open(&streams[0], loop);
+	no_watches = true;
+	ev_run(loop, EVRUN_NOWAIT);
+	for (unsigned i = 1; i < 4; i++) {
+		assert_int_equal(write(streams[0].in, "x", 1), 1);
+		ev_run(loop, EVRUN_NOWAIT);
+		assert_int_equal(streams[0].out.total, i);
+	}
+	feed_add(&end.feed, bytes, sizeof(bytes), false);
+	for (int i = 0; i < 10 && feed_queued(&end.feed); i++) {
+		feed_take(bytes, 20 * KIB);
+		ev_run(loop, EVRUN_NOWAIT);
+	}
+	assert_int_equal(feed_queued(&end.feed), 0);
+	for (int i = 0; i < 3; i++)
+		ev_run(loop, EVRUN_NOWAIT);
+	assert_true(feed_open(&end.feed));
+	no_watches = false;
+	mem_cleanup_close(&end.out);
+	for (int i = 0; i < 2; i++)
+		ev_run(loop, EVRUN_NOWAIT);
+	assert_true(end.feed.hung_up);
+	stream_close(&streams[0]);
+	feed_finish(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_feed_forgets_what_is_refused),
 		cmocka_unit_test(test_feed_sees_the_hang_up),
 		cmocka_unit_test(test_feed_sees_the_broken_pipe),
+		cmocka_unit_test(test_pump_without_watches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "children.h"
+#include "no_watches.h"
 #include "os/procfs.h"
 
 struct seen {
@@ -308,6 +309,33 @@ static void test_reaper_spares_privileged(void **state)
 	close(pipes[1]);
 }
 
+/* A command of an earlier server may have used up what its user may watch. */
+static void test_reaper_that_cannot_watch(void **state)
+{
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	struct seen s = { 0 };
+	pid_t pid;
+
+	(void)state;
+	loop = loop_new();
+	no_watches = true;
+	reaper = reaper_new(loop);
+	ev_run(loop, EVRUN_NOWAIT);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	reaper_watch(reaper, pid, on_dead, &s);
+	for (int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS; !s.calls && clock_mono_ms() < until;) {
+		ev_run(loop, EVRUN_NOWAIT);
+		usleep(1000);
+	}
+	no_watches = false;
+	assert_int_equal(s.calls, 1);
+	reaper_free(reaper);
+	loop_free(loop);
+}
+
 /* The reaper alone does not keep a loop running. */
 static void test_reaper_does_not_hold_the_loop(void **state)
 {
@@ -321,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reaper_tells_the_end),
+		cmocka_unit_test(test_reaper_that_cannot_watch),
 		cmocka_unit_test(test_reaper_interrupts_nothing),
 		cmocka_unit_test(test_reaper_many),
 		cmocka_unit_test(test_reaper_unwatched_is_still_collected),

@@ -138,8 +138,7 @@ static void seccomp_unotify_on_readable(struct ev_loop *loop, ev_io *io, int rev
 {
 	struct seccomp_unotify *d = io->data;
 
-	if (revents & EV_ERROR) /* the kernel would not watch it */
-		loop_timer_start(loop, &d->pause, PAUSE_MS);
+	(void)loop_refused(loop, io, revents);
 	for (int i = 0; i < TURN_MAX && seccomp_unotify_answer_one(d); i++) {
 		d->answered++;
 		d->since_pause++;
