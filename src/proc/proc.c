@@ -64,9 +64,10 @@ static void proc_set_killed(struct proc *p)
 }
 
 /*
- * Decide by evidence, in this order: our own kill if it took effect, then the wait
- * status. A command that exited or died of another signal while our SIGKILL was under way
- * has ended by itself, unless a limit struck before: then its end is not a result.
+ * Decide by evidence, in this order: our own kill if it took effect, a signal that a request sent
+ * before the end, the wait status. A command that exited or died of another signal while our
+ * SIGKILL was under way has not died of it, unless a limit struck before: then its end is not a
+ * result.
  */
 static void proc_decide_state(struct proc *p)
 {

@@ -53,9 +53,10 @@ int64_t limit_wait(void)
 }
 
 /*
- * The sum of resident memory is an upper bound of what the tree has, the private memory
- * of its largest process a lower bound. Take the exact measurement only if the limit is
- * between the two, and not before exact.due unless the growth since could reach the limit.
+ * The sum of resident memory is an upper bound of what the tree has in memory, the private memory
+ * of its largest process a lower bound. Take the exact measurement only if the limit is between the
+ * two, and not before exact.due unless the growth since could reach the limit. Only that counts
+ * swap: where the sum is below the limit, what was swapped out is left to the machine.
  */
 static uint64_t limit_memory_used(uint64_t now)
 {

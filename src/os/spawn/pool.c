@@ -3,10 +3,10 @@
  * if its plan has the same bytes there. The rest of a plan (limits, groups, umask)
  * comes with the second message, and the command's own process enters it.
  *
- * Shims of one kind are interchangeable: started by the same plan, with the same mounts
- * of the host and the same files at held paths. The first difference begins a new
- * kind, and no shim of an old kind is used again. Shims that serve one command, and those with a
- * network namespace, have a pool of their own inside the pool, so that a run of one sort leaves the
+ * Shims of one kind are interchangeable: started by the same plan, with the same mounts of the host
+ * and the same files at held paths. The first difference begins a new kind, and no shim of an old
+ * kind is used again. Shims that serve one command, and those that renew a network namespace or a
+ * devpts after each, have a pool of their own inside the pool, so that a run of one sort leaves the
  * other's alone.
  */
 #include "os/spawn/pool.h"
