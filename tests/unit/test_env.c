@@ -3,13 +3,22 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 #include <jansson.h>
 
 #include "scratch.h"
 
+static int looks; /* at files */
+
+static int look_at(int dir, const char *path, struct stat *st, int flags)
+{
+	looks++;
+	return fstatat(dir, path, st, flags);
+}
+
+#define fstatat look_at
 #include "policy/env.c"
 
 struct fixture {
@@ -502,13 +511,12 @@ static void test_env_find_program_relative_path_entries(void **state)
 	assert_found(f, "one", "prog", "./prog");
 }
 
-/* Directories behind thousands of names each: a search that took seconds would hold the server up. */
-static void test_env_find_program_in_time(void **state)
+/* Directories behind thousands of names each: a search of all would hold the server up. */
+static void test_env_find_program_gives_up(void **state)
 {
 	enum { COUNT = 400 };
 	struct fixture *f = *state;
 	char request[4096];
-	clock_t start;
 
 	scratch_mkdir(&f->tmp, "maze");
 	scratch_maze(&f->tmp, "maze");
@@ -517,11 +525,11 @@ static void test_env_find_program_in_time(void **state)
 		strcat(request, ":l0");
 	strcat(request, "\"}");
 	assert_built(f, request);
-	start = clock();
 	assert_found(f, "maze", "a/../../one/prog", "a/../../one/prog");
 	assert_not_found(f, "maze", "l0/prog", ERR_COMMAND_NOT_FOUND);
+	looks = 0;
 	assert_not_found(f, "maze", "prog", ERR_SPAWN_FAILED);
-	assert_in_range(clock() - start, 0, CLOCKS_PER_SEC / 5);
+	assert_in_range(looks, 2, COUNT / 2);
 }
 
 static void test_env_find_program_long_names(void **state)
@@ -609,7 +617,7 @@ int main(void)
 		PROGRAM_TEST(test_env_find_program_skips_a_closed_directory),
 		PROGRAM_TEST(test_env_find_program_with_a_slash),
 		PROGRAM_TEST(test_env_find_program_relative_path_entries),
-		PROGRAM_TEST(test_env_find_program_in_time),
+		PROGRAM_TEST(test_env_find_program_gives_up),
 		PROGRAM_TEST(test_env_find_program_long_names),
 	};
 
