@@ -187,12 +187,19 @@ static int finish(struct job *j)
 	return end_of(NULL, j).status;
 }
 
+static struct pool *begun; /* the last one, until its end */
+
+static struct pool *begin(void)
+{
+	return begun = pool_new(all.loop, all.reaper);
+}
+
 static const struct confine_request nothing;
 
 /* The pid of an idle shim of @c, which has served one command. */
 static struct pool *ready(struct confine *c, pid_t *shim)
 {
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *first = job_new(c, &nothing, "true");
 
 	start(s, first);
@@ -227,6 +234,7 @@ static void expect_unfit(struct pool *s, struct job *job, pid_t shim)
 
 static void end(struct pool *s)
 {
+	begun = NULL;
 	pool_free(s);
 	assert_true(children_wait(&all, children_none, NULL));
 }
@@ -248,7 +256,7 @@ static bool another_child(void *ctx)
 /* The first command finds no idle shim. */
 static void test_pool_of_nothing(void **state)
 {
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 
 	(void)state;
 	children_pause(&all, 20);
@@ -358,7 +366,7 @@ static void test_pool_dies_with_its_shim(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(asks) - (geteuid() != 0); i++) {
-		struct pool *s = pool_new(all.loop, all.reaper);
+		struct pool *s = begin();
 
 		for (int run = 0; run < 2; run++) {
 			struct job *j = job_new(all.confine, &asks[i], script);
@@ -626,7 +634,7 @@ static void test_pool_made_ahead(void **state)
 static void test_pool_made_before_the_first_run(void **state)
 {
 	pid_t pair[2] = { 0, 0 };
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *j = job_new(layered, &nothing, "true");
 	uint32_t flags = j->plan.flags;
 
@@ -1103,7 +1111,7 @@ static void test_pool_without_landlock(void **state)
 
 static void test_pool_with_something_left(void **state)
 {
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *j = job_new(layered, &nothing, "sleep 1000 & exec 2>&1");
 	struct shim_report report;
 
@@ -1203,7 +1211,7 @@ static void test_pool_late_requests(void **state)
 static void test_pool_of_an_old_kind(void **state)
 {
 	const struct confine_request offline = { .network_off = true };
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *j = job_new(all.confine, &nothing, "true");
 	struct job *other = job_new(all.confine, &offline, "true");
 	pid_t shim;
@@ -1221,7 +1229,7 @@ static void test_pool_of_an_old_kind(void **state)
 /* All shims of a burst wait for the rest of it, and some for the next one. */
 static void test_pool_keeps_some_of_a_burst(void **state)
 {
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *jobs[20];
 	pid_t pids[64];
 
@@ -1317,7 +1325,7 @@ static void test_pool_shim_comes_to_harm(void **state)
  * Here the kernel ends it, because no program may have data. */
 static void test_pool_new_shim_dies(void **state)
 {
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *j = job_new(all.confine, &nothing, "true");
 	struct rlimit usual, none;
 	struct err e = ERR_INIT;
@@ -1343,7 +1351,7 @@ static void test_pool_new_shim_dies(void **state)
 /* A start that fails for want of descriptors, the first of its kind, costs later ones nothing. */
 static void test_pool_after_a_shortage(void **state)
 {
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *once = job_new(all.confine, &nothing, "true"), *j;
 	struct rlimit usual, none;
 	struct err e = ERR_INIT;
@@ -1407,14 +1415,15 @@ static void test_pool_server_dies(void **state)
 	fflush(NULL);
 	child = fork();
 	if (!child) {
+		setenv("CMOCKA_TEST_ABORT", "1", 1); /* it is not to run the other tests */
 		ev_loop_fork(all.loop);
 		ready(all.confine, &shim);
 		(void)!write(tell[1], &shim, sizeof(shim));
 		kill(getpid(), SIGKILL);
 	}
+	close(tell[1]);
 	assert_int_equal(read(tell[0], &shim, sizeof(shim)), sizeof(shim));
 	close(tell[0]);
-	close(tell[1]);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	assert_true(children_wait(&all, children_gone, &shim));
@@ -1778,7 +1787,7 @@ static void test_pool_cannot_keep_the_end_of_forks(void **state)
 {
 	const rlim_t taken = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; /* numbers, by a command */
 	const struct rlimit few = { taken, taken };
-	struct pool *s = pool_new(all.loop, all.reaper);
+	struct pool *s = begin();
 	struct job *j = job_for_a_group();
 	struct shim_report report;
 	pid_t shim;
@@ -1875,9 +1884,28 @@ static int teardown(void **state)
 	return children_teardown(state);
 }
 
+/* What a failed test has left must not fail, or hold up, those behind it. */
+static int end_test(void **state)
+{
+	pid_t pids[64];
+	int count;
+
+	(void)state;
+	await_death = too_many_sent = false;
+	unsheltered = 0;
+	pool_free(begun); /* else it would go on making shims */
+	begun = NULL;
+	while ((count = procfs_children(getpid(), pids, 64)) > 0) {
+		for (int i = 0; i < count; i++)
+			kill(pids[i], SIGKILL);
+		ev_run(all.loop, EVRUN_ONCE);
+	}
+	return 0;
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pool_of_nothing),
 		cmocka_unit_test(test_pool_runs_a_command),
 		cmocka_unit_test(test_pool_is_like_an_ordinary_start),
@@ -1922,5 +1950,7 @@ int main(void)
 		cmocka_unit_test(test_pool_into_control_groups),
 	};
 
+	for (size_t i = 0; i < COUNT_OF(tests); i++)
+		tests[i].teardown_func = end_test;
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
