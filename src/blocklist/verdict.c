@@ -5,7 +5,6 @@
 #include "blocklist/blocklist.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

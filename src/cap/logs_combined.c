@@ -1,6 +1,5 @@
 #include "cap/logs_combined.h"
 
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "proc/names.h"

@@ -1,6 +1,5 @@
 #include "cli/options.h"
 
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "cli/answer.h"

@@ -21,7 +21,6 @@
 #include "cli/say.h"
 #include "os/stdio.h"
 #include "rpc/plain.h"
-#include "rpc/rpc.h"
 #include "server/context.h"
 
 #define STATUS_REFUSED 77

@@ -1,6 +1,5 @@
 #include "cli/run_args.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

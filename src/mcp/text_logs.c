@@ -1,7 +1,6 @@
 #include "mcp/text_logs.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

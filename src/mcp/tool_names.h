@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 #include "base/jsonw.h"
-#include "cap/cap.h"
 
 /*
  * Write @text, an error's message or hint or a warning, into the open string of @w, with names of

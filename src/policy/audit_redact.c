@@ -18,7 +18,6 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "policy/audit_mask.h"

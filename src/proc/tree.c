@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/procfs.h"
 #include "os/procfs_kept.h"
 
 #define TREE_FDS 2 /* the most that come with a report */

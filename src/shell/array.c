@@ -4,7 +4,6 @@
  * and makes every place but the first unknown.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "shell/expand.h"

@@ -1,5 +1,4 @@
 /* Functions, aliases and eval: parts of the script that run elsewhere in it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

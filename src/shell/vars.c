@@ -2,7 +2,6 @@
  * Variables with all values that they ever had, by version, so that a nested text sees the
  * values at its command. A log of changes restores them at the end of a subshell or a branch.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

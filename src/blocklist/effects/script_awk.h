@@ -8,7 +8,7 @@
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_AWK_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_AWK_H
 
-#include "blocklist/effects/script_args.h"
+#include "blocklist/effects/script_vars.h"
 
 /* Add what the string or name at token @i does in awk. */
 void script_read_awk(struct script_reader *r, size_t i);

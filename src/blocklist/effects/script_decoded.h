@@ -9,7 +9,7 @@
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_DECODED_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_DECODED_H
 
-#include "blocklist/effects/script_args.h"
+#include "blocklist/effects/script_vars.h"
 
 /* Does the text run what it decodes? @runs_code: it runs code that it computes, which decoded text
  * anywhere in it may be. */

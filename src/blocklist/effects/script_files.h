@@ -10,7 +10,7 @@
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_FILES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_FILES_H
 
-#include "blocklist/effects/script_args.h"
+#include "blocklist/effects/script_vars.h"
 
 /* Do @effect to the arguments behind token @i, the name of a call. */
 void script_read_remove(struct script_reader *r, size_t i, const char *effect);

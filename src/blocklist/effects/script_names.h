@@ -9,7 +9,7 @@
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_NAMES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_NAMES_H
 
-#include "blocklist/effects/script_args.h"
+#include "blocklist/effects/script_vars.h"
 
 /* Lists (command/list) of calls that run a command, of those among them whose names mean little
  * else, and of calls that remove a tree or one file. */

@@ -8,7 +8,7 @@
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_PROCESSES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_PROCESSES_H
 
-#include "blocklist/effects/script_args.h"
+#include "blocklist/effects/script_vars.h"
 
 /* Remember the name at token @i if a loop gives it each process: for NAME in range(1, 65536). */
 void script_note_processes(struct script_reader *r, size_t i);

@@ -4,7 +4,6 @@
 #include <linux/audit.h>
 #include <seccomp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
