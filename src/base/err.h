@@ -47,9 +47,8 @@ struct err_row {
 };
 extern const struct err_row err_rows[]; /* indexed by enum err_type */
 
-#define ERR_INIT { .type = ERR_NONE }
-
-/* The same where each request passes: a local, whose 1.8 KB of texts are not cleared. */
+/* Define a local one that is "no error". Its 1.8 KB of texts are not cleared: each request passes
+ * many. */
 #define ERR_LOCAL(name) struct err name; err_init(&(name))
 static inline void err_init(struct err *e)
 {

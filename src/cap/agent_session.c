@@ -26,7 +26,7 @@ static void agent_session_write_directories(struct jsonw *w, const struct scope 
 static void agent_session_write_temporary(struct jsonw *w, const struct cap *c)
 {
 	struct confine_request request = { 0 };
-	struct err ignored = ERR_INIT; /* a run reports it */
+	ERR_LOCAL(ignored); /* a run reports it */
 	struct user user;
 	const struct run_env env = { .config = c->config, .base = c->env_base,
 				     .confine = c->confine, .request = &request, .user = &user };
@@ -146,7 +146,7 @@ static void agent_session_write_missing(void *ctx, const char *layer, const char
 /* Prepares the sandbox if no run has, so that it reports as active only layers that work. */
 static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool ready = !confine_prepare(c->confine, &e);
 	struct confine_request nothing;
 	struct confine_applied usual;

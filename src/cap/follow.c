@@ -399,7 +399,7 @@ static void follow_read_exit(struct follow_exit *x, const struct proc *p)
 
 static void follow_end(struct follow *f, const struct proc *p)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	f->over = true;
 	if (!p->rare->failure) {

@@ -312,7 +312,7 @@ void grep_limit_reached(struct err *e, const char *stream, uint64_t offset, cons
 
 static void grep_fail_limit(struct grep *g, const struct line *line, const struct proc *p)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	grep_limit_reached(&e, names_streams[g->stream], line->offset, "offset");
 	if (!g->full)
@@ -376,7 +376,7 @@ static bool grep_work(void *queue, int64_t until_us)
 	struct grep_queue *q = queue;
 	struct grep *g = q->first;
 	const struct proc *p = proctab_get(g->c->procs, g->seq);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (p) {
 		grep_search(g, p, until_us);

@@ -32,7 +32,7 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 	if (judge_environment(call->c, &q->command, params, &q->environment) &&
 	    q->environment.type != ERR_PROTECTED_VARIABLE) {
 		*e = q->environment;
-		q->environment = (struct err)ERR_INIT;
+		err_init(&q->environment);
 		return -1;
 	}
 	command_judge(&q->command, call->c->config, call->c->shell, &call->judge);

@@ -21,7 +21,7 @@
 /* Can a run with a sandbox? Prepares it, because which layers work decides that. */
 static bool judge_can_write_confined(const struct cap *c, const char *path)
 {
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	bool prepared = !confine_prepare(c->confine, &ignored);
 
 	err_release(&ignored);

@@ -135,7 +135,7 @@ static bool process_delete_work(void *data, int64_t until_us)
 
 	while (t->done < t->count) {
 		struct proc *p = proctab_get(procs, t->runs[t->done++]);
-		struct err skipped = ERR_INIT;
+		ERR_LOCAL(skipped);
 
 		if (p)
 			(void)process_delete_one(procs, t, p, &skipped); /* survivors: it stays */

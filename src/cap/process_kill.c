@@ -187,7 +187,7 @@ static void process_kill_answer_now(void *ctx, struct req *r)
 static bool process_kill_on_signaled(struct cap *c, struct req *r, struct proc *p)
 {
 	struct kill_task *t = r->task;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	double left_ms;
 
 	t->outcome_known = true;
@@ -224,7 +224,7 @@ static void process_kill_wait_for_last(struct cap *c, struct req *r)
 static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	struct kill_task *t = r->task;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (events & PROC_EVENT_FAILED) {
 		err_set(&e, ERR_PROCESS_ALREADY_EXITED, "%s never began: %s", p->id,

@@ -57,7 +57,7 @@ static void process_monitor_answer(const struct cap *c, struct req *r, struct pr
 				   enum until_found found)
 {
 	const struct monitor_task *t = r->task;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	process_monitor_write_result(c, r, p, found);
 	if (found != UNTIL_STOPPED) {
@@ -103,7 +103,7 @@ static void process_monitor_on_change(struct cap *c, struct req *r)
 {
 	const struct monitor_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (p) {
 		process_monitor_decide(c, r, p);

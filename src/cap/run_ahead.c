@@ -23,7 +23,7 @@ void run_ahead(struct cap *c)
 	struct confine_request usual = { 0 };
 	struct shim_rlimit *rlimits = NULL;
 	struct user user = { .name = NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	const struct cap_row *run = cap_find(c, "process.run");
 	json_t *none = json_object();
 

@@ -74,7 +74,7 @@ static void run_env_enter(const struct run_env *run, struct env *env, const char
 /* The private temporary directory, or NULL. */
 static char *run_env_new_temporary(const struct run_env *run)
 {
-	struct err ignored = ERR_INIT; /* the start reports it */
+	ERR_LOCAL(ignored); /* the start reports it */
 
 	if (!confine_prepare(run->confine, &ignored))
 		return confine_temporary(run->confine, run->request);

@@ -108,7 +108,7 @@ static int run_limits_read_memory(const struct config *config, const json_t *par
 
 void run_limits_usual(const struct config *config, struct confine_request *request)
 {
-	struct err none = ERR_INIT; /* only what is asked for can be too much */
+	ERR_LOCAL(none); /* only what is asked for can be too much */
 
 	*request = (struct confine_request){ 0 };
 	(void)run_limits_read_cpu(config, NULL, request, &none);
@@ -118,7 +118,7 @@ void run_limits_usual(const struct config *config, struct confine_request *reque
 void run_limits_drop_usual(const struct config *config, json_t *params)
 {
 	struct confine_request asked = { 0 }, usual;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	run_limits_usual(config, &usual);
 	if (!run_limits_read_cpu(config, params, &asked, &e) &&

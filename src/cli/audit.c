@@ -152,7 +152,7 @@ static int cli_audit_find_path(struct audit_view *v)
 /* Say that the log @name cannot be read, for errno. */
 static int cli_audit_fail(const struct audit_view *v, const char *name)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_sys(&e, ERR_PERMISSION_DENIED, errno, "cannot read \"%.256s/%.96s\"", v->path, name);
 	err_hint(&e, "Name the state directory with --state-dir.");
@@ -350,7 +350,7 @@ static int cli_audit_read_file(struct audit_view *v, const char *name, off_t *of
 /* Who follows may have come before the first record, and waits for it. */
 static int cli_audit_list(struct audit_view *v, struct audit_dir_names *list)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	AUTO_CLOSE int dir = audit_dir_open(v->path, list, &e);
 	bool waits = v->follow && e.type == ERR_BAD_DIRECTORY;
 
@@ -633,7 +633,7 @@ static int cli_audit_verify_text(const char *path, struct audit_verdict *verdict
 static int cli_audit_check(struct audit_view *v)
 {
 	struct audit_verdict verdict;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int status = v->json ? cli_audit_verify_json(v->path, &verdict, &e)
 			     : cli_audit_verify_text(v->path, &verdict, &e);
 

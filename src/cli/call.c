@@ -325,7 +325,7 @@ static int cli_call_ask(struct call *c)
 {
 	FILE *from = fdopen(c->from, "r");
 	int status = STATUS_FAILED, number;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	BUG_IF(!from);
 	if (!cli_call_send(c, c->request.data, c->request.len))
@@ -350,7 +350,7 @@ static int cli_call_ask(struct call *c)
 
 static int cli_call_carry_out(struct call *c)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
 		err_set(&e, ERR_INTERNAL_ERROR, "stdout is closed");

@@ -147,13 +147,13 @@ static int cli_check_find_verdict(struct check *c, struct command *command, stru
 	const struct cap_row *run = cap_find(&c->cap, "process.run");
 	struct blocklist_input in;
 
-	*v = (struct check_verdict){ .environment = ERR_INIT };
+	*v = (struct check_verdict){ .environment.type = ERR_NONE };
 	if (command_read(command, c->params, c->cap.scope, e))
 		return -1;
 	if (judge_environment(&c->cap, command, c->params, &v->environment) &&
 	    v->environment.type != ERR_PROTECTED_VARIABLE) {
 		*e = v->environment;
-		v->environment = (struct err)ERR_INIT;
+		err_init(&v->environment);
 		return -1;
 	}
 	command_judge(command, c->cap.config, c->cap.shell, &in);
@@ -167,7 +167,7 @@ static int cli_check_judge(struct check *c, size_t line)
 {
 	struct check_verdict v;
 	struct command command;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int status = STATUS_NONE;
 
 	if (cli_check_find_verdict(c, &command, &v, &e)) {
@@ -282,7 +282,7 @@ static int cli_check_take_option(void *check, const struct cli_option *option,
 /* Where there is no workspace, what depends on it is not known, and a rule allows nothing. */
 static int cli_check_open(struct check *c)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	c->options.context.may_lack_workspace = c->options.context.only_judges = true;
 	if (!context_open(&c->context, &c->options.context, &e)) {

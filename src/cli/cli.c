@@ -147,7 +147,7 @@ static int cli_show_overview(void)
 static bool cli_is_program(const char *name)
 {
 	AUTO_FREE char *path = NULL;
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	int missing = env_find_program(getenv("PATH"), AT_FDCWD, name, &path, &ignored);
 
 	err_release(&ignored);

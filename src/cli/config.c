@@ -156,7 +156,7 @@ static int cli_config_validate(struct config_args *a, char **words)
 	struct config_files files = { 0 };
 	struct config_faults faults = { .count = 0 };
 	struct rulebook book = { .own = NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct config c;
 	bool valid;
 

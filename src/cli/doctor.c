@@ -103,7 +103,7 @@ static void cli_doctor_look_at_layers(struct context *ctx, struct report *r)
 {
 	struct confine_request nothing;
 	struct confine_applied usual;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	confine_probe_all(ctx->confine);
 	if (confine_prepare(ctx->confine, &e)) {
@@ -293,7 +293,8 @@ static void cli_doctor_drop_gaps_in(const char *scratch, json_t *gaps)
 
 static json_t *cli_doctor_examine(struct context *ctx, struct context_options *options)
 {
-	struct err e = ERR_INIT, problem = ERR_INIT;
+	ERR_LOCAL(e);
+	ERR_LOCAL(problem);
 	char scratch[SCRATCH_SIZE] = "";
 	AUTO_FREE char *text = NULL;
 	struct report r;

@@ -19,7 +19,7 @@ static void options_add_directory(struct options *o, const char *value)
 
 static int options_set(struct options *o, const char *value)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!config_set(&o->context.config, value, &e) &&
 	    !context_check_config(&o->context.config, NULL, &e))
@@ -62,7 +62,7 @@ int options_load(struct options *o, const struct cli_command *command)
 {
 	struct context_options *c = &o->context;
 	struct config_files files = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int status = CMDLINE_GO_ON;
 
 	if (config_load(&c->config, c->config_file, &files, &e) ||

@@ -68,7 +68,7 @@ static size_t cli_policy_count(const char **list)
 
 static json_t *cli_policy_test_rule(const struct rule *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool passed = !ruleset_test_rule(r, &e);
 	json_t *row = json_pack("{s:s, s:o, s:s, s:b, s:I, s:I}", "rule", r->id, "from",
 				say_json_string(r->origin), "decision",
@@ -129,7 +129,7 @@ static int cli_policy_load(struct policy_args *a, const char *file, struct ruleb
 {
 	struct config *c = &a->options.context.config;
 	struct config_files files = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int failed;
 
 	c->rules.untested = true;
@@ -218,7 +218,7 @@ static void cli_policy_on_look(void *commands, const struct ruling_look *look)
 static void cli_policy_add_layers(struct cap *cap, json_t *document)
 {
 	const struct err *why = cap->no_workspace;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct confine_request nothing;
 	struct confine_applied usual;
 	json_t *layers = json_array();
@@ -325,7 +325,7 @@ static int cli_policy_explain_in(const struct policy_args *a, struct cap *cap, j
 	struct blocklist_input in;
 	struct command command;
 	struct ruling ruling;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (command_read(&command, params, cap->scope, &e)) {
 		say_mistake(a->command, "%s", e.message);
@@ -348,7 +348,7 @@ static int cli_policy_explain_in(const struct policy_args *a, struct cap *cap, j
 static int cli_policy_explain(struct policy_args *a, char **words)
 {
 	struct context context = { .state_dir = NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int status = EXIT_FAILURE;
 	json_t *params;
 

@@ -281,7 +281,7 @@ static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct terminal *t = w->data;
 	struct proc *p = proctab_next(t->procs, NULL);
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 
 	(void)loop;
 	(void)revents;
@@ -311,7 +311,7 @@ static void cli_run_on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct terminal *t = w->data;
 	struct proc *p = proctab_next(t->procs, NULL);
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	struct sigaction by_default = { .sa_handler = SIG_DFL }, watched;
 	bool stopped;
 
@@ -429,7 +429,7 @@ static void cli_run_refuse(struct terminal *t, const json_t *params, const struc
 /* Ask the gate for @params, and stay until nothing of the run is left. */
 static void cli_run_call(struct terminal *t, json_t *params)
 {
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	struct req *r = req_new(t->reqs, &t->dialect, REQUEST_ID, strlen(REQUEST_ID),
 				json_incref(params), NULL, &ignored);
 
@@ -494,7 +494,7 @@ static int cli_run_set_up(struct run_args *args, struct terminal *t, struct err 
 
 static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	const char *missing;
 
 	if (t->json && fcntl(STDOUT_FILENO, F_GETFD) < 0) {

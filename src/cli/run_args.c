@@ -34,7 +34,7 @@ static int run_args_set_variable(struct run_args *a, const struct cli_option *op
 static int run_args_set_own(struct run_args *a, const struct cli_option *option,
 			    enum config_key key, const char *text)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!config_assign(&a->options.context.config, key, text, CONFIG_BY_COMMAND_LINE,
 			   option->name, &e))

@@ -209,7 +209,7 @@ static void setup_say_note(const struct setup *s)
 
 static int setup_print(struct setup *s, struct err *e)
 {
-	AUTO_FREE char *path = setup_find_file(s, &(struct err)ERR_INIT);
+	AUTO_FREE char *path = setup_find_file(s, &(struct err){ .type = ERR_NONE });
 	struct buf text;
 	int failed;
 
@@ -300,7 +300,7 @@ static char **setup_local_command(const struct setup *s, struct err *e)
 /* The exit status, with all reported. What --over does not take is a mistake of usage. */
 static int setup_carry_out(struct setup *s)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int status = 0;
 
 	s->argv = s->over ? over_command(s->over, s->workspace_option, &e)

@@ -29,7 +29,7 @@ static int gen_examples_check(const struct blocklist_example *e)
 static int gen_examples_check_pack(const struct rulebook_file *file)
 {
 	struct ruleset rules = { .list = NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int failed = rulebook_read_file(&rules, file, TIER_CONFIRM, &e) || ruleset_test(&rules, &e);
 
 	for (size_t i = 0; !failed && i < rules.count; i++)

@@ -54,7 +54,7 @@ static struct mcp_answer mcp_call_answer_of(const struct req *r, const struct re
 {
 	const struct cap *c = mcp_of(r)->cap;
 	const char *id = json_get_str(r->params, "process_id", NULL);
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	struct mcp_answer a = { .cap = c, .row = r->row, .result = result, .params = r->params,
 				.text_max = mcp_call_text_max(r) };
 
@@ -252,7 +252,7 @@ static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 			  const struct cap_row *row, json_t *arguments, const json_t *asked)
 {
 	struct mcp_confirmation *confirmation = NULL;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct req *r;
 
 	/* Refuse before the confirmation is used, so that it holds for another try. */
@@ -300,7 +300,7 @@ static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *messag
 {
 	const struct cap_row *nearest = mcp_tools_nearest(name);
 	const char *why = cap_why_none(name);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (why || (nearest && nearest->flags & CAP_PLAIN))
 		nearest = NULL;

@@ -132,7 +132,7 @@ static bool mcp_legacy_serve_own(struct mcp *m, const struct rpc_message *messag
 
 void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (mcp_legacy_is_misplaced(m, message)) {
 		err_set(&e, ERR_INVALID_REQUEST, "%s cannot be part of a batch here",

@@ -160,7 +160,7 @@ void mcp_reply_begin(struct mcp_reply *reply, const struct rpc_message *message,
 void mcp_reply_send(struct mcp *m, struct mcp_reply *reply)
 {
 	struct req_batch *batch = reply->message->batch;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	mcp_end_result(&reply->w, reply->shape);
 	if (reply->line.full || !req_fits(batch, reply->line.len)) {
@@ -183,7 +183,7 @@ void mcp_reply_empty(struct mcp *m, const struct rpc_message *message,
 
 void mcp_refuse(struct mcp *m, const struct rpc_message *message, const char *fmt, ...)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char what[512];
 	va_list ap;
 
@@ -196,7 +196,7 @@ void mcp_refuse(struct mcp *m, const struct rpc_message *message, const char *fm
 
 void mcp_refuse_without_tasks(struct mcp *m, const struct rpc_message *message)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_MISSING_CLIENT_CAPABILITY,
 		"%s needs the extension " MCP_TASKS ", which this request does not declare",

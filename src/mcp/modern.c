@@ -103,7 +103,7 @@ static void mcp_modern_call_method(struct mcp *m, const struct rpc_message *mess
 
 void mcp_modern_message(struct mcp *m, const struct rpc_message *message)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!message->id) {
 		if (!strcmp(message->method, "notifications/cancelled"))

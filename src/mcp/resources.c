@@ -33,7 +33,7 @@ uint64_t mcp_resources_run(struct mcp *m, const char *uri, const char **stream)
 	len -= prefix;
 	for (size_t i = 0; i < COUNT_OF(endings); i++) {
 		size_t ending = strlen(endings[i].ending);
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		struct proc *p;
 
 		if (len < ending || strcmp(id + len - ending, endings[i].ending))

@@ -44,7 +44,7 @@ static void mcp_roots_take(struct cap *c, const json_t *root)
 {
 	const char *uri = mcp_text(root, "uri");
 	AUTO_FREE char *path = uri ? mcp_roots_path(uri) : NULL;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!path) {
 		AUTO_FREE char *shown = uri ? audit_redact(uri, NULL) : NULL;

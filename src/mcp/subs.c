@@ -289,7 +289,7 @@ static void mcp_subs_add_lists(struct listener *l, const json_t *filter)
 static uint64_t mcp_subs_wanted(struct mcp *m, const struct rpc_message *message,
 				enum mcp_revision revision, const char **uri)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t run;
 
 	*uri = mcp_text(message->params, "uri");
@@ -324,7 +324,7 @@ void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 	struct mcp_subs *s = m->subs;
 	const char *uri;
 	uint64_t run = mcp_subs_wanted(m, message, revision, &uri);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!run)
 		return;
@@ -448,7 +448,7 @@ static void mcp_subs_open_listener(struct mcp *m, const struct rpc_message *mess
 {
 	const json_t *filter = json_object_get(message->params, "notifications");
 	struct req *r = rpc_request(m->reqs, &m->subs->listening, message);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct listener *l;
 
 	if (!r)
@@ -475,7 +475,7 @@ void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
 {
 	const json_t *filter = json_object_get(message->params, "notifications");
 	const json_t *uris, *tasks;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)revision; /* only one has this method */
 	if (!json_is_object(filter) ||

@@ -85,7 +85,7 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
 	struct proc *run = mcp_task_runs_run_of(m, task);
 	struct own *own = task->own;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct result result;
 	struct mcp_answer a = {
 		.cap = m->cap, .row = cap_find(m->cap, "process.run"), .run = run,

@@ -270,7 +270,7 @@ void mcp_tasks_cancel(struct mcp *m, const struct rpc_message *message,
 		      enum mcp_revision revision)
 {
 	const struct mcp_task *task = mcp_tasks_wanted(m, message);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!task)
 		return;

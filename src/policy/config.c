@@ -290,7 +290,7 @@ int config_assign(struct config *c, int key, const char *text, enum config_rank 
 
 void config_init(struct config *c)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	memset(c, 0, sizeof(*c));
 	for (int key = 0; key < CONFIG_COUNT; key++)
@@ -387,7 +387,7 @@ int config_fault(const struct config *c, struct err *e)
 		f->list[f->count - 1] = *e;
 	else
 		err_release(e);
-	*e = (struct err)ERR_INIT;
+	err_init(e);
 	return 0;
 }
 

@@ -125,7 +125,7 @@ static int config_file_judge(struct config_look *look, const char *path, struct 
 	}
 	if (look->fault.type) {
 		*e = look->fault;
-		look->fault = (struct err)ERR_INIT;
+		err_init(&look->fault);
 		return -1;
 	}
 	if (look->unread) {

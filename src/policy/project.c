@@ -116,7 +116,7 @@ static void project_set(struct project_reader *r, int key, const char *text, int
 {
 	struct project *p = r->project;
 	AUTO_FREE char *origin = mem_printf("%s:%d", PROJECT_FILE, line);
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 
 	config_assign(r->config, key, text, CONFIG_BY_PROJECT, origin, &ignored);
 	p->narrowed[p->narrowed_count++] = mem_strdup(config_rows[key].name);
@@ -189,7 +189,7 @@ static int project_take(void *ctx, const struct config_text_member *m, struct er
 
 static void project_read_from(struct project_reader *r, int fd)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct buf text;
 	ssize_t got;
 

@@ -137,7 +137,7 @@ static int rule_check_member(const struct rule *r, const struct rule_member *m,
 /* All mistakes in one message. */
 static int rule_check_members(const struct rule *r, enum rule_source from, struct err *e)
 {
-	struct err more = ERR_INIT;
+	ERR_LOCAL(more);
 	const char *name;
 	json_t *value;
 	int status = 0;

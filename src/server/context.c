@@ -203,7 +203,7 @@ static int context_check_workspace(struct context *ctx, const struct context_opt
 		return -1;
 	err_release(&ctx->no_workspace);
 	ctx->no_workspace = *e;
-	*e = (struct err)ERR_INIT;
+	err_init(e);
 	if (!ctx->state_dir) /* nothing is written there */
 		ctx->state_dir = mem_strdup("/nonexistent");
 	if (usable) /* a verdict depends on it, such as on its project's rules */
@@ -222,7 +222,7 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 		return -1;
 	if (!workspace) {
 		ctx->no_workspace = *e;
-		*e = (struct err)ERR_INIT;
+		err_init(e);
 	}
 	ctx->directories = options->directories;
 	ctx->scope = scope_new(workspace, options->directories, e);
@@ -327,7 +327,7 @@ int context_set_workspace(struct context *ctx, const char *path, struct err *e)
 	if (context_check(ctx, e))
 		return -1;
 	err_release(&ctx->no_workspace);
-	ctx->no_workspace = (struct err)ERR_INIT;
+	err_init(&ctx->no_workspace);
 	return 0;
 }
 

@@ -103,7 +103,7 @@ static int sandbox_check_layer(const char *name, struct err *e)
 static bool sandbox_holds_record(const char *path, const char *state_dir)
 {
 	char *const directories[] = { NULL };
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	struct scope *writable = scope_new(path, directories, &ignored);
 	bool covers = writable && workspace_covers_state_dir(writable, state_dir);
 
@@ -199,7 +199,7 @@ static bool sandbox_requires_files(const struct config *config)
 bool sandbox_runs_as_root(const struct config *config)
 {
 	struct confine_request request = { 0 };
-	struct err ignored = ERR_INIT; /* nothing can run then, and the start reports it */
+	ERR_LOCAL(ignored); /* nothing can run then, and the start reports it */
 	struct user user;
 	bool found = !run_user_read(config, NULL, &user, &request, &ignored);
 
@@ -400,7 +400,7 @@ static void sandbox_probe_user(struct search *s)
 	const char *remedy = short_form ? "name an account: `--user nobody`"
 					: "name an account: `--set sandbox.user=nobody`";
 	struct user user;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (run_user_read(s->config, NULL, &user, &unused, &e))
 		sandbox_report_unmet(s, short_form ? "--user" : "sandbox.user",
@@ -498,7 +498,7 @@ static void sandbox_warn_absent(const struct config *config, const struct confin
 			log_warn("sandbox.writable: %s does not exist and is left out", *name);
 	for (name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++) {
 		struct user user;
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		if (geteuid() || users_find(*name, &user, &e))
 			log_warn("sandbox.users: no command can run as %s: %s", *name,

@@ -155,7 +155,7 @@ static void server_begin_closing(struct server *s)
 
 static void server_fail_request(struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_INTERNAL_ERROR, "the server is shutting down");
 	e.lasting = true;
@@ -256,7 +256,7 @@ static void server_report_survivors(struct server *s)
 /* Record the end of the server. False, and with @last a warning: the log cannot be written. */
 static bool server_record_stop(struct server *s, bool last)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool done = !audit_stopped(s->context.audit, &s->stop, &e);
 
 	if (!done && last)
@@ -779,7 +779,7 @@ static void server_tear_down(struct server *s)
 int server_main(struct context_options *options)
 {
 	struct server s = { .stdio = { { .fd = -1 }, { .fd = -1 } } };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool recorded;
 	int status = 1;
 

@@ -80,7 +80,7 @@ static const char *workspace_propose_state_dir(const struct scope *scope)
 
 static bool workspace_covers_alone(const char *directory, const char *state_dir)
 {
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	struct scope *alone = scope_new(directory, NULL, &ignored);
 	bool covers = alone && workspace_covers_state_dir(alone, state_dir);
 

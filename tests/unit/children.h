@@ -207,7 +207,7 @@ static inline void children_shell(struct children *c, const char *script, struct
 {
 	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, NULL, NULL };
 	char *copy = strdup(script);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	argv[2] = copy;
 	assert_int_equal(children_start(c, argv, s, &e), 0);

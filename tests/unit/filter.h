@@ -33,7 +33,7 @@ struct filter {
 static inline struct filter filter_make(struct confine_seccomp_options options)
 {
 	struct filter f = { NULL, 0, 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(confine_seccomp_build(&options, &f.program, &f.len, &e), 0);
 	return f;

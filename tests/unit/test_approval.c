@@ -18,7 +18,7 @@ static void check_refused(struct approval *a, const char *token, const unsigned 
 			  const char *why)
 {
 	unsigned char back[DIGEST_SIZE];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(approval_redeem(a, token, for_what, back, &e), -1);
 	assert_int_equal(e.type, ERR_INVALID_PARAMS);
@@ -29,7 +29,7 @@ static void check_refused(struct approval *a, const char *token, const unsigned 
 static void check_taken(struct approval *a, const char *token)
 {
 	unsigned char back[DIGEST_SIZE];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(approval_redeem(a, token, request, back, &e), 0);
 	assert_memory_equal(back, shown, DIGEST_SIZE);
@@ -101,7 +101,7 @@ static void test_approval_is_good_once_at_its_end(void **state)
 	struct approval *a = approval_new();
 	unsigned char back[DIGEST_SIZE];
 	char token[APPROVAL_SIZE];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool taken = false;
 
 	(void)state;
@@ -138,7 +138,7 @@ static void test_approval_has_a_bound(void **state)
 	struct approval *a = approval_new();
 	char first[APPROVAL_SIZE], token[APPROVAL_SIZE], brief[APPROVAL_SIZE];
 	unsigned char back[DIGEST_SIZE];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool taken = false;
 
 	(void)state;

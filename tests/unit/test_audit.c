@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static void write_ok(struct audit *a, const struct audit_event *event)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (audit_write(a, event, &e) != 0)
 		fail_msg("%s", e.message);
@@ -58,7 +58,7 @@ static void write_ok(struct audit *a, const struct audit_event *event)
 static void write_refused(struct audit *a, const char *part)
 {
 	struct audit_event event = { .event = "attempt", .capability = "process.run" };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(audit_write(a, &event, &e), -1);
 	assert_int_equal(e.type, ERR_PERMISSION_DENIED);
@@ -204,7 +204,7 @@ static void test_audit_of_a_server(void **state)
 	struct fixture *f = *state;
 	const struct audit_event event = { .event = "attempt", .capability = "process.list" };
 	const struct audit_stop stop = { .survivors = 2, .gap = "fork_chains" };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	json_t *line;
 
 	audit_serves(f->audit);
@@ -281,7 +281,7 @@ static void test_audit_late_ends(void **state)
 	struct fixture *f = *state;
 	const struct audit_event attempt = { .event = "attempt", .capability = "process.run" };
 	struct audit_event end = { .event = "end", .outcome = "completed/exited" };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct rlimit old;
 	char id[16], *text;
 	json_t *line;
@@ -320,7 +320,7 @@ static void test_audit_late_ends_at_the_stop(void **state)
 	const struct audit_event attempt = { .event = "attempt", .capability = "process.run" };
 	const struct audit_event end = { .event = "end", .process_id = "p1" };
 	const struct audit_stop stop = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct rlimit old;
 
 	audit_serves(f->audit);
@@ -341,7 +341,7 @@ static void test_audit_prunes_what_is_on_record(void **state)
 	const struct audit_bounds bounds = { .file_bytes = INT64_MAX, .total_bytes = 1 };
 	const struct audit_event attempt = { .event = "attempt", .decision = "allowed" };
 	const struct audit_event end = { .event = "end" };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct rlimit old;
 	char *text;
 	int lines;
@@ -368,7 +368,7 @@ static void test_audit_late_end_is_all_there_is(void **state)
 	struct fixture *f = *state;
 	const struct audit_event end = { .event = "end", .process_id = "p1" };
 	const struct audit_stop stop = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct rlimit old, none;
 	char *text;
 	int lines;
@@ -394,7 +394,7 @@ static void test_audit_reads(void **state)
 	static const char *const kinds[] = { "process.list", "process.logs" };
 	struct fixture *f = *state;
 	const struct audit_stop stop = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *text;
 	int lines;
 

@@ -31,7 +31,7 @@ struct fixture {
 static void write_lines(struct audit *a, int count)
 {
 	const struct audit_event event = { .event = "end" };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	while (count-- > 0)
 		assert_int_equal(audit_write(a, &event, &e), 0);
@@ -85,7 +85,7 @@ static void report(void *ctx, const struct audit_problem *problem)
 static uint64_t verify(struct fixture *f, int others)
 {
 	struct audit_verdict verdict;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(audit_verify(scratch_path(&f->tmp, "audit"), report, f, &verdict, &e), 0);
 	assert_null(f->meanwhile);
@@ -141,7 +141,7 @@ static void test_verify_pruned_before_it_is_read(void **state)
 static void test_verify_left_before_the_next_is_begun(void **state)
 {
 	const struct audit_event event = { .event = "end" };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct rlimit old, none;
 	struct fixture f;
 

@@ -58,7 +58,7 @@ static void need(unsigned bits)
 
 static struct cgroup *make(const struct cgroup_limits *limits)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g = cgroup_new(all, ++seq, limits, &e);
 
 	if (!g)
@@ -172,7 +172,7 @@ static int ordinary(void)
 {
 	const struct cgroup_limits limits = { .tasks = 8 };
 	struct cgroups *mine = cgroups_new("ordinary");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	unsigned bits = cgroups_prepare(mine);
 	int result = 0;
 
@@ -244,7 +244,7 @@ static void test_cgroup_looked_for_in_a_shortage(void **state)
 
 static void test_cgroup_reason_without_any(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	const struct cgroup_limits limits = { .memory_bytes = 16 * MIB };
 
 	(void)state;
@@ -318,7 +318,7 @@ static void test_cgroup_limits_among_signals(void **state)
 	const struct cgroup_limits limits = { .memory_bytes = 16 * MIB };
 	const struct itimerval often = { { 0, 40 }, { 0, 40 } }, never = { 0 };
 	struct sigaction on_alarm = { .sa_handler = ignore_alarm };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g = NULL;
 
 	(void)state;
@@ -811,7 +811,7 @@ static void test_cgroup_cleans_after_the_dead(void **state)
 	const struct cgroup_limits limits = { .count = 0 };
 	struct cgroups *other, *third;
 	struct cgroup *g;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char dead[CGROUP_NAME_SIZE], name[CGROUP_NAME_SIZE];
 
 	(void)state;
@@ -919,7 +919,7 @@ static void test_cgroup_idle_one_removed(void **state)
 static void test_cgroup_same_name_twice(void **state)
 {
 	const struct cgroup_limits limits = { .count = 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g, *second;
 
 	(void)state;

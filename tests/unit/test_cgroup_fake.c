@@ -209,7 +209,7 @@ static void test_cgroup_v2_delegated(void **state)
 		.memory_bytes = 1 << 26, .cpu_permille = 500, .tasks = 32,
 	};
 	struct cgroups *all = v2_alone("cpuset cpu io memory pids\n");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup_usage u;
 	struct cgroup *g;
 	int fds[CGROUP_JOIN_FDS_MAX];
@@ -287,7 +287,7 @@ static void test_cgroup_cleaned_while_made(void **state)
 {
 	const struct cgroup_limits limits = { .tasks = 32 };
 	struct cgroups *all = v2_alone("memory pids\n");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char path[CGROUP_NAME_SIZE + 16];
 	struct cgroup *g;
 	int status;
@@ -315,7 +315,7 @@ static void test_cgroup_v2_oom_evidence(void **state)
 {
 	const struct cgroup_limits limits = { .memory_bytes = 1 << 26 };
 	struct cgroups *all = v2_alone("memory\n");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g = cgroup_new(all, 1, &limits, &e);
 
 	(void)state;
@@ -388,7 +388,7 @@ static void test_cgroup_v2_some_controllers(void **state)
 {
 	const struct cgroup_limits tasks = { .tasks = 8 }, memory = { .memory_bytes = 1 << 26 };
 	struct cgroups *all = v2_alone("pids\n");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g;
 
 	(void)state;
@@ -444,7 +444,7 @@ static void test_cgroup_v2_old_kernel(void **state)
 {
 	const struct cgroup_limits limits = { .memory_bytes = 1 << 26 };
 	struct cgroups *all = v2_alone("memory\n");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g;
 
 	(void)state;
@@ -494,7 +494,7 @@ static void test_cgroup_v1_places(void **state)
 		.memory_bytes = 1 << 26, .cpu_permille = 250, .count = CGROUP_CPU_USAGE,
 	};
 	struct cgroups *all = v1();
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup_usage u;
 	struct cgroup *g;
 	int fds[CGROUP_JOIN_FDS_MAX];
@@ -530,7 +530,7 @@ static void test_cgroup_v1_tighter_above(void **state)
 {
 	struct cgroup_limits limits = { .cpu_permille = 500 };
 	struct cgroups *all = v1();
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g;
 
 	(void)state;
@@ -552,7 +552,7 @@ static void test_cgroup_v1_oom_evidence(void **state)
 {
 	const struct cgroup_limits limits = { .memory_bytes = 1 << 26 };
 	struct cgroups *all = v1();
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g = cgroup_new(all, 1, &limits, &e);
 	int memory;
 
@@ -665,7 +665,7 @@ static void test_cgroup_lost_to_a_cleaner(void **state)
 {
 	const struct cgroup_limits limits = { .tasks = 8 };
 	struct cgroups *all = v2_alone("pids\n");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g;
 
 	(void)state;
@@ -696,7 +696,7 @@ static void test_cgroup_lost_in_one_place(void **state)
 {
 	const struct cgroup_limits limits = { .memory_bytes = 1 << 26, .cpu_permille = 250 };
 	struct cgroups *all = v1();
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct cgroup *g;
 
 	(void)state;

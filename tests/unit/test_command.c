@@ -23,7 +23,7 @@ static int read_command(struct command *c, json_t **params, const char *json, st
 /* @json must be executed as @argv (ended by NULL) and shown as @shown. */
 static void expect(const char *json, const char *const *argv, const char *shown)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct command c;
 	json_t *params;
 	size_t i;
@@ -42,7 +42,7 @@ static void expect(const char *json, const char *const *argv, const char *shown)
 
 static void expect_refused(const char *json, enum err_type type, const char *hint)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct command c;
 	json_t *params;
 
@@ -105,7 +105,7 @@ static void test_command_without_a_program(void **state)
 
 static void expect_stdin(const char *json, const char *want, size_t len)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct command c;
 	json_t *params;
 
@@ -162,7 +162,7 @@ static void test_command_string_for_bash(void **state)
 
 static void expect_directory(const char *json, const char *want)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct command c;
 	json_t *params;
 
@@ -179,7 +179,7 @@ static void expect_directory(const char *json, const char *want)
 static void test_command_directory(void **state)
 {
 	struct scope *none = scope;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct scratch dir;
 	char inside[SCRATCH_PATH], link[SCRATCH_PATH], json[SCRATCH_PATH];
 
@@ -212,7 +212,7 @@ static void test_command_judged_as_it_runs(void **state)
 {
 	struct blocklist_input in;
 	struct config config;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct command c;
 	json_t *params;
 
@@ -255,7 +255,7 @@ int main(void)
 		cmocka_unit_test(test_command_judged_as_it_runs),
 	};
 
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int failed;
 
 	scope = scope_new(NULL, NULL, &e);

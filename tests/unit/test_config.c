@@ -26,7 +26,7 @@ static int teardown(void **state)
 
 static void assert_refused(struct config *c, const char *assignment, const char *part)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(config_set(c, assignment, &e), -1);
 	assert_int_equal(e.type, ERR_INVALID_PARAMS);
@@ -38,7 +38,7 @@ static void assert_refused(struct config *c, const char *assignment, const char 
 
 static void assert_accepted(struct config *c, const char *assignment)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (config_set(c, assignment, &e) != 0)
 		fail_msg("%s: %s", assignment, e.message);
@@ -99,7 +99,7 @@ static void test_config_integer_bounds_and_suffixes(void **state)
 static void test_config_units(void **state)
 {
 	struct config *c = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_accepted(c, "server.eof_seconds=5m");
 	assert_int_equal(config_int(c, CONFIG_SERVER_EOF_SECONDS), 300);
@@ -180,7 +180,7 @@ static void test_config_ports(void **state)
 		{ "443,true", NULL }, { "4*", NULL },
 	};
 	struct config c;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -294,7 +294,7 @@ static void test_config_remedy_names_who_set_it(void **state)
 		  "in .procpen.json:7 (tier.process.kill), or with --set config.project=off" },
 	};
 	char text[CONFIG_REMEDY_SIZE];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	config_remedy(*state, CONFIG_TIER_PROCESS_KILL, "notify", text);
 	assert_string_equal(text, "with --set tier.process.kill=notify (now at its default)");

@@ -22,7 +22,7 @@ static int read_it(const char *name, struct err *e)
 
 static void expect_read(const char *name, const char *content)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (read_it(name, &e) != 1)
 		fail_msg("%s: %s", name, e.message);
@@ -31,7 +31,7 @@ static void expect_read(const char *name, const char *content)
 
 static void expect_refused(const char *name, const char *part)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(read_it(name, &e), -1);
 	if (!strstr(e.message, part) || e.type != ERR_INVALID_PARAMS)
@@ -61,7 +61,7 @@ static int teardown(void **state)
 
 static void test_config_file_is_read(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	expect_read("dir/file", "{}"); /* below /tmp, which has the sticky bit */
@@ -79,7 +79,7 @@ static void test_config_file_is_read(void **state)
 
 static void test_config_file_others_may_not_write(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	chmod(scratch_path(&tmp, "dir/file"), 0620);
@@ -148,7 +148,7 @@ static void test_config_file_has_one_name_and_a_size(void **state)
 	unlink(to);
 	expect_read("dir/file", "{}");
 	assert_int_equal(truncate(from, CONFIG_FILE_MAX), 0);
-	assert_int_equal(read_it("dir/file", &(struct err)ERR_INIT), 1);
+	assert_int_equal(read_it("dir/file", &(struct err){ .type = ERR_NONE }), 1);
 	assert_int_equal(text.len, CONFIG_FILE_MAX);
 	assert_int_equal(truncate(from, CONFIG_FILE_MAX + 1), 0);
 	expect_refused("dir/file", "larger than 1 MiB");
@@ -179,7 +179,7 @@ static void test_config_file_replaced_in_between(void **state)
 	struct config_look look = { .file = &file, .fd = -1 };
 	AUTO_CLOSE int dir = open(scratch_path(&tmp, "dir"), O_PATH | O_DIRECTORY);
 	AUTO_CLOSE int seen = openat(dir, "file", O_PATH | O_NOFOLLOW);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	unlink(scratch_path(&tmp, "dir/file"));
@@ -189,7 +189,7 @@ static void test_config_file_replaced_in_between(void **state)
 	assert_non_null(strstr(e.message, "other users may write"));
 	unlink(scratch_path(&tmp, "dir/file"));
 	scratch_link(&tmp, "/etc/passwd", "dir/file");
-	look.fault = (struct err)ERR_INIT;
+	err_init(&look.fault);
 	config_file_visit(&look, dir, "file", seen);
 	assert_int_equal(config_file_judge(&look, "x", &e), -1);
 	assert_int_equal(e.sys, ELOOP);

@@ -25,7 +25,7 @@ static int load(const char *content, size_t len, struct err *e)
 
 static void expect_loaded(const char *content)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (load(content, strlen(content), &e))
 		fail_msg("%s: %s", content, e.message);
@@ -34,7 +34,7 @@ static void expect_loaded(const char *content)
 /* @part: of the message, behind the path. */
 static void expect_refused(const char *content, size_t len, const char *part)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(load(content, len, &e), -1);
 	if (!strstr(e.message, part) || !e.hint[0])
@@ -116,7 +116,7 @@ static void test_config_load_hints_for_types(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		assert_int_equal(load(rows[i].content, strlen(rows[i].content), &e), -1);
 		assert_string_equal(e.hint, rows[i].hint);
@@ -165,7 +165,7 @@ static void test_config_load_later_sources_win(void **state)
 {
 	static const char file[] = "{\"limits.requests\": 1, \"log.head_bytes\": 5000,"
 				   "\"log.tail_bytes\": 70000}";
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	setenv("PROCPEN_SET_LOG__HEAD_BYTES", "6000", 1);
@@ -190,7 +190,7 @@ static void test_config_load_later_sources_win(void **state)
 
 static void test_config_load_user_path(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	const char *home = getenv("HOME");
 	AUTO_FREE char *saved = mem_strdup(home);
 
@@ -213,7 +213,7 @@ static void test_config_load_user_path(void **state)
 
 static void test_config_load_places_that_commands_write(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char writable[SCRATCH_PATH + 32];
 	struct scope *scope;
 

@@ -325,7 +325,7 @@ static int attempt_with(const struct row *row, int abi)
 {
 	char inside[SCRATCH_PATH], single[SCRATCH_PATH], missing[SCRATCH_PATH], led[SCRATCH_PATH];
 	const char *writable[] = { inside, missing, led, single, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int ruleset = -1, sys;
 
 	make_place();
@@ -385,7 +385,7 @@ static void test_abi(void **state)
 static void test_confine_landlock_refuses_what_it_cannot(void **state)
 {
 	int abi = confine_landlock_abi();
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	if (abi >= LANDLOCK_ABI_SCOPE) {
@@ -410,7 +410,7 @@ static void test_confine_landlock_other_devices(void **state)
 	static const char *const candidates[] = { "/dev/fuse", "/dev/loop-control", "/dev/kvm",
 						  "/dev/rtc0" };
 	static const struct row row = { "another device", open_other_device, 1, NEWEST, EACCES, false };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(candidates) && !other_device; i++)

@@ -8,7 +8,7 @@ static void test_probe_fail_of_a_killed_trial(void **state)
 {
 	struct confine_trial killed = { SHIM_STAGE_PLAN, EAGAIN };
 	struct confine_trial no_process = { SHIM_STAGE_FORK, EAGAIN };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	assert_int_equal(probe_fail(&killed, &e), -1);
@@ -26,7 +26,7 @@ static void test_probe_fail_of_a_killed_trial(void **state)
 static void test_probe_fail_of_a_late_trial(void **state)
 {
 	struct confine_trial late = { SHIM_STAGE_PLAN, ETIMEDOUT };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	assert_int_equal(probe_fail(&late, &e), -1);

@@ -68,7 +68,7 @@ static int teardown(void **state)
 
 static void set_option(struct fixture *f, const char *assignment)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (config_set(&f->config, assignment, &e) != 0)
 		fail_msg("%s", e.message);
@@ -109,7 +109,7 @@ static int build(struct fixture *f, const char *request, struct err *e)
 
 static void assert_built(struct fixture *f, const char *request)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (build(f, request, &e) != 0)
 		fail_msg("%s: %s", request, e.message);
@@ -233,7 +233,7 @@ static void test_env_protected_names(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		char request[128];
 
 		assert_true(env_is_protected(&f->config, names[i], strlen(names[i])));
@@ -253,7 +253,7 @@ static void test_env_protected_names(void **state)
 static void test_env_protected_names_are_listed(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char request[8192] = "{\"OK\": \"\"";
 	const json_t *names;
 
@@ -278,7 +278,7 @@ static void test_env_long_protected_names_are_listed(void **state)
 {
 	struct fixture *f = *state;
 	json_t *request = json_object();
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char name[400];
 
 	memset(name, 'N', sizeof(name));
@@ -297,7 +297,7 @@ static void test_env_long_protected_names_are_listed(void **state)
 static void test_env_operator_protects_more(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	set_option(f, "env.protect=PATH,GIT_*");
 	assert_true(env_is_protected(&f->config, "PATH", strlen("PATH")));
@@ -320,7 +320,7 @@ static void test_env_malformed(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		assert_int_equal(build(f, requests[i], &e), -1);
 		assert_int_equal(e.type, ERR_INVALID_PARAMS);
@@ -397,7 +397,7 @@ static int find(struct fixture *f, const char *cwd, const char *program, char **
 static void assert_found(struct fixture *f, const char *cwd, const char *program,
 			 const char *expected)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *path;
 
 	if (find(f, cwd, program, &path, &e) != 0)
@@ -409,7 +409,7 @@ static void assert_found(struct fixture *f, const char *cwd, const char *program
 static void assert_not_found(struct fixture *f, const char *cwd, const char *program,
 			     enum err_type type)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *path;
 
 	assert_int_equal(find(f, cwd, program, &path, &e), -1);
@@ -443,7 +443,7 @@ static void test_env_find_program_in_path(void **state)
 static void test_env_find_program_errors_say_where(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *path;
 
 	assert_int_equal(find(f, "", "none", &path, &e), -1);
@@ -465,7 +465,7 @@ static void test_env_find_program_errors_say_where(void **state)
 static void test_env_find_program_skips_a_closed_directory(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool was_root = geteuid() == 0;
 	char *path;
 	int found;

@@ -8,7 +8,7 @@
 
 static void test_err_set_returns_minus_one_and_forgets_the_past(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	assert_int_equal(err_sys(&e, ERR_SPAWN_FAILED, ENOENT, "cannot execute %s", "x"), -1);
@@ -30,7 +30,7 @@ static void test_err_set_returns_minus_one_and_forgets_the_past(void **state)
 
 static void test_err_message_may_quote_itself(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	err_set(&e, ERR_SPAWN_FAILED, "inner");
@@ -41,7 +41,7 @@ static void test_err_message_may_quote_itself(void **state)
 
 static void test_err_long_text_is_cut_at_a_character_and_keeps_the_reason(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char text[2001];
 
 	(void)state;
@@ -63,7 +63,7 @@ static void test_err_long_text_is_cut_at_a_character_and_keeps_the_reason(void *
 
 static void test_err_prefix_keeps_the_rest_and_cuts_the_end(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	err_sys(&e, ERR_INVALID_PARAMS, ENOENT, "%0700d\u00fc", 0);
@@ -84,7 +84,7 @@ static void test_err_prefix_keeps_the_rest_and_cuts_the_end(void **state)
 
 static void test_err_details_collect_and_skip_null(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	err_set(&e, ERR_KILL_FAILED, "x");
@@ -99,7 +99,7 @@ static void test_err_details_collect_and_skip_null(void **state)
 
 static void test_err_invalid_names_the_parameter(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	err_set(&e, ERR_SPAWN_FAILED, "before");
@@ -141,7 +141,7 @@ static void test_err_rows_match_the_enum(void **state)
 /* What passes by itself can be tried again, whatever the type says as a rule. */
 static void test_err_retryable_is_of_the_case(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	err_sys(&e, ERR_SPAWN_FAILED, EAGAIN, "cannot fork");
@@ -167,7 +167,7 @@ static void test_err_shortage_says_what_ran_out(void **state)
 		{ ENFILE, "open files" },	  { ENOSPC, "disk" },
 		{ EDQUOT, "quota" },
 	};
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(shortages); i++) {

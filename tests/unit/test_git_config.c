@@ -21,7 +21,7 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	char *const none[] = { NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	scratch_init(&f->tmp);
 	scratch_mkdir(&f->tmp, "ws");

@@ -38,7 +38,7 @@ static struct log_file *log_file_in(const char *dir, struct logged *l)
 		.seq = ++seq, .name = "log", .dir_fd = fd, .dir = dir, .path = "log",
 		.max_bytes = 1 << 20, .confine = &nothing, .on_open = on_open, .ctx = l,
 	};
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct log_file *f = log_file_new(all.loop, all.reaper, all.confine, &spec, &e);
 
 	close(fd);

@@ -112,7 +112,7 @@ static json_t *shaped_error(struct err *e, const struct result *partial, const s
 
 static void test_mcp_tools_error_says_all_in_its_text(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	json_t *call, *object;
 
 	(void)state;
@@ -137,7 +137,7 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 /* What a client or a command said may have quotes itself. */
 static void test_mcp_tools_error_repeats_what_is_quoted(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	json_t *call;
 
 	(void)state;
@@ -152,7 +152,7 @@ static void test_mcp_tools_error_repeats_what_is_quoted(void **state)
 
 static void test_mcp_tools_error_shows_the_partial_result(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct result partial;
 	json_t *call, *object, *details;
 
@@ -256,7 +256,7 @@ static void test_mcp_tools_list_is_short(void **state)
 static void check_described(const char *assignment, const char *words)
 {
 	struct config usual_config = config;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct buf out;
 
 	config_init(&config);

@@ -82,7 +82,7 @@ static void serve(struct session *s, int fd)
 {
 	struct context_options options = { .workspace = s->dir.dir };
 	char state[SCRATCH_PATH];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	snprintf(state, sizeof(state), "%s.state", s->dir.dir);
@@ -98,7 +98,7 @@ static void serve(struct session *s, int fd)
 static int start_server(void **state)
 {
 	static struct session s;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct config config;
 	int pair[2];
 

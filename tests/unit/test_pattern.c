@@ -7,7 +7,7 @@
 
 static struct pattern *pattern_of(const char *text, bool ignore_case)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct pattern *p = pattern_new(text, ignore_case, &e);
 
 	if (!p)
@@ -71,7 +71,7 @@ static void test_pattern_refuses(void **state)
 		{ "(?<n>a)(?<n>b)", 12 }, { "\\C", 2 },
 	};
 	char deep[901], longer[PATTERN_BYTES + 2];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -65,7 +65,7 @@ static struct job *job_new(struct confine *c, const struct confine_request *ask,
 {
 	static uint64_t seq;
 	struct job *j = calloc(1, sizeof(*j));
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(confine_enter(c, ask, ++seq, &j->plan, &j->run, &e), 0);
 	j->plan.flags &= ~unsheltered;
@@ -147,7 +147,7 @@ static size_t read_all(struct job *j, int fd, char *text, size_t size)
 
 static void start(struct pool *s, struct job *j)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(pool_start(s, &j->request, &j->result, &e), 0);
 }
@@ -304,7 +304,7 @@ static void test_pool_is_like_an_ordinary_start(void **state)
 	const struct confine_request ask = { .rlimits = &limit, .rlimit_count = 1 };
 	static char ahead[8000], ordinary[8000];
 	struct confine *both[] = { all.confine, layered };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -410,7 +410,7 @@ static void test_pool_never_with_a_listener(void **state)
 	pid_t shim;
 	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &explain, "true");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	assert_int_equal(pool_start(s, &j->request, &j->result, &e), 0);
@@ -1328,7 +1328,7 @@ static void test_pool_new_shim_dies(void **state)
 	struct pool *s = begin();
 	struct job *j = job_new(all.confine, &nothing, "true");
 	struct rlimit usual, none;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int result;
 
 	(void)state;
@@ -1354,7 +1354,7 @@ static void test_pool_after_a_shortage(void **state)
 	struct pool *s = begin();
 	struct job *once = job_new(all.confine, &nothing, "true"), *j;
 	struct rlimit usual, none;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int lowest;
 	pid_t shim;
 
@@ -1476,7 +1476,7 @@ static void test_pool_shim_without_its_namespaces(void **state)
 {
 	static char before[65536], after[65536];
 	struct shim_report report;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct job *j;
 
 	(void)state;

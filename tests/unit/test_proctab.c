@@ -107,7 +107,7 @@ static struct proc *shell(const char *script, struct err *e)
 /* Start what must start; its number. */
 static uint64_t run(const char *script)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct proc *p = shell(script, &e);
 
 	if (!p)
@@ -174,7 +174,7 @@ static void test_proctab_keeps_what_it_packs(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 300, 3000 };
 	char script[128], bytes[4096];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t offset, first;
 
 	(void)state;
@@ -211,7 +211,7 @@ static void test_proctab_run_shares_our_descriptors(void **state)
 	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" },
 			 (char[]){ "echo hello; exit 3" }, NULL };
 	int fds[2], own = dup(STDOUT_FILENO);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t seq = 1;
 	char bytes[16];
 	struct proc *p;
@@ -240,7 +240,7 @@ static void test_proctab_run_shares_our_descriptors(void **state)
 static void test_proctab_failed_start_leaves_no_record(void **state)
 {
 	char *argv[] = { (char[]){ "/nonexistent" }, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct proc *p;
 	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
 
@@ -260,7 +260,7 @@ static void test_proctab_failed_start_leaves_no_record(void **state)
 
 static void test_proctab_find(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t seq;
 
 	(void)state;
@@ -290,7 +290,7 @@ static void expect_no_log(void)
 	const struct log_file_spec spec = {
 		.name = "/tmp/x", .dir_fd = dir, .dir = directory, .path = "x", .confine = &wanted,
 	};
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_null(proctab_open_log(table, &spec, &e));
 	assert_int_equal(e.type, ERR_LIMIT_REACHED);
@@ -300,7 +300,7 @@ static void expect_no_log(void)
 
 static void test_proctab_limit_of_running(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t a, b;
 
 	(void)state;
@@ -323,7 +323,7 @@ static void test_proctab_limit_of_running(void **state)
 /* A run whose command is over counts as long as any of its processes lives. */
 static void test_proctab_leftovers_count_as_running(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct proc *p;
 	uint64_t seq;
 
@@ -389,7 +389,7 @@ static void test_proctab_usage_out_of_time(void **state)
 
 static void test_proctab_retention(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct proc *p;
 
 	(void)state;
@@ -433,7 +433,7 @@ static void test_proctab_retention_spares_the_living(void **state)
 static void test_proctab_retention_goes_by_end(void **state)
 {
 	uint64_t slow, slower, bytes, first, deleted, last;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	open_table(10, 3, 4 * KIB, 64 * KIB, 1024 * KIB);
@@ -495,7 +495,7 @@ static void test_proctab_records_share_settings(void **state)
 
 static void test_proctab_delete(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t bytes = 0, lives, over;
 
 	(void)state;
@@ -534,7 +534,7 @@ static void test_proctab_index_slots(void **state)
 static void test_proctab_timeout(void **state)
 {
 	char *argv[] = { (char[]){ "/bin/sleep" }, (char[]){ "300" }, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct proc *p;
 	uint64_t seq;
 
@@ -556,7 +556,7 @@ static void test_proctab_timeout(void **state)
 
 static void end(uint64_t seq, int signal, double force_after_ms)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(proc_end(proctab_get(table, seq), signal, force_after_ms, &e), 0);
 }
@@ -995,7 +995,7 @@ static void test_proctab_budget_evicts_the_oldest(void **state)
 /* What was kept for a record that is gone counts no more. */
 static void test_proctab_budget_of_deleted_records(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t seq, kept, bytes = 0;
 
 	(void)state;
@@ -1074,7 +1074,7 @@ static void test_proctab_budget_goes_by_end(void **state)
  * of the one that finishes now. A log that its owner has deleted counts no more. */
 static void test_proctab_spools_go_by_end(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t slow, early, late, bytes;
 
 	(void)state;
@@ -1120,7 +1120,7 @@ static void test_proctab_log_writer_is_killed(void **state)
 	(void)state;
 	open_plain_table();
 	for (int i = 0; i < 100 && !killed; i++) { /* it may be faster */
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		struct log_file *f = proctab_open_log(table, &spec, &e);
 
 		assert_non_null(f);
@@ -1148,7 +1148,7 @@ static void test_proctab_log_opener_is_killed(void **state)
 		.name = "/tmp/nosuch/x", .dir_fd = dir, .dir = directory, .path = "nosuch/x",
 		.confine = &wanted, .on_open = set_true, .ctx = &decided,
 	};
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct log_file *f;
 
 	(void)state;
@@ -1167,7 +1167,7 @@ static void test_proctab_log_opener_is_killed(void **state)
 
 static void test_proctab_shutdown(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	uint64_t a, b, done;
 
 	(void)state;

@@ -18,7 +18,7 @@ static enum tier own_tier(const char *capability)
 
 static void set(const char *assignment)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (config_set(&config, assignment, &e))
 		fail_msg("%s", e.message);
@@ -51,7 +51,7 @@ static void expect(const char *before, const char *member, bool taken, const cha
 
 static int setup(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	scratch_init(&tmp);

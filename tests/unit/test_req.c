@@ -64,7 +64,7 @@ static void close_table(struct wire_end *w, struct reqtab *t)
 static struct req *add(struct reqtab *t, const struct dialect *d, const char *id,
 		       struct req_batch *batch)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct req *r = req_new(t, d, id, strlen(id), json_object(), batch, &e);
 
 	assert_non_null(r);
@@ -79,7 +79,7 @@ static void answer(struct req *r)
 
 static void refuse(struct req *r)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	err_set(&e, ERR_PROCESS_NOT_FOUND, "none");
 	err_detail(&e, "x", json_true());
@@ -124,7 +124,7 @@ static void test_req_fails_in_its_dialect(void **state)
 
 static void test_req_same_id_in_flight_is_refused(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct wire_end w;
 	struct reqtab *t = open_table(&w, 10);
 	struct req *r = add(t, &speaking, "1", NULL);
@@ -203,14 +203,14 @@ static void test_req_batch_is_one_line(void **state)
 
 static void take(struct req *r, enum req_slot slot)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(req_take_slot(r, slot, &e), 0);
 }
 
 static void refuse_slot(struct req *r, enum req_slot slot)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_true(reqtab_full(r->tab, slot));
 	assert_int_equal(req_take_slot(r, slot, &e), -1);
@@ -459,7 +459,7 @@ static void test_req_failure_with_and_without_a_result(void **state)
 	struct wire_end w;
 	struct reqtab *t = open_table(&w, 10);
 	struct req *r = add(t, &speaking, "1", NULL);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	jsonw_int(req_result(r), "n", 1);

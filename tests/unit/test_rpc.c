@@ -376,7 +376,7 @@ static void test_rpc_error_data_is_complete(void **state)
 /* What a type recommends is no help where something ran out. */
 static void test_rpc_actions_of_a_shortage(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct buf line;
 
 	(void)state;

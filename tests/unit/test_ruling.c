@@ -51,7 +51,7 @@ static const char *decide(const struct question *q, struct ruling *ruling)
 
 static void load(const char *rules, const char *packs)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	json_t *list = json_loads(rules, 0, NULL), *one;
 	char option[64];
 	size_t i;
@@ -1479,7 +1479,7 @@ static void test_ruling_refuses_bad_rules(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		json_t *rule = json_loads(rows[i].rule, JSON_DECODE_ANY, NULL);
 		struct ruleset set = { .list = NULL };
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		assert_non_null(rule);
 		if (!ruleset_add(&set, rule, "test:1", RULE_OF_OPERATOR, TIER_DENY, &e) &&
@@ -1499,7 +1499,7 @@ static bool is_taken(size_t words, size_t reason)
 	char text[1024] = { 0 }, word[32];
 	json_t *rule, *list = json_array();
 	struct ruleset set = { .list = NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	bool taken;
 
 	memset(text, 'x', reason);
@@ -1537,7 +1537,7 @@ static void test_ruling_refuses_bad_packs(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rulebook bad = { .own = NULL };
 		struct config c;
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		config_init(&c);
 		assert_int_equal(config_set(&c, rows[i][0], &e), 0);

@@ -14,7 +14,7 @@ static int setup(void **state)
 	(void)state;
 	config_init(&config);
 	memset(&request, 0, sizeof(request));
-	e = (struct err)ERR_INIT;
+	err_init(&e);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static int set_up(void **state)
 {
 	struct fixture *f = mem_zalloc(sizeof(*f));
 	char *const none[] = { NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	scratch_init(&f->tmp);
 	scratch_mkdir(&f->tmp, "work");
@@ -43,7 +43,7 @@ static int tear_down(void **state)
 static void set(struct fixture *f, const char *key, const char *value)
 {
 	char option[SCRATCH_PATH + 64];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	snprintf(option, sizeof(option), "%s=%s", key, value);
 	assert_int_equal(config_set(&f->config, option, &e), 0);
@@ -58,7 +58,7 @@ static void name_shell(struct fixture *f, const char *name)
 
 static void expect_shell(struct fixture *f, const char *path, enum shell_family family)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct run_shell shell;
 
 	if (run_shell_choose(&shell, &f->config, f->scope, &e))
@@ -71,7 +71,7 @@ static void expect_shell(struct fixture *f, const char *path, enum shell_family 
 
 static void expect_refused(struct fixture *f, const char *why)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct run_shell shell;
 
 	assert_int_equal(run_shell_choose(&shell, &f->config, f->scope, &e), -1);
@@ -87,7 +87,7 @@ static void expect_refused(struct fixture *f, const char *why)
 static void test_run_shell_default(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct run_shell shell;
 
 	if (!access("/bin/bash", X_OK)) {

@@ -35,7 +35,7 @@ static int setup(void **state)
 		"outside/x",
 	};
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	scratch_init(&f->tmp);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
@@ -90,7 +90,7 @@ static bool renew(struct scope *s)
 /* @path is accessible and is <dir>/@expected. */
 static void assert_inside(struct fixture *f, const char *path, const char *expected)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stat opened, wanted;
 	char *name = NULL;
 	struct scope_dir *dir;
@@ -110,7 +110,7 @@ static void assert_inside(struct fixture *f, const char *path, const char *expec
 /* @path is refused with the one message that all refusals share. */
 static void assert_outside(struct fixture *f, const char *path)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *name = NULL, wanted[1024];
 	struct scope_dir *dir = NULL;
 
@@ -194,7 +194,7 @@ static void test_scope_refuses_what_lies_outside(void **state)
 /* @path lies inside, and the message says @fault of it. */
 static void assert_bad(struct fixture *f, const char *path, const char *fault)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *name = NULL;
 	struct scope_dir *dir = NULL;
 
@@ -265,7 +265,7 @@ static void test_scope_says_what_may_not_be_entered(void **state)
 static void test_scope_says_that_the_workspace_is_gone(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char path[SCRATCH_PATH];
 	char *extra[] = { path, NULL };
 	struct fixture gone = { .tmp = f->tmp };
@@ -297,7 +297,7 @@ static void test_scope_says_that_the_workspace_is_gone(void **state)
 static void test_scope_keeps_what_is_held(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct scope_dir *first, *second, *later;
 	struct stat before, now;
 	char *names[3];
@@ -395,7 +395,7 @@ static void test_scope_follows_a_swapped_directory(void **state)
 static void test_scope_nested_and_repeated_directories(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char inner[SCRATCH_PATH], same[SCRATCH_PATH];
 	char *list[] = { inner, same, NULL };
 
@@ -418,7 +418,7 @@ static void test_scope_nested_and_repeated_directories(void **state)
 static void test_scope_workspace_is_named_canonically(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct scope *s = scope_new(scratch_path(&f->tmp, "link_to_ws"), NULL, &e);
 
 	assert_non_null(s);
@@ -429,7 +429,7 @@ static void test_scope_workspace_is_named_canonically(void **state)
 static void test_scope_of_the_root_holds_everything(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct fixture root = { .tmp = f->tmp, .scope = scope_new("/", NULL, &e) };
 
 	assert_non_null(root.scope);
@@ -449,7 +449,7 @@ static void test_scope_beneath_goes_by_the_path_alone(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		const char *dir = "cwd", *rest;
 		int fd = -2;
 
@@ -478,7 +478,7 @@ static void test_scope_beneath_finds_the_directory_of_an_absolute_path(void **st
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		char path[SCRATCH_PATH];
 		const char *dir, *rest;
 		int fd;
@@ -502,7 +502,7 @@ static void test_scope_new_refuses_what_is_no_directory(void **state)
 	char path[SCRATCH_PATH];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		char *list[] = { path, NULL };
 
 		scratch_copy(&f->tmp, bad[i], path);
@@ -519,7 +519,7 @@ static void test_scope_out_of_descriptors_is_no_verdict(void **state)
 {
 	struct fixture *f = *state;
 	struct rlimit old, low;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *name = NULL;
 	struct scope_dir *dir = NULL;
 	int next = open("/dev/null", O_RDONLY);
@@ -562,7 +562,7 @@ static int fallback_check(const struct scope *s, int sys)
 	static const char *const outside[] = {
 		"..", "../outside", "link_out", "link_out/missing", "../ws_evil",
 	};
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char *name = NULL;
 	struct scope_dir *dir;
 
@@ -632,7 +632,7 @@ static void test_scope_covers(void **state)
 static void test_scope_follows_a_maze_few_times(void **state)
 {
 	struct fixture *f = *state;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct scope_dir *dir;
 	char path[4096], *name = NULL;
 	clock_t start, once = 0;

@@ -16,7 +16,7 @@ static void test_seccomp_code_at_the_bound(void **state)
 {
 	struct builder *b = builder_with(SHIM_FILTER_MAX);
 	struct sock_filter *program;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	size_t len;
 
 	(void)state;
@@ -33,7 +33,7 @@ static void test_seccomp_code_beyond_the_bound(void **state)
 {
 	struct builder *b = builder_with(SHIM_FILTER_MAX + 1);
 	struct sock_filter *program = NULL;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	size_t len = 0;
 
 	(void)state;

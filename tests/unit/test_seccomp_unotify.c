@@ -83,7 +83,7 @@ static int receive_fd(int from)
 static struct child start(int (*work)(void))
 {
 	struct confine_seccomp_options options = { .notify = true };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct child child;
 	struct sock_fprog program;
 	size_t len;

@@ -13,7 +13,7 @@ static char *const command[] = { program_word, serve, option, work, NULL };
 
 static enum setup_merged merge(const char *host, const char *text, size_t len, struct buf *out)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	enum setup_merged result;
 
 	buf_init(out, 1u << 20);
@@ -219,7 +219,7 @@ static void test_setup_toml_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		struct buf out;
 
 		buf_init(&out, 65536);
@@ -274,7 +274,7 @@ static int snippet(const struct setup_host *host, const char *program, const cha
 static void test_setup_host_texts(void **state)
 {
 	const struct setup_host *host = setup_host_find("vscode");
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct buf out;
 
 	(void)state;

@@ -273,7 +273,7 @@ static const char *const brace_pieces[] = {
 /* What bash makes more of than one word, or another one, is refused. */
 static void compare_split(const char *word, const char *theirs)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char **words = NULL, ours[512];
 
 	snprintf(ours, sizeof(ours), "f %s", word);

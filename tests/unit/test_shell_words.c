@@ -59,7 +59,7 @@ static void test_shell_words_splits_like_a_shell(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		char **words = NULL;
 		size_t n = 0;
 
@@ -141,7 +141,7 @@ static void test_shell_words_refuses_what_needs_a_shell(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		char **words = NULL;
 		char at[32];
 
@@ -163,7 +163,7 @@ static void test_shell_words_refuses_no_words(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 		char **words = NULL;
 
 		assert_int_equal(shell_words_split(texts[i], &words, &e), -1);
@@ -176,7 +176,7 @@ static void test_shell_words_many_words(void **state)
 {
 	enum { COUNT = 60000 };
 	char *text = malloc(2 * COUNT + 1);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char **words = NULL;
 	size_t n = 0;
 

@@ -32,7 +32,7 @@ static void become_shim(int control, const char *script)
 {
 	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, strdup(script), NULL };
 	char *envp[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int image = shim_image_fd(&e), null = open("/dev/null", O_RDWR);
 	int cwd = open("/tmp", O_PATH | O_DIRECTORY);
 	const int fds[] = { null, null, null, control, cwd, image };

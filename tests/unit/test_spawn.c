@@ -35,7 +35,7 @@ static int start(const char *path, struct started *s, struct err *e)
 static void test_spawn_true(void **state)
 {
 	struct shim_report report;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct started s;
 
 	(void)state;
@@ -80,7 +80,7 @@ static void test_spawn_tells_pid_and_exit(void **state)
 static void expect_failed(const char *path, int sys, const char *sys_name)
 {
 	struct shim_report report;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct started s;
 
 	assert_int_equal(start(path, &s, &e), 0);
@@ -110,7 +110,7 @@ static void test_spawn_failing_exec(void **state)
 /* A path that does not fit the plan fails before there is a process. */
 static void test_spawn_path_too_long(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct started s;
 	char *path = malloc(5000);
 
@@ -130,7 +130,7 @@ static void test_spawn_path_too_long(void **state)
 static void test_spawn_arguments_too_big(void **state)
 {
 	char *argv[] = { (char[]){ "/bin/true" }, NULL, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct started s;
 
 	(void)state;
@@ -228,7 +228,7 @@ static void test_spawn_confinement_failures_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(failures); i++) {
-		struct err e = ERR_INIT;
+		ERR_LOCAL(e);
 
 		spawn_failed(failures[i].stage, failures[i].sys, "/bin/true", &e);
 		assert_int_equal(e.type, failures[i].type);
@@ -242,7 +242,7 @@ static void test_spawn_confinement_failures_are_named(void **state)
 static void test_spawn_leaks_no_descriptor(void **state)
 {
 	int before = open("/dev/null", O_RDONLY), after;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct started s;
 
 	(void)state;

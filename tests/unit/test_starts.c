@@ -70,7 +70,7 @@ static void start(struct req *r, const char *rule)
 
 static struct req *take(const char *id)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct req *r = req_new(reqs, &plain, id, strlen(id), json_object(), NULL, &e);
 
 	assert_non_null(r);
@@ -199,7 +199,7 @@ static void test_starts_cancel(void **state)
 
 static void test_starts_skip_requests_that_ended(void **state)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	(void)state;
 	take("1");

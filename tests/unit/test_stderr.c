@@ -82,7 +82,7 @@ static bool has_last(const struct buf *all)
 static void flood(int reader)
 {
 	int flags = fcntl(STDERR_FILENO, F_GETFL), count = LINES;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 	struct buf all;
 
@@ -242,7 +242,7 @@ static void test_stderr_master_of_a_terminal(void **state)
 
 static void all_come(int reader)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 	struct buf all;
 
@@ -275,7 +275,7 @@ static void test_stderr_file(void **state)
 
 static void nothing_comes(int reader)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	(void)reader;

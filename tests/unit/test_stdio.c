@@ -99,7 +99,7 @@ static void in_child(void (*body)(void), int in, int out)
 
 static void pipes_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(!stdio_take(&s, &e));
@@ -137,7 +137,7 @@ static void test_stdio_pipes(void **state)
 
 static void shared_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(!stdio_take(&s, &e));
@@ -166,7 +166,7 @@ static void test_stdio_killed_server_leaves_flags(void **state)
 
 static void end_of_file_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 	char byte;
 
@@ -195,7 +195,7 @@ static void test_stdio_end_of_file_and_reader_gone(void **state)
 
 static void sockets_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(!stdio_take(&s, &e));
@@ -286,7 +286,7 @@ static void test_stdio_a_file_has_no_other_side(void **state)
 
 static void files_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 	char byte;
 
@@ -334,7 +334,7 @@ static bool open_terminal(int *master, int *slave)
 
 static void terminal_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(!stdio_take(&s, &e));
@@ -362,7 +362,7 @@ static void test_stdio_terminal(void **state)
 
 static void flags_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(!stdio_take(&s, &e));
@@ -387,7 +387,7 @@ static void test_stdio_flags_come_back(void **state)
 
 static void master_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(!stdio_take(&s, &e));
@@ -416,7 +416,7 @@ static void test_stdio_terminal_from_the_other_side(void **state)
 
 static void closed_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(stdio_take(&s, &e) == -1);
@@ -439,7 +439,7 @@ static void test_stdio_closed(void **state)
 
 static void closed_stderr_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	close(2);
@@ -471,7 +471,7 @@ static void test_stdio_closed_stderr(void **state)
 
 static void inherited_body(void)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stdio s;
 
 	CHECK(dup2(2, 3) == 3 && dup2(2, 17) == 17);

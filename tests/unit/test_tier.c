@@ -31,7 +31,7 @@ static void test_tier_default_is_the_capabilitys_own(void **state)
 static void test_tier_operator_sets_each_capability_alone(void **state)
 {
 	struct config c;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	char text[128];
 
 	(void)state;

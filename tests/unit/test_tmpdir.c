@@ -76,7 +76,7 @@ static struct tmpdir *new(struct fixture *f, const char *instance)
 static struct tmpdir *make(struct fixture *f, const char *instance)
 {
 	struct tmpdir *t = new(f, instance);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (tmpdir_make(t, &e))
 		fail_msg("refused: %s", e.message);
@@ -115,7 +115,7 @@ static void test_tmpdir_is_made_late_and_private(void **state)
 {
 	struct fixture *f = *state;
 	char parent[SCRATCH_PATH];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct tmpdir *t;
 	mode_t before = umask(0);
 
@@ -150,7 +150,7 @@ static void test_tmpdir_never_made_leaves_nothing(void **state)
 /* Refused for @why, and @where is named. */
 static void expect_refused(struct fixture *f, struct tmpdir *t, const char *where, const char *why)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	assert_int_equal(tmpdir_make(t, &e), -1);
 	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
@@ -176,7 +176,7 @@ static void test_tmpdir_that_cannot_be_made(void **state)
 	assert_true(is_there(f, "state/tmp/" ONE ".lock"));
 	assert_false(is_there(f, "elsewhere/file"));
 	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/" ONE ".lock")), 0);
-	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
+	assert_int_equal(tmpdir_make(t, &(struct err){ .type = ERR_NONE }), 0);
 	tmpdir_free(t);
 	assert_true(is_there(f, "elsewhere"));
 }
@@ -195,7 +195,7 @@ static void test_tmpdir_replaced(void **state)
 {
 	struct fixture *f = *state;
 	struct tmpdir *t = new(f, ONE);
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct stat before, after;
 
 	scratch_mkdir(&f->s, "elsewhere");
@@ -255,7 +255,7 @@ static void test_tmpdir_place_must_be_ours(void **state)
 	expect_refused(f, t, "state/tmp", "ENOTDIR");
 	assert_true(is_there(f, "elsewhere/" DEAD "/file"));
 	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp")), 0);
-	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
+	assert_int_equal(tmpdir_make(t, &(struct err){ .type = ERR_NONE }), 0);
 	tmpdir_free(t);
 }
 
@@ -273,7 +273,7 @@ static void test_tmpdir_place_that_we_began(void **state)
 	assert_int_equal(mode_of(f, "state/tmp"), 0700);
 	scratch_copy(&f->s, "state", parent);
 	t = tmpdir_new_for_users(parent, ONE, f->c.reaper); /* in the same parent */
-	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
+	assert_int_equal(tmpdir_make(t, &(struct err){ .type = ERR_NONE }), 0);
 	assert_int_equal(mode_of(f, "state/tmp-users"), 0711);
 	tmpdir_free(t);
 	tmpdir_free(first);
@@ -511,7 +511,7 @@ static int in_child(struct fixture *f, int (*body)(struct fixture *f))
 static int live(struct fixture *f)
 {
 	char instance[IDS_INSTANCE_SIZE], file[SCRATCH_PATH];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct tmpdir *t;
 	int fd;
 
@@ -633,7 +633,7 @@ static void test_tmpdir_names_what_it_leaves_alone(void **state)
 static int make_on_a_full_disk(struct fixture *f)
 {
 	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct tmpdir *t;
 	char name[80];
 
@@ -677,7 +677,7 @@ static void test_tmpdir_for_users(void **state)
 {
 	struct fixture *f = *state;
 	char parent[SCRATCH_PATH];
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct tmpdir *t;
 	struct stat st;
 	mode_t before = umask(077);

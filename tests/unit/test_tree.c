@@ -133,7 +133,7 @@ static void test_tree_socket_that_cannot_be_watched(void **state)
 static void test_tree_failed_start(void **state)
 {
 	char *argv[] = { (char[]){ "/nonexistent" }, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct run r = { 0 };
 
 	(void)state;

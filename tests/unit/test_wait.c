@@ -62,7 +62,7 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 
 static struct req *ask(const char *id)
 {
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct req *r = req_new(reqs, &plain, id, strlen(id), json_object(), NULL, &e);
 
 	assert_non_null(r);

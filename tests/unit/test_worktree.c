@@ -65,7 +65,7 @@ static int teardown(void **state)
 static char *common_dir(struct fixture *f, char *extra)
 {
 	char *const list[] = { extra, NULL };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	struct scope *scope = scope_new(scratch_path(&f->tmp, "wt"), list, &e);
 	char *found;
 

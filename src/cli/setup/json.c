@@ -136,7 +136,7 @@ static bool setup_json_means(const struct setup_entry *job, const struct buf *ou
 			     json_t *entry)
 {
 	AUTO_FREE char *plain = NULL;
-	struct err ignored = ERR_INIT;
+	ERR_LOCAL(ignored);
 	json_t *found = setup_json_parse(job->host, out->data, out->len, &plain, &ignored);
 	bool same;
 

@@ -311,7 +311,7 @@ static int probe_find_usable(struct confine *c, struct err *e)
 void confine_probe_network(struct confine *c)
 {
 	struct confine_trial t = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (c->net_probed)
 		return;

@@ -52,7 +52,7 @@ void start_make_ready(struct confine *confine, const struct confine_request *wan
 {
 	struct spawn_request request = { .path = "" };
 	struct confine_run run = { 0 };
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 
 	if (!start_fill(confine, wanted, 1, &request, &run, &e)) {
 		pool_make_ready(pool, &request);

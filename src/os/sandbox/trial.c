@@ -89,7 +89,7 @@ int confine_trial_run(struct shim_plan *plan, const struct confine_run *run,
 		.ruleset = run->ruleset,
 	};
 	struct spawn_result started;
-	struct err e = ERR_INIT;
+	ERR_LOCAL(e);
 	int result;
 
 	if (root < 0 || null < 0) {

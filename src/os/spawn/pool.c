@@ -334,7 +334,7 @@ static void pool_on_refill(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct pool *s = w->data;
 	struct spawn_result made;
-	struct err ignored = ERR_INIT; /* the next run starts its own shim and reports errors */
+	ERR_LOCAL(ignored); /* the next run starts its own shim and reports errors */
 
 	(void)loop;
 	(void)revents;
