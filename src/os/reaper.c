@@ -72,7 +72,8 @@ static void reaper_collect(struct reaper *r)
 		if (!entry)
 			continue; /* an orphan, or a start that failed before its exec */
 		*at = entry->next;
-		entry->fn(entry->ctx, pid, status);
+		if (entry->fn)
+			entry->fn(entry->ctx, pid, status);
 		free(entry);
 		errno = 0;
 	}
@@ -214,13 +215,6 @@ static void reaper_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
 }
 
-static void reaper_on_foreign_dead(void *ctx, pid_t pid, int wait_status)
-{
-	(void)ctx;
-	(void)pid;
-	(void)wait_status;
-}
-
 /* Children of the program that became the server by an exec. */
 static void reaper_watch_foreign(struct reaper *r)
 {
@@ -231,7 +225,7 @@ static void reaper_watch_foreign(struct reaper *r)
 		count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
 	for (int i = 0; i < count; i++)
 		if (!*reaper_find_entry(r, pids[i])) /* a scan of /proc may list one twice */
-			reaper_watch(r, pids[i], reaper_on_foreign_dead, NULL);
+			reaper_watch(r, pids[i], NULL, NULL);
 }
 
 struct reaper *reaper_new(struct ev_loop *loop)

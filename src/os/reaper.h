@@ -37,6 +37,7 @@ void reaper_free(struct reaper *r);
  * the server itself has it: its other children have it too. */
 void reaper_spare_privileged(struct reaper *r);
 
+/* Child @pid is no orphan. @fn may be NULL. */
 void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx);
 void reaper_unwatch(struct reaper *r, pid_t pid); /* @pid is still reaped */
 

@@ -90,18 +90,11 @@ static struct idle_shim pool_take(struct pool *s, size_t i)
 	return k;
 }
 
-static void pool_on_discarded(void *ctx, pid_t pid, int wait_status)
-{
-	(void)ctx;
-	(void)pid;
-	(void)wait_status;
-}
-
 /* It has no tree, so nothing is lost by SIGKILL; stopped, it would not see its socket close. Watch
  * it until it is gone, or reaper_sweep() would take it for an orphan. */
 static void pool_discard(struct pool *s, const struct idle_shim *k)
 {
-	reaper_watch(s->reaper, k->pid, pool_on_discarded, NULL);
+	reaper_watch(s->reaper, k->pid, NULL, NULL);
 	kill(k->pid, SIGKILL); /* our child, and not yet collected */
 	close(k->control_fd);
 }
