@@ -39,6 +39,12 @@ void *mem_realloc(void *old, size_t size)
 	return p;
 }
 
+void *mem_grow(void *old, size_t *room, size_t first, size_t size)
+{
+	*room = *room ? 2 * *room : first;
+	return mem_realloc(old, *room * size);
+}
+
 char *mem_strdup(const char *text)
 {
 	return text ? mem_strndup(text, strlen(text)) : NULL;

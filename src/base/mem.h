@@ -12,6 +12,8 @@
 
 void *mem_zalloc(size_t size);              /* zeroed; never NULL */
 void *mem_realloc(void *old, size_t size);  /* never NULL */
+/* An array that is full, twice as large: *@room elements of @size bytes, at first @first. */
+void *mem_grow(void *old, size_t *room, size_t first, size_t size);
 char *mem_strdup(const char *text);         /* NULL stays NULL */
 char *mem_strndup(const char *bytes, size_t len); /* adds the NUL */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* never NULL */

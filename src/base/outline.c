@@ -30,10 +30,8 @@ void outline_open(struct outline *o, int level, const struct outline_value *valu
 
 	if (level < 1 || level > OUTLINE_LEVELS)
 		return;
-	if (o->count == o->room) {
-		o->room = o->room ? 2 * o->room : 64;
-		o->values = mem_realloc(o->values, o->room * sizeof(*o->values));
-	}
+	if (o->count == o->room)
+		o->values = mem_grow(o->values, &o->room, 64, sizeof(*o->values));
 	o->open[level] = o->count;
 	o->in_text = value->kind == OUTLINE_TEXT;
 	v = &o->values[o->count++];

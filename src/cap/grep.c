@@ -165,10 +165,8 @@ static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
 {
 	size_t len, from = grep_shown(line, at, &len);
 
-	if (g->kept_count == g->kept_room) {
-		g->kept_room = g->kept_room ? 2 * g->kept_room : 64;
-		g->kept = mem_realloc(g->kept, g->kept_room * sizeof(*g->kept));
-	}
+	if (g->kept_count == g->kept_room)
+		g->kept = mem_grow(g->kept, &g->kept_room, 64, sizeof(*g->kept));
 	g->kept[g->kept_count++] = (struct kept){
 		.stream = g->stream, .offset = line->offset, .number = line->number,
 		.follows = line->follows && !line->goes_on,

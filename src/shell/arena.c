@@ -124,6 +124,16 @@ void *shell_alloc_chunk(struct shell_arena *a, size_t rounded)
 	return p;
 }
 
+void *shell_grow(struct shell_arena *a, const void *old, size_t *room, size_t first, size_t size)
+{
+	size_t used = *room * size;
+	void *list;
+
+	*room = *room ? 2 * *room : first;
+	list = shell_alloc_raw(a, *room * size);
+	return used ? memcpy(list, old, used) : list;
+}
+
 char *shell_copy(struct shell_arena *a, const char *bytes, size_t len)
 {
 	char *copy = shell_alloc_raw(a, len + 1);

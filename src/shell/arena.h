@@ -77,4 +77,7 @@ static inline void *shell_alloc(struct shell_arena *a, size_t size)
 	return memset(shell_alloc_raw(a, rounded), 0, rounded);
 }
 
+/* As mem_grow(), for an array of the arena that holds *@room elements. */
+void *shell_grow(struct shell_arena *a, const void *old, size_t *room, size_t first, size_t size);
+
 #endif

@@ -137,10 +137,8 @@ void expand_groups(struct expander *e, struct chars *c)
 
 static struct chars *brace_new_word(struct brace_word *b, struct char_words *w)
 {
-	if (w->len == w->cap) {
-		w->cap = w->cap ? w->cap * 2 : 8;
-		w->v = mem_realloc(w->v, w->cap * sizeof(*w->v));
-	}
+	if (w->len == w->cap)
+		w->v = mem_grow(w->v, &w->cap, 8, sizeof(*w->v));
 	expand_charge(b->e, WORK_BRACE);
 	w->v[w->len] = (struct chars){ 0 };
 	return &w->v[w->len++];

@@ -91,10 +91,8 @@ static void call_list_function(struct expander *e, struct function *f)
 {
 	struct shell_script *s = e->script;
 
-	if (s->function_count == e->function_cap) {
-		e->function_cap = e->function_cap ? e->function_cap * 2 : 4;
-		s->functions = mem_realloc(s->functions, e->function_cap * sizeof(*s->functions));
-	}
+	if (s->function_count == e->function_cap)
+		s->functions = mem_grow(s->functions, &e->function_cap, 4, sizeof(*s->functions));
 	f->index = (uint32_t)s->function_count;
 	s->functions[s->function_count++] = (struct shell_function){
 		.name = f->name,

@@ -34,8 +34,7 @@ void word_add(struct expander *e, struct words *out, const struct shell_word *wo
 		out->cap = SPARE_WORDS;
 		spare_words = NULL;
 	} else if (out->len == out->cap) {
-		out->cap = out->cap ? out->cap * 2 : SPARE_WORDS;
-		out->v = mem_realloc(out->v, out->cap * sizeof(*out->v));
+		out->v = mem_grow(out->v, &out->cap, SPARE_WORDS, sizeof(*out->v));
 	}
 	out->v[out->len++] = *word;
 }

@@ -28,10 +28,8 @@ static uint32_t record_open(struct expander *e, uint32_t start, uint32_t end)
 	}
 	e->budget->commands--;
 	expand_charge(e, WORK_COMMAND);
-	if (s->command_count == e->command_cap) {
-		e->command_cap = e->command_cap ? e->command_cap * 2 : 8;
-		s->commands = mem_realloc(s->commands, e->command_cap * sizeof(*s->commands));
-	}
+	if (s->command_count == e->command_cap)
+		s->commands = mem_grow(s->commands, &e->command_cap, 8, sizeof(*s->commands));
 	s->commands[s->command_count] = (struct shell_command){
 		.context = e->context,
 		.piped_from = e->io.piped_from,

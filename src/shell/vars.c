@@ -298,15 +298,8 @@ static void vars_log_change(struct expander *e, struct variable *v)
 {
 	struct variables *t = &e->memory->variables;
 
-	if (t->log_len == t->log_cap) {
-		size_t cap = t->log_cap ? t->log_cap * 2 : 32;
-		struct change *log = shell_alloc(e->arena, cap * sizeof(*log));
-
-		if (t->log_len > 0)
-			memcpy(log, t->log, t->log_len * sizeof(*log));
-		t->log = log;
-		t->log_cap = cap;
-	}
+	if (t->log_len == t->log_cap)
+		t->log = shell_grow(e->arena, t->log, &t->log_cap, 32, sizeof(*t->log));
 	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 

@@ -283,10 +283,8 @@ int shell_words_split(const char *text, char ***words, struct err *e)
 
 	words_init(&r, text);
 	while (words_next(&r, count == 0)) {
-		if (count + 1 >= room) {
-			room = room ? room * 2 : 16;
-			list = mem_realloc(list, room * sizeof(*list));
-		}
+		if (count + 1 >= room)
+			list = mem_grow(list, &room, 16, sizeof(*list));
 		list[count++] = words_copy(&r);
 		list[count] = NULL;
 	}

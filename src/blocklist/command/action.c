@@ -11,14 +11,10 @@ bool action_charge(struct action_list *out, uint64_t steps)
 
 struct action *action_add(struct action_list *out, enum action_kind kind, unsigned flags)
 {
-	struct action *old = out->list, *action;
+	struct action *action;
 
-	if (out->count == out->room) {
-		out->room = out->room ? out->room * 2 : 4;
-		out->list = shell_alloc_raw(out->arena, out->room * sizeof(*old));
-		if (out->count)
-			memcpy(out->list, old, out->count * sizeof(*old));
-	}
+	if (out->count == out->room)
+		out->list = shell_grow(out->arena, out->list, &out->room, 4, sizeof(*out->list));
 	action = &out->list[out->count++];
 	*action = (struct action){ .kind = kind, .flags = flags };
 	return action;

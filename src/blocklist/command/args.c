@@ -84,19 +84,15 @@ bool args_word_listed(const struct shell_word *word, const char *list)
 
 static void args_add_option(struct args *a, struct args_option option)
 {
-	if (a->option_count == a->option_room) {
-		a->option_room = a->option_room ? a->option_room * 2 : 16;
-		a->options = mem_realloc(a->options, a->option_room * sizeof(*a->options));
-	}
+	if (a->option_count == a->option_room)
+		a->options = mem_grow(a->options, &a->option_room, 16, sizeof(*a->options));
 	a->options[a->option_count++] = option;
 }
 
 static void args_add_operand(struct args *a, const struct shell_word *word)
 {
-	if (a->operand_count == a->operand_room) {
-		a->operand_room = a->operand_room ? a->operand_room * 2 : 16;
-		a->operands = mem_realloc(a->operands, a->operand_room * sizeof(*a->operands));
-	}
+	if (a->operand_count == a->operand_room)
+		a->operands = mem_grow(a->operands, &a->operand_room, 16, sizeof(*a->operands));
 	a->operands[a->operand_count++] = word;
 }
 

@@ -256,13 +256,8 @@ struct items {
 
 static void word_items_add(struct items *items, struct shell_word item, struct shell_arena *arena)
 {
-	struct shell_word *old = items->list;
-
-	if (items->count == items->room) {
-		items->room *= 2;
-		items->list = shell_alloc_raw(arena, items->room * sizeof(*items->list));
-		memcpy(items->list, old, items->count * sizeof(*items->list));
-	}
+	if (items->count == items->room)
+		items->list = shell_grow(arena, items->list, &items->room, 0, sizeof(item));
 	items->list[items->count++] = item;
 }
 

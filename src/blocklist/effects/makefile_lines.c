@@ -15,14 +15,8 @@ struct makefile_list {
 
 static void makefile_lines_add(struct makefile_list *l, const struct shell_word *line)
 {
-	struct shell_word *old = l->lines;
-
-	if (l->count == l->room) {
-		l->room = l->room ? l->room * 2 : 8;
-		l->lines = shell_alloc_raw(l->out->arena, l->room * sizeof(*old));
-		if (l->count)
-			memcpy(l->lines, old, l->count * sizeof(*old));
-	}
+	if (l->count == l->room)
+		l->lines = shell_grow(l->out->arena, l->lines, &l->room, 8, sizeof(*l->lines));
 	l->lines[l->count++] = *line;
 }
 

@@ -45,10 +45,8 @@ static bool kill_pids_add(void *ctx, int pid)
 
 	if (pid <= 1 || pid == getpid() || p->count == PIDS_MAX)
 		return true;
-	if (p->count == p->room) {
-		p->room = p->room ? p->room * 2 : 64;
-		p->all = mem_realloc(p->all, p->room * sizeof(*p->all));
-	}
+	if (p->count == p->room)
+		p->all = mem_grow(p->all, &p->room, 64, sizeof(*p->all));
 	p->all[p->count++] = pid;
 	return true;
 }
