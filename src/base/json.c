@@ -177,11 +177,6 @@ const char *json_get_str(const json_t *object, const char *name, const char *fal
 	return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
-size_t json_get_strlen(const json_t *object, const char *name)
-{
-	return json_string_length(json_get(object, name));
-}
-
 int64_t json_get_int(const json_t *object, const char *name, int64_t fallback)
 {
 	const json_t *value = json_get(object, name);

@@ -62,7 +62,6 @@ const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *
 
 /* Typed getters for a checked object: the member's value, or @fallback if it is absent. */
 const char *json_get_str(const json_t *object, const char *name, const char *fallback);
-size_t json_get_strlen(const json_t *object, const char *name); /* bytes; 0 if absent */
 /* Truncates a real. */
 int64_t json_get_int(const json_t *object, const char *name, int64_t fallback);
 double json_get_num(const json_t *object, const char *name, double fallback);

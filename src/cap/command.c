@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "policy/audit.h"
 #include "policy/dir.h"
 #include "policy/env.h"
@@ -143,7 +144,7 @@ static void command_set_shell_argv(struct command *c, const struct run_shell *sh
 	words[n++] = "-c";
 	words[n++] = c->text;
 	if (c->args)
-		words[n++] = run_shell_name(shell);
+		words[n++] = str_base_name(shell->path); /* $0 */
 	command_set_argv(c, words, n);
 }
 

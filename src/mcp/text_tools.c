@@ -494,7 +494,7 @@ static void text_tools_add_queued(struct text *t)
 static bool text_tools_ends_in_line(const struct text *t)
 {
 	const char *data = json_get_str(t->a->params, "data", "");
-	size_t len = json_get_strlen(t->a->params, "data");
+	size_t len = json_string_length(json_object_get(t->a->params, "data"));
 	size_t key = text_has_terminal(t);
 
 	return len > key && (unsigned char)data[len - 1] >= ' ' && data[len - 1] != 0x7f &&

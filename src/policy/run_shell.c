@@ -169,11 +169,6 @@ char *run_shell_new_doubt(const struct run_shell *shell, const struct config *co
 			  shell->path);
 }
 
-const char *run_shell_name(const struct run_shell *shell)
-{
-	return str_base_name(shell->path);
-}
-
 void run_shell_release(struct run_shell *shell)
 {
 	free(shell->path);

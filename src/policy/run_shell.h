@@ -35,9 +35,6 @@ int run_shell_choose(struct run_shell *shell, const struct config *config,
 char *run_shell_new_doubt(const struct run_shell *shell, const struct config *config,
 			  const struct scope *scope);
 
-/* The last component of the path: $0 of a string that gets arguments. */
-const char *run_shell_name(const struct run_shell *shell);
-
 void run_shell_release(struct run_shell *shell);
 
 #endif

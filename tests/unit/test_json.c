@@ -354,8 +354,6 @@ static void test_json_getters(void **state)
 	assert_string_equal(json_get_str(o, "s", "x"), "text");
 	assert_string_equal(json_get_str(o, "i", "x"), "x");
 	assert_null(json_get_str(o, "none", NULL));
-	assert_int_equal(json_get_strlen(o, "s"), 4);
-	assert_int_equal(json_get_strlen(o, "none"), 0);
 	assert_int_equal(json_get_int(o, "i", 9), 5);
 	assert_int_equal(json_get_int(o, "f", 9), 2);
 	assert_int_equal(json_get_int(o, "n", 9), 9);
