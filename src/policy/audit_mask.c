@@ -9,6 +9,19 @@
 
 #define MASK "***"
 
+static const char *const token_prefixes[] = {
+	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-",
+	"xoxb-", "xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
+	"hvs.", "sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
+	"AGE-SECRET-KEY-", "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "dop_v1_", "whsec_",
+	"sk_test_", "rk_test_", "lin_api_", "rubygems_", "sntrys_", "GOCSPX-", "glsa_",
+	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-", "glptt-", "glcbt-", "glft-",
+	"gloas-", "hvb.", "figd_", "nfp_", "CCIPAT_", "dt0c01.", "pul-", "dp.st.", "dp.pt.",
+	"ntn_", "lin_oauth_", "PMAK-", "phx_", "sbp_", "sq0csp-", "shpss_", "shpca_", "shppa_",
+	"ATCTT3x", "CFPAT-", "xkeysib-", "sgp_", "tvly-", "lsv2_pt_", "sntryu_", "dckr_oat_",
+	"doo_v1_", "bkua_", "pnu_", "sqp_", "squ_",
+};
+
 bool audit_mask_is_name_char(char c)
 {
 	return str_is_name_char(c) || c == '-' || c == '.';
@@ -21,6 +34,17 @@ size_t audit_mask_name_len(const char *p)
 	while (audit_mask_is_name_char(p[n]))
 		n++;
 	return n;
+}
+
+size_t audit_mask_token_prefix(const char *p, size_t len)
+{
+	for (size_t i = 0; len > AUDIT_MASK_TOKEN_MIN && i < COUNT_OF(token_prefixes); i++) {
+		size_t keep = *p == *token_prefixes[i] ? strlen(token_prefixes[i]) : 0;
+
+		if (keep && strncmp(p, token_prefixes[i], keep) == 0)
+			return len >= keep + AUDIT_MASK_TOKEN_MIN ? keep : 0;
+	}
+	return 0;
 }
 
 /* Does an argument begin at @p? */
@@ -117,10 +141,32 @@ const char *audit_mask_next_word(const struct audit_mask *m, const char *p)
 	return audit_mask_is_redirection(word) ? NULL : word;
 }
 
+/* Write what is before @to. A shape may begin far before the value that it masks: of
+ * curl -u TOKEN:PASSWORD both are secret. */
+static void audit_mask_show(struct audit_mask *m, const char *to)
+{
+	for (const char *p = m->at.p; p < to && !m->out.full; p++) {
+		const size_t rest = (size_t)(to - p);
+		size_t len = 0, keep;
+
+		if (rest > AUDIT_MASK_TOKEN_MIN &&
+		    (p == m->at.p || !audit_mask_is_name_char(p[-1])))
+			len = audit_mask_name_len(p);
+		len = len < rest ? len : rest;
+		keep = len ? audit_mask_token_prefix(p, len) : 0;
+		if (!keep) {
+			buf_addc(&m->out, *p ? *p : ' ');
+			continue;
+		}
+		buf_add(&m->out, p, keep);
+		buf_adds(&m->out, MASK);
+		p += len - 1;
+	}
+}
+
 void audit_mask_hide(struct audit_mask *m, const char *from, const char *to)
 {
-	for (const char *p = m->at.p; p < from && !m->out.full; p++)
-		buf_addc(&m->out, *p ? *p : ' ');
+	audit_mask_show(m, from);
 	if (to > from)
 		buf_adds(&m->out, MASK);
 	audit_mask_step_to(&m->at, to > from ? to : from);

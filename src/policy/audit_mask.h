@@ -2,7 +2,8 @@
  * audit_mask - a copy of a command in which the values of secrets are masked.
  *
  * Knows how far a value goes: the shell word, argument, quoted text or line that holds it. Which
- * values are secret is not its business (policy/audit_redact.c, policy/audit_options.h).
+ * values are secret is not its business (policy/audit_redact.c, policy/audit_options.h), but for
+ * tokens that are known by their beginning: it shows none.
  *
  * Where the quotes before a value (policy/audit_quote.h) and its own bytes say different things
  * about its end, the later one counts: to mask too much is the lesser harm.
@@ -18,6 +19,9 @@
 
 /* How far to look for what must be there: looking again and again for what is not is expensive. */
 #define AUDIT_MASK_NEAR 4096
+
+/* The least number of characters that must follow a token's prefix. */
+#define AUDIT_MASK_TOKEN_MIN 16
 
 #define AUDIT_MASK_COMMAND_ENDS "\n;|&"
 
@@ -41,6 +45,9 @@ size_t audit_mask_name_len(const char *p);
 
 /* Bytes between two words: blanks, backslashes that continue a line, the end of an argument. */
 size_t audit_mask_gap_len(const struct audit_mask *m, const char *p);
+
+/* The length of the prefix of a token that is the @len bytes at @p; 0: they are none. */
+size_t audit_mask_token_prefix(const char *p, size_t len);
 
 /* The start of the value behind an option without "=" that ends at @p, or NULL. What <<< feeds it
  * is its value; another redirection is not. */

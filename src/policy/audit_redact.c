@@ -26,9 +26,6 @@
 
 #define REQUEST_ID_MAX 256
 
-/* The least number of characters that must follow a token's prefix. */
-#define TOKEN_MIN 16
-
 #define COUNT_DIGITS 2 /* of a number that is a count, as in PASS: 12, and no secret */
 #define PIN_DIGITS 4   /* the least number of them in a PIN */
 
@@ -105,15 +102,6 @@ static const char *const secret_urls[] = {
 /* Names of header lines whose whole value is secret. */
 static const char *const secret_headers[] = {
 	"authorization", "proxy-authorization", "cookie", "set-cookie",
-};
-
-static const char *const token_prefixes[] = {
-	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-",
-	"xoxb-", "xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
-	"hvs.", "sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
-	"AGE-SECRET-KEY-", "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "dop_v1_", "whsec_",
-	"sk_test_", "rk_test_", "lin_api_", "rubygems_", "sntrys_", "GOCSPX-", "glsa_",
-	"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
 };
 
 /* The letters that secret names, and the words of weak_names and other_tails, have at least: those
@@ -255,7 +243,7 @@ static bool audit_redact_fits(const struct weak_name *row, const char *value)
 	if (row->value == WEAK_NUMBER)
 		return len >= PIN_DIGITS && strspn(start, "0123456789") == len;
 	if (row->value == WEAK_TOKEN)
-		return len >= TOKEN_MIN && audit_redact_has_digit(start, len);
+		return len >= AUDIT_MASK_TOKEN_MIN && audit_redact_has_digit(start, len);
 	return value[-1] == '=' && !strchr("${<", *start);
 }
 
@@ -765,26 +753,14 @@ static bool audit_redact_mask_bearer(struct redact *r)
 	const char *p = r->mask.at.p;
 	size_t keep = strncasecmp(p, "bearer", 6) ? 0 : audit_mask_gap_len(&r->mask, p + 6);
 
-	return keep && audit_mask_plain_len(p + 6 + keep) >= TOKEN_MIN &&
+	return keep && audit_mask_plain_len(p + 6 + keep) >= AUDIT_MASK_TOKEN_MIN &&
 	       audit_mask_value(&r->mask, p + 6 + keep, false, false);
-}
-
-/* The length of the prefix of a token that is the @len bytes at @p; 0: they are none. */
-static size_t audit_redact_token_prefix(const char *p, size_t len)
-{
-	for (size_t i = 0; len > TOKEN_MIN && i < COUNT_OF(token_prefixes); i++) {
-		size_t keep = strlen(token_prefixes[i]);
-
-		if (strncmp(p, token_prefixes[i], keep) == 0)
-			return len >= keep + TOKEN_MIN ? keep : 0;
-	}
-	return 0;
 }
 
 static bool audit_redact_mask_token(struct redact *r)
 {
 	const char *p = r->mask.at.p;
-	size_t len = audit_mask_name_len(p), keep = audit_redact_token_prefix(p, len);
+	size_t len = audit_mask_name_len(p), keep = audit_mask_token_prefix(p, len);
 
 	if (keep)
 		audit_mask_hide(&r->mask, p + keep, p + len);
@@ -885,10 +861,10 @@ static bool audit_redact_is_url_token(const struct redact *r, const char *name, 
 {
 	const char *scheme_end = name - 3;
 
-	if (len < TOKEN_MIN || scheme_end - r->mask.text < 4 ||
+	if (len < AUDIT_MASK_TOKEN_MIN || scheme_end - r->mask.text < 4 ||
 	    (strncasecmp(scheme_end - 4, "http", 4) && strncasecmp(scheme_end - 4, "ttps", 4)))
 		return false;
-	return audit_redact_has_digit(name, len) && !audit_redact_token_prefix(name, len);
+	return audit_redact_has_digit(name, len) && !audit_mask_token_prefix(name, len);
 }
 
 /* scheme://name:password@host, at the "://". */
@@ -1047,7 +1023,7 @@ static bool audit_redact_is_plain(const char *text, const char *end, bool alone)
 
 	for (const char *p = text; p < end; p += len ? len : 1) {
 		len = audit_mask_name_len(p);
-		if (len ? audit_redact_token_prefix(p, len) || audit_redact_secret_of_url(p)
+		if (len ? audit_mask_token_prefix(p, len) || audit_redact_secret_of_url(p)
 			: *p == '@' || *p == '<' || *p == '\\')
 			return false;
 		alone &= len || *p == '/' || *p == '"';

@@ -1496,7 +1496,11 @@ static void test_audit_redact_knows_tokens(void **state)
 		"hvs.", "sk_live_", "rk_live_", "dckr_pat_", "ya29.", "SG.", "shpat_", "xapp-",
 		"AGE-SECRET-KEY-", "gsk_", "xai-", "pplx-", "r8_", "nvapi-", "dop_v1_", "whsec_",
 		"sk_test_", "rk_test_", "lin_api_", "rubygems_", "sntrys_", "GOCSPX-", "glsa_",
-		"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-",
+		"glrt-", "gldt-", "ATATT3x", "xoxe-", "xoxe.", "tskey-", "glptt-", "glcbt-", "glft-",
+		"gloas-", "hvb.", "figd_", "nfp_", "CCIPAT_", "dt0c01.", "pul-", "dp.st.", "dp.pt.",
+		"ntn_", "lin_oauth_", "PMAK-", "phx_", "sbp_", "sq0csp-", "shpss_", "shpca_", "shppa_",
+		"ATCTT3x", "CFPAT-", "xkeysib-", "sgp_", "tvly-", "lsv2_pt_", "sntryu_", "dckr_oat_",
+		"doo_v1_", "bkua_", "pnu_", "sqp_", "squ_",
 	};
 	char text[128], shown[128];
 
@@ -1554,6 +1558,11 @@ static void test_audit_redact_masks_urls(void **state)
 		{ "curl 'https://h/?q=x&key=a1b2c3d4e5f6S3CRET'", "curl 'https://h/?q=x&key=***'" },
 		{ "curl 'https://h/?access_token=S3CRET&x=1'", "curl 'https://h/?access_token=***&x=1'" },
 		{ "psql \"db://u:\\\")S3CRET\\\"@h/d\"", "psql \"db://u:***@h/d\"" },
+		/* a token before the password */
+		{ "x url.\"https://ghp_S3CRETS3CRETS3CRET:x-oauth@h/\"",
+		  "x url.\"https://ghp_***:***@h/\"" },
+		{ "curl -u sk_live_S3CRETS3CRETS3CRET:S3CRET h", "curl -u sk_live_***:*** h" },
+		{ "curl --user \"AKIAS3CRETS3CRETS3CRET:S3CRET\" h", "curl --user \"AKIA***:***\" h" },
 	};
 
 	(void)state;
