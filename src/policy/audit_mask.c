@@ -112,7 +112,8 @@ void audit_mask_skip_to(struct audit_place *at, const char *ends, const char *li
 
 	for (; at->p < limit && *at->p; at->p++) {
 		bool end = strchr(ends, *at->p);
-		bool sign = end && strchr("<>()", *at->p) && !audit_quote_is_escaped(&at->quote);
+		bool sign = end && strchr("<>()[]{},", *at->p) &&
+			    !audit_quote_is_escaped(&at->quote);
 		unsigned ended = audit_quote_step(&at->quote, *at->p);
 
 		if (end && (ended <= depth || (sign && audit_quote_depth(&at->quote) <= depth)))

@@ -31,6 +31,8 @@
 
 #define ASKED_NEAR 128 /* bytes from the question for a password to what answers it */
 
+#define CALL_NEAR 512 /* bytes of the arguments of a call that are looked at */
+
 #define OPTION_MAX 64 /* bytes of an option's name */
 
 /* Parts of secret names, in lower case, compared without '-', '_' and '.'. */
@@ -61,7 +63,7 @@ static const struct weak_name {
 
 /* Ends of words that are no names of secrets, but have shapes of their own. */
 static const char *const other_tails[] = {
-	"pwd", "cookie", "identified", "hashpw", "send", "sendline", "begin",
+	"pwd", "cookie", "identified", "securestring", "send", "sendline", "begin",
 };
 
 /* Names that only look like those of secrets, spelled as secret_parts. */
@@ -85,10 +87,31 @@ static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
 };
 
-/* Functions whose first argument is a password, in lower case. */
-static const char *const password_calls[] = {
-	"set_password", "setpassword", "make_password", "hash_password", "hashpassword", "hashpw",
-	"check_password", "checkpassword", "generate_password_hash",
+/* Functions one of whose arguments is a password or a key, in lower case; some also without
+ * parentheses. */
+static const struct password_call {
+	char name[24];
+	unsigned char argument; /* from 0 */
+	bool bare;
+} password_calls[] = {
+	{ "set_password", 0, false }, { "setpassword", 0, false }, { "make_password", 0, false },
+	{ "hash_password", 0, false }, { "hashpassword", 0, false }, { "hashpw", 0, false },
+	{ "check_password", 0, false }, { "checkpassword", 0, false },
+	{ "generate_password_hash", 0, false }, { "password_hash", 0, false },
+	{ "password_verify", 0, false }, { "password.create", 0, false }, { "crypt", 0, false },
+	{ "bcrypt", 0, false }, { "bcrypt.hash", 0, false }, { "crypt.hash", 0, false },
+	{ "argon2.hash", 0, false }, { "simple_bind_s", 1, false },
+	{ "ftp", 2, false }, { "hashsync", 0, false },
+	{ "comparesync", 0, false }, { "hmac.new", 0, false }, { "fernet", 0, false },
+	{ "securestring", 0, true }, { "createhmac", 1, false }, { "jwt.encode", 1, false },
+	{ "jwt.decode", 1, false }, { "jwt.sign", 1, false }, { "jwt.verify", 1, false },
+	{ "pgp_sym_encrypt", 1, false }, { "pgp_sym_decrypt", 1, false }, { "auth", 1, false },
+	{ "basic_auth", 1, true }, { "httpbasicauth", 1, false }, { "basicauth", 1, false },
+	{ "setbasicauth", 1, false }, { "login", 1, false }, { "changeuserpassword", 1, false },
+	{ "networkcredential", 1, false }, { "pscredential", 1, false }, { "connect", 2, false },
+	{ "mysqli_connect", 2, false }, { "mysqli", 2, false }, { "pdo", 2, false },
+	{ "getconnection", 2, false }, { "create_user", 2, false },
+	{ "create_superuser", 2, false }, { "plainauth", 2, false },
 };
 
 /* Programs that write what they are told. */
@@ -119,6 +142,7 @@ struct redact {
 	bool in_curl;          /* a word of it is a curl */
 	struct audit_readers readers;
 	const char *document, *document_end; /* a secret here-document that is still to come */
+	const char *argument;                /* so an argument that is secret if it is quoted */
 };
 
 /* ---- is this the name of a secret? ---- */
@@ -562,19 +586,55 @@ static bool audit_redact_mask_phrase(struct redact *r)
 	return value && audit_redact_mask_quoted(r, value);
 }
 
-/* user.set_password("x"), bcrypt.hashpw(b"x", salt) */
-static bool audit_redact_mask_call(struct redact *r)
+/* The row of the function that is called at @p, or NULL. */
+static const struct password_call *audit_redact_call(const char *p, size_t len)
+{
+	const bool bare = p[len] == ' ';
+
+	for (size_t i = 0; i < COUNT_OF(password_calls) && (bare || p[len] == '('); i++)
+		if (bare <= password_calls[i].bare &&
+		    audit_redact_has_tail(p, len, password_calls[i].name))
+			return &password_calls[i];
+	return NULL;
+}
+
+/* The argument behind @n commas at @p, or NULL: there is none near. */
+static const char *audit_redact_nth_argument(const struct redact *r, const char *p, unsigned n)
+{
+	struct audit_place at = audit_mask_place(&r->mask, p);
+	unsigned open = 0;
+
+	for (; n > 0; at.p++) {
+		audit_mask_skip_to(&at, ",()[]{}", p + CALL_NEAR);
+		if (at.p >= p + CALL_NEAR || !*at.p)
+			return NULL;
+		if (strchr("([{", *at.p))
+			open++;
+		else if (*at.p == ',')
+			n -= !open;
+		else if (open-- == 0)
+			return NULL;
+	}
+	return at.p + strspn(at.p, " \t\r\n");
+}
+
+/* Note the argument that is secret of the call that is here: user.set_password("x"),
+ * bcrypt.hashpw(b"x", salt), smtp.login("me", "x"), ConvertTo-SecureString -String "x". */
+static void audit_redact_note_call(struct redact *r)
 {
 	const char *p = r->mask.at.p, *value;
 	size_t len = audit_mask_name_len(p);
+	const struct password_call *call = audit_redact_call(p, len);
 
-	if (p[len] != '(')
-		return false;
+	if (!call)
+		return;
 	value = p + len + 1 + strspn(p + len + 1, " \t\r\n");
-	for (size_t i = 0; i < COUNT_OF(password_calls); i++)
-		if (audit_redact_has_tail(p, len, password_calls[i]))
-			return audit_redact_mask_quoted(r, value + (*value == 'b'));
-	return false;
+	while (*value == '-') {
+		value += audit_mask_name_len(value);
+		value += strspn(value, " \t");
+	}
+	value = audit_redact_nth_argument(r, value, call->argument);
+	r->argument = value && *value == 'b' ? value + 1 : value;
 }
 
 /* Did what is near before @p, and behind what was sent before, expect a question? */
@@ -938,14 +998,16 @@ static void audit_redact_note(struct redact *r)
 static void audit_redact_mask_word(struct redact *r)
 {
 	static bool (*const shapes[])(struct redact *r) = {
-		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_call,
-		audit_redact_mask_named,   audit_redact_mask_element, audit_redact_mask_bearer,
+		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_named,
+		audit_redact_mask_element, audit_redact_mask_bearer,
 		audit_redact_mask_token,   audit_redact_mask_secret_url, audit_redact_mask_fed,
 		audit_redact_mask_proxy,   audit_redact_mask_sent,
 	};
 	const char *p = r->mask.at.p;
-	bool masked = audit_options_mask(&r->command, &r->mask, false);
+	bool masked;
 
+	audit_redact_note_call(r);
+	masked = audit_options_mask(&r->command, &r->mask, false);
 	for (size_t i = 0; i < COUNT_OF(shapes) && !masked; i++)
 		masked = shapes[i](r);
 	if (masked && r->in_printf && memchr(p, '%', (size_t)(r->mask.at.p - p)))
@@ -959,7 +1021,8 @@ static void audit_redact_step(struct redact *r)
 {
 	const char *p = r->mask.at.p;
 
-	if (audit_redact_mask_document(r))
+	if (audit_redact_mask_document(r) ||
+	    (p == r->argument && audit_redact_mask_quoted(r, p)))
 		return;
 	audit_redact_note_document(r);
 	if (audit_mask_is_name_char(*p) && (p == r->mask.text || !audit_mask_is_name_char(p[-1])))
@@ -998,6 +1061,8 @@ static bool audit_redact_is_notable(const char *text, const char *end, const cha
 		return true;
 	if (audit_redact_is_writer(p, len))
 		return audit_readers_are_possible(text, end);
+	if (p[len] == '(' && audit_redact_call(p, len))
+		return true;
 	if (*p == '-' && (p[1] == 'u' || !strncmp(p, "--user", strlen("--user"))))
 		return true;
 	if (!audit_redact_has_hint(p, len))

@@ -193,7 +193,16 @@ static const char *const pieces[] = {
 	"> .pgpass", "oathtool -vb x", "expect assword", "send 'x'", "sendline(\"x\")", "machine a",
 	"login b", "identified by 'x'", "hashpw(b'x')", "define(", "https://", "https://a:b@c",
 	"ghp_0123456789abcdefghij", "0123456789abcdef0123", "hooks.slack.com/services/T",
-	"api.telegram.org/bot1", "-----BEGIN",
+	"api.telegram.org/bot1", "discordapp.com/api/webhooks/1", "-----BEGIN", "s.login('a', 'x')",
+	"hmac.new(b'x'", "connect(\"a\", \"b\", \"x\")", "f(", "bcrypt(", "basic_auth 'a', 'x'",
+	"SecureString -String 'x'", "\"pwd\":", "DSN", "--uri a:b@c", "a:b@tcp(c)", "mnemonic",
+	"seed-phrase", "client-key-data", "app_key", "existingSecret", "x.nextPageToken", "default",
+	"put(\"password\", \"x\")", "header('authorization', 'x')", "ParameterKey=", "ParameterValue",
+	"retype", "requirepass hunter22", "-am", "--message", "poetry http-basic.x", "mc alias",
+	"security add-x -w", "bw", "consul put", "redis-cli", "devops", "kubeseal", "signin", "op",
+	"figd_0123456789abcdefgh", "su", "createuser -P", "mfa_code", "env:x", "auth:1", "private-key /a",
+	"enabled", "drush", "samba-tool create", "sse-c-key",
+	"sk_live_0123456789abcdefgh:x", "http -A bearer -a x",
 	"RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----", "-----END", "value", "name",
 	"password>", "</", "%s", "|", ";", "{", "}", "$(", ")", "[0]", "[", "\xc3\xa9", "#", "\\", "$",
 };
@@ -211,18 +220,20 @@ static const char *draw_piece(void)
 		       : pieces[draw(sizeof(pieces) / sizeof(*pieces))];
 }
 
-/* Behind such a line, a text is looked at for shapes. */
+/* Behind such a command, a text is looked at for shapes. */
+#define LOOKED_AT "git @ < a; "
+
 static bool is_as_by_shapes(const char *text, const char *const *args)
 {
 	char *quick = audit_redact(text, args), *behind;
 	bool same;
 
-	assert_true(asprintf(&behind, "git @ < a\n%s", text) > 0);
+	assert_true(asprintf(&behind, LOOKED_AT "%s", text) > 0);
 	char *full = audit_redact(behind, args);
 
-	same = !strcmp(full + strlen("git @ < a\n"), quick) || strlen(full) > AUDIT_TEXT_MAX - 5;
+	same = !strcmp(full + strlen(LOOKED_AT), quick) || strlen(full) > AUDIT_TEXT_MAX - 5;
 	if (!same)
-		print_error("%s\n-> %s\n-> %s\n", text, quick, full + strlen("git @ < a\n"));
+		print_error("%s\n-> %s\n-> %s\n", text, quick, full + strlen(LOOKED_AT));
 	free(quick);
 	free(behind);
 	free(full);
