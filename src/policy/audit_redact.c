@@ -47,7 +47,7 @@ static const char secret_parts[][16] = {
 static const char *const secret_tails[] = { "pass", "auth", "psk", "pw", "masterauth" };
 
 /* ... of names whose value says where the secret is. */
-static const char *const place_tails[] = { "file", "path", "fd", "helper" };
+static const char *const place_tails[] = { "file", "path", "dir", "fd", "helper" };
 
 /* Ends of names, after '-', '_' or '.', that hold a secret only if the value looks like one. */
 static const struct weak_name {
@@ -66,18 +66,24 @@ static const char *const other_tails[] = {
 	"pwd", "cookie", "identified", "securestring", "send", "sendline", "begin",
 };
 
-/* Names that only look like those of secrets, spelled as secret_parts. */
+/* Names, also behind a ".", that only look like those of secrets, spelled as secret_parts. */
 static const char *const plain_names[] = {
 	"nopasswd", "nopassword", "disabledpassword", "passwordfile", "passwdfile", "secretname",
-	"pagetoken", "nexttoken", "startingtoken", "continuationtoken", "exportsecretkey",
-	"exportsecretkeys", "deletesecretkey", "deletesecretkeys",
+	"pagetoken", "nextpagetoken", "nexttoken", "startingtoken", "continuationtoken",
+	"exportsecretkey", "exportsecretkeys", "deletesecretkey", "deletesecretkeys",
+	"existingsecret", "eostoken", "bostoken", "padtoken", "unktoken", "masktoken", "septoken",
 };
 
 /* Ends of names of variables, as they are spelled. */
 static const char *const variable_tails[] = { "_KEY", "_PAT" };
 
-/* Values that only switch what is named. */
-static const char *const switches[] = { "yes", "no", "true", "false", "on", "off", "none", "null" };
+/* Values that only switch what is named, or are its type. */
+static const char *const switches[] = {
+	"yes", "no", "true", "false", "on", "off", "none", "null", "enabled", "disabled", "string",
+};
+
+/* What a value begins with that only says where the secret is. */
+static const char *const places[] = { "file:", "env:", "fd:" };
 
 /* What a value in quotes begins with that is a pattern, as in sed "s/token: .*", and no value. */
 static const char *const patterns[] = { ".*", ".+", "[^", "([^", "(.*", "(.+" };
@@ -212,17 +218,19 @@ static size_t audit_redact_without_place(const char *name, size_t len)
 static bool audit_redact_is_secret_name(const char *name, size_t len)
 {
 	char plain[128];
-	size_t n = 0;
+	size_t n = 0, part = 0; /* of auth.existingSecret what is behind the dot */
 
 	len = audit_redact_without_place(name, len);
 	if (!len)
 		return false;
-	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++)
+	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++) {
 		if (!strchr("-_.", name[i]))
 			plain[n++] = (char)tolower((unsigned char)name[i]);
+		part = name[i] == '.' ? n : part;
+	}
 	plain[n] = '\0';
 	for (size_t i = 0; i < COUNT_OF(plain_names); i++)
-		if (!strcmp(plain, plain_names[i]))
+		if (!strcmp(plain + part, plain_names[i]))
 			return false;
 	if (audit_redact_has_part(plain, n))
 		return true;
@@ -307,6 +315,11 @@ static const char *audit_redact_value_start(const struct redact *r, const char *
 	return word || (option && name_end == p) ? audit_mask_next_word(&r->mask, name_end) : NULL;
 }
 
+static bool audit_redact_is_word(const char *p, size_t len, const char *word)
+{
+	return len == strlen(word) && !strncmp(p, word, len);
+}
+
 /* Does what is quoted behind the option go to a shell: -c, -lc, --command? */
 static bool audit_redact_takes_command(const char *option, size_t len)
 {
@@ -314,14 +327,13 @@ static bool audit_redact_takes_command(const char *option, size_t len)
 	return option[len - 1] == 'c' || audit_redact_has_tail(option, len, "command");
 }
 
-/* Is all of the quoted word or argument at @p for the option before it: -e "PASSWORD=a b"? A
- * command has words of its own. */
-static bool audit_redact_is_for_option(const struct redact *r, const char *p)
+/* The option before the quoted word or argument that begins at @p, *@len bytes, or NULL. */
+static const char *audit_redact_option_before(const struct redact *r, const char *p, size_t *len)
 {
 	const char *end, *start;
 
 	if (p == r->mask.text || (p[-1] && !audit_quote_is_mark(p[-1])))
-		return false;
+		return NULL;
 	end = p - 1;
 	while (end > r->mask.text && end[-1] && strchr("\\'$", end[-1])) /* \", '\'', $' */
 		end--;
@@ -331,8 +343,56 @@ static bool audit_redact_is_for_option(const struct redact *r, const char *p)
 	while (start > r->mask.text && start[-1] && !strchr(" \t\n", start[-1]) &&
 	       end - start < OPTION_MAX)
 		start--;
-	return *start == '-' && start < end &&
-	       !audit_redact_takes_command(start, (size_t)(end - start));
+	*len = (size_t)(end - start);
+	return *start == '-' && start < end ? start : NULL;
+}
+
+/* Is all of the quoted word or argument at @p for the option before it: -e "PASSWORD=a b"? A
+ * command has words of its own. */
+static bool audit_redact_is_for_option(const struct redact *r, const char *p)
+{
+	size_t len;
+	const char *option = audit_redact_option_before(r, p, &len);
+
+	return option && !audit_redact_takes_command(option, len);
+}
+
+/* Is the name at @p, of @value, that of a private key, and @value the path of its file? */
+static bool audit_redact_is_key_file(const char *p, size_t len, const char *value)
+{
+	const size_t n = audit_mask_plain_len(value);
+	const char *path = value + strspn(value, "~.");
+
+	for (size_t i = 0; *path == '/' && value[n - 1] != '=' && i < len; i++)
+		if (!strncasecmp(p + i, "private", strlen("private")))
+			return true;
+	return false;
+}
+
+/* Is the name at @p, of @value, that of an image: host/auth:1.2? */
+static bool audit_redact_is_image(const struct redact *r, const char *p, size_t len,
+				  const char *value)
+{
+	return p > r->mask.text && p[-1] == '/' && audit_redact_is_word(p, len, "auth") &&
+	       value == p + len + 1 && value[-1] == ':';
+}
+
+/* Is the name at @p, of @value, what a message is about: -m "auth: return 401"? */
+static bool audit_redact_is_topic(const struct redact *r, const char *p, const char *value)
+{
+	size_t n, name = audit_mask_name_len(p);
+	size_t word = strspn(value, "abcdefghijklmnopqrstuvwxyz");
+	const char *option = audit_redact_option_before(r, p, &n);
+
+	if (!option || (!audit_redact_is_word(p, name, "auth") &&
+			!audit_redact_is_word(p, name, "token") &&
+			!audit_redact_is_word(p, name, "secret")))
+		return false;
+	if (option[1] == '-' ? !audit_redact_is_word(option, n, "--message")
+			     : option[n - 1] != 'm')
+		return false;
+	return !memcmp(value - 2, ": ", 2) && value[word] == ' ' &&
+	       isalnum((unsigned char)value[word + 1]);
 }
 
 /* Is the option at @p one that takes its value from stdin, and stdin is no <<<? */
@@ -375,6 +435,9 @@ static bool audit_redact_is_harmless(const struct redact *r, const char *value)
 		return false;
 	if (len > 0 && len <= COUNT_DIGITS && strspn(value, "0123456789") >= len)
 		return true;
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		if (!strncmp(value, places[i], strlen(places[i])))
+			return true;
 	for (size_t i = 0; i < COUNT_OF(switches); i++)
 		if (len == strlen(switches[i]) && !strncasecmp(value, switches[i], len))
 			return true;
@@ -405,11 +468,6 @@ static const char *audit_redact_skip_word(const char *p, const char *word)
 	if (strncasecmp(p, word, n) != 0 || !p[n] || !strchr(" \t\r\n(", p[n]))
 		return NULL;
 	return p + n + strspn(p + n, " \t\r\n");
-}
-
-static bool audit_redact_is_word(const char *p, size_t len, const char *word)
-{
-	return len == strlen(word) && !strncmp(p, word, len);
 }
 
 static bool audit_redact_mask_quoted(struct redact *r, const char *value)
@@ -529,7 +587,8 @@ static bool audit_redact_mask_named(struct redact *r)
 	value = apart ? apart
 		      : audit_redact_value_start(r, p + len, option && !flag, words && !option);
 	if (!value || (weak && !audit_redact_fits(weak, value)) ||
-	    audit_redact_is_harmless(r, value))
+	    audit_redact_is_harmless(r, value) || audit_redact_is_topic(r, p, value) ||
+	    audit_redact_is_key_file(p, len, value) || audit_redact_is_image(r, p, len, value))
 		return false;
 	data = apart || memchr(p + len, ':', (size_t)(value - p) - len);
 	if (data && audit_redact_mask_block(r, p, len, value))
@@ -800,6 +859,11 @@ static bool audit_redact_mask_header(struct redact *r)
 		    strncasecmp(name, secret_headers[i], len) != 0)
 			continue;
 		p += 1 + audit_mask_gap_len(&r->mask, p + 1);
+		/* it is searched for */
+		if (!strncasecmp(p, "bearer", 6) && audit_quote_is_mark(p[6])) {
+			audit_mask_hide(&r->mask, p, p);
+			return true;
+		}
 		if (audit_quote_is_mark(p[*p == '$']))
 			return audit_mask_value(&r->mask, p, false, false);
 		audit_mask_line(&r->mask, p);
