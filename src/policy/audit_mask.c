@@ -254,6 +254,14 @@ static void audit_mask_count_paren(struct audit_parens *parens, const struct aud
 	parens->open -= *at->p == ')' && parens->open;
 }
 
+/* Is what is at @p behind "=", as in PASS=(a b) and auth = ("a", "b")? */
+static bool audit_mask_is_given(const char *p)
+{
+	while (p[-1] == ' ')
+		p--;
+	return p[-1] == '=';
+}
+
 /* The end of the value at @at. What closes a quote before it, or continues the line behind it, is
  * no part of it unless more of it follows. */
 static const char *audit_mask_find_end(struct audit_place at, struct audit_reach reach)
@@ -266,7 +274,8 @@ static const char *audit_mask_find_end(struct audit_place at, struct audit_reach
 	for (; *at.p; at.p++) {
 		bool open = level < AUDIT_QUOTE_LEVELS && at.quote.levels[level].open;
 		bool literal = depth < AUDIT_QUOTE_LEVELS && at.quote.levels[depth].open == '\'';
-		bool opens = at.p == start ? start[-1] == '=' : strchr("$<", at.p[-1]) && !literal;
+		bool opens = at.p == start ? audit_mask_is_given(start)
+					   : strchr("$<", at.p[-1]) && !literal;
 		unsigned before = audit_quote_depth(&at.quote), now, ended;
 
 		audit_mask_count_paren(&parens, &at, opens);

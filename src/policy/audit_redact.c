@@ -31,6 +31,8 @@
 
 #define ASKED_NEAR 128 /* bytes from the question for a password to what answers it */
 
+#define SETTING_MIN 8 /* the least number of bytes of NAME VALUE that is a line of its own */
+
 #define CALL_NEAR 512 /* bytes of the arguments of a call that are looked at */
 
 #define OPTION_MAX 64 /* bytes of an option's name */
@@ -40,7 +42,8 @@ static const char secret_parts[][16] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 	"credential", "authorization", "bearer", "sshpass", "dbpass", "userpass", "rootpass",
 	"keypass", "storepass", "accountkey", "encryptionkey", "masterkey", "authkey",
-	"sharedkey", "setupkey", "subscriptionkey", "requirepass",
+	"sharedkey", "setupkey", "subscriptionkey", "requirepass", "applicationkey", "appkey",
+	"signingsecret", "keydata", "seedphrase", "mnemonic", "sseckey", "customerkey",
 };
 
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
@@ -53,17 +56,19 @@ static const char *const place_tails[] = { "file", "path", "dir", "fd", "helper"
 static const struct weak_name {
 	char tail[12];
 	bool query; /* and only behind "?" or "&", in a URL or a form */
-	enum { WEAK_TEXT, WEAK_NUMBER, WEAK_TOKEN } value;
+	enum { WEAK_TEXT, WEAK_NUMBER, WEAK_TOKEN, WEAK_MEMBER } value;
 } weak_names[] = {
+	{ "pwd", true, WEAK_TEXT }, { "pwd", false, WEAK_MEMBER },
 	{ "pin", false, WEAK_NUMBER }, { "otp", false, WEAK_NUMBER },
-	{ "token-code", false, WEAK_NUMBER },
+	{ "token-code", false, WEAK_NUMBER }, { "mfa_code", false, WEAK_NUMBER },
+	{ "totp", false, WEAK_NUMBER }, { "passcode", false, WEAK_NUMBER },
 	{ "sig", true, WEAK_TEXT }, { "signature", true, WEAK_TEXT },
 	{ "code", true, WEAK_TOKEN }, { "key", true, WEAK_TOKEN }, { "appid", true, WEAK_TOKEN },
 };
 
 /* Ends of words that are no names of secrets, but have shapes of their own. */
 static const char *const other_tails[] = {
-	"pwd", "cookie", "identified", "securestring", "send", "sendline", "begin",
+	"cookie", "identified", "securestring", "send", "sendline", "begin",
 };
 
 /* Names, also behind a ".", that only look like those of secrets, spelled as secret_parts. */
@@ -91,6 +96,7 @@ static const char *const patterns[] = { ".*", ".+", "[^", "([^", "(.*", "(.+" };
 /* Functions that give what they name first the value behind that. */
 static const char *const setters[] = {
 	"define(", "putenv(", "setenv(", "setdefault(", "set_var(", "setItem(", "setProperty(",
+	"put(", "set(", "header(", "append(",
 };
 
 /* Functions one of whose arguments is a password or a key, in lower case; some also without
@@ -125,7 +131,8 @@ static const char *const writers[] = { "echo", "printf", "yes" };
 
 /* URLs that are secret behind this. */
 static const char *const secret_urls[] = {
-	"hooks.slack.com/services/", "discord.com/api/webhooks/", "api.telegram.org/bot",
+	"hooks.slack.com/services/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/",
+	"api.telegram.org/bot",
 };
 
 /* Names of header lines whose whole value is secret. */
@@ -137,7 +144,7 @@ static const char *const secret_headers[] = {
  * of one of these. */
 static const char hints[][6] = {
 	"pas", "auth", "key", "secrt", "token", "cred", "bear", "psk", "pw", "pat", "pin", "otp",
-	"sig", "code", "apid", "cokie", "idenf", "send", "begin",
+	"sig", "code", "apid", "cokie", "idenf", "send", "begin", "mnoic",
 };
 
 struct redact {
@@ -276,6 +283,11 @@ static bool audit_redact_fits(const struct weak_name *row, const char *value)
 		return len >= PIN_DIGITS && strspn(start, "0123456789") == len;
 	if (row->value == WEAK_TOKEN)
 		return len >= AUDIT_MASK_TOKEN_MIN && audit_redact_has_digit(start, len);
+	if (row->value == WEAK_MEMBER) { /* pwd: "x", but not a directory */
+		while (strchr(" \t", value[-1]))
+			value--;
+		return value[-1] == ':' && start > value && !strchr("/.~$%{<", *start);
+	}
 	return value[-1] == '=' && !strchr("${<", *start);
 }
 
@@ -514,33 +526,57 @@ static const char *audit_redact_member_start(const struct redact *r, const char 
 {
 	const char *value = p + len + strspn(p + len, "\\\"', \t\r\n");
 	const char *before = audit_redact_before(r, p);
+	const size_t name = strlen("value");
 
-	if (strncasecmp(value, "value", strlen("value")) != 0 || before == r->mask.text ||
+	if (!strncasecmp(value, "parameter", strlen("parameter"))) /* ParameterValue */
+		value += strlen("parameter");
+	if (strncasecmp(value, "value", name) != 0 || before == r->mask.text ||
 	    !strchr(":=", before[-1]))
 		return NULL;
-	return audit_redact_value_start(r, value + strlen("value"), false, false);
+	return audit_redact_value_start(r, value + name, false, false);
 }
 
-/* Is the word at @p the "password" of "machine h login me password x", the form of a .netrc? */
+/* The word before that at @p, behind its quotes, or NULL. */
+static const char *audit_redact_word_before(const struct redact *r, const char *p)
+{
+	const char *end = p;
+
+	while (p && p > r->mask.text && p[-1] && strchr(" \t\r\n", p[-1]))
+		p--;
+	if (p == end)
+		return NULL;
+	while (p > r->mask.text && p[-1] && !strchr(" \t\r\n", p[-1]))
+		p--;
+	return p + strspn(p, "\"'");
+}
+
+/* Is the word at @p the "password" of "machine h login me password x", the form of a .netrc? Its
+ * last entry may be that of "default". */
 static bool audit_redact_is_netrc(const struct redact *r, const char *p)
 {
-	static const char *const words[] = { "", "login", "", "machine" };
+	const char *login, *host, *machine;
 
 	if (strncmp(p, "password", strlen("password")) != 0)
 		return false;
-	for (size_t i = 0; i < COUNT_OF(words); i++) {
-		const char *end = p;
+	login = audit_redact_word_before(r, audit_redact_word_before(r, p));
+	host = audit_redact_word_before(r, login);
+	machine = audit_redact_word_before(r, host);
+	return host && audit_redact_skip_word(login, "login") &&
+	       (audit_redact_skip_word(host, "default") ||
+		(machine && audit_redact_skip_word(machine, "machine")));
+}
 
-		while (p > r->mask.text && p[-1] && strchr(" \t\r\n", p[-1]))
-			p--;
-		if (p == end)
-			return false;
-		while (p > r->mask.text && p[-1] && !strchr(" \t\r\n", p[-1]))
-			p--;
-		if (*words[i] && !audit_redact_skip_word(p + strspn(p, "\"'"), words[i]))
-			return false;
-	}
-	return true;
+/* Is the name at @p, and a value that looks like a secret, all of a line behind the first one, as
+ * in a redis.conf? */
+static bool audit_redact_is_setting(const struct redact *r, const char *p, size_t len)
+{
+	const char *value = p + len + strspn(p + len, " \t"), *line = p;
+	size_t n = strcspn(value, " \t\r\n");
+
+	while (line > r->mask.text && (line[-1] == ' ' || line[-1] == '\t'))
+		line--;
+	return line > r->mask.text && line[-1] == '\n' && value > p + len && n >= SETTING_MIN &&
+	       audit_redact_has_digit(value, n) && value[n] != ' ' && value[n] != '\t';
 }
 
 /* The words behind the format that is here: printf "PASSWORD=%s\n" x */
@@ -580,7 +616,7 @@ static bool audit_redact_mask_named(struct redact *r)
 		return false;
 	if (audit_redact_is_fed(r, p, len))
 		return false;
-	words |= audit_redact_is_netrc(r, p);
+	words |= audit_redact_is_netrc(r, p) || audit_redact_is_setting(r, p, len);
 	apart = audit_redact_argument_start(r, p, len);
 	if (!apart)
 		apart = audit_redact_member_start(r, p, len);
@@ -596,6 +632,8 @@ static bool audit_redact_mask_named(struct redact *r)
 	whole &= value[-1] == '=' || value[-1] == ':';
 	if (!audit_mask_value(&r->mask, value, whole, data))
 		return false;
+	if (words) /* of redis-cli auth NAME PASSWORD both may be secret */
+		audit_options_note(&r->command, p);
 	if (data && !strncmp(r->mask.at.p, " = ", 3)) /* password: str = "x" */
 		audit_redact_mask_quoted(r, r->mask.at.p + 3);
 	return true;
@@ -699,12 +737,16 @@ static void audit_redact_note_call(struct redact *r)
 /* Did what is near before @p, and behind what was sent before, expect a question? */
 static bool audit_redact_is_asked(const struct redact *r, const char *p)
 {
+	static const char *const questions[] = { "assword", "assphrase", "etype" };
+	bool asked = false;
+
 	for (const char *q = p; q > r->mask.text && p - q < ASKED_NEAR;) {
 		q--;
 		if (!strncmp(q, "send", strlen("send")))
 			return false;
-		if (!strncmp(q, "assword", strlen("assword")) ||
-		    !strncmp(q, "assphrase", strlen("assphrase")))
+		for (size_t i = 0; i < COUNT_OF(questions) && !asked; i++)
+			asked = !strncmp(q, questions[i], strlen(questions[i]));
+		if (asked)
 			return memmem(r->mask.text, (size_t)(q - r->mask.text), "expect",
 				      strlen("expect"));
 	}
@@ -930,8 +972,9 @@ static size_t audit_redact_password_len(const struct redact *r, const char *p)
 	return len;
 }
 
-/* Is the word at @p what curl's -x, or an option or a variable that names a proxy, is given? */
-static bool audit_redact_is_proxy(const struct redact *r, const char *p)
+/* Is the word at @p what curl's -x, or an option or a variable that names a proxy or a data source,
+ * is given? */
+static bool audit_redact_is_address(const struct redact *r, const char *p)
 {
 	const char *end = p, *name;
 
@@ -943,17 +986,22 @@ static bool audit_redact_is_proxy(const struct redact *r, const char *p)
 		;
 	if (end - name > 1 && name[0] == '-' && name[1] != '-') /* -sx */
 		return r->in_curl && end[-1] == 'x';
-	return end - name >= 5 &&
-	       (!strncasecmp(end - 5, "proxy", 5) || !strncmp(name, "--socks", 7));
+	if (end - name >= 5 && (!strncasecmp(end - 5, "proxy", 5) || !strncmp(name, "--socks", 7)))
+		return true;
+	return audit_redact_has_tail(name, (size_t)(end - name), "uri") ||
+	       audit_redact_has_tail(name, (size_t)(end - name), "dsn");
 }
 
-/* curl -x name:password@host, which may be a URL without its scheme. */
-static bool audit_redact_mask_proxy(struct redact *r)
+/* curl -x name:password@host, which may be a URL without its scheme; name:password@tcp(host) */
+static bool audit_redact_mask_address(struct redact *r)
 {
 	const char *p = r->mask.at.p, *password = p + audit_mask_name_len(p) + 1;
 	size_t len;
 
-	if (password[-1] != ':' || !audit_redact_is_proxy(r, p))
+	if (password[-1] != ':')
+		return false;
+	len = strcspn(password, " \t\r\n");
+	if (!audit_redact_is_address(r, p) && !memmem(password, len, "@tcp(", strlen("@tcp(")))
 		return false;
 	len = audit_redact_password_len(r, password);
 	if (len > 0)
@@ -1065,7 +1113,7 @@ static void audit_redact_mask_word(struct redact *r)
 		audit_redact_mask_header,  audit_redact_mask_phrase, audit_redact_mask_named,
 		audit_redact_mask_element, audit_redact_mask_bearer,
 		audit_redact_mask_token,   audit_redact_mask_secret_url, audit_redact_mask_fed,
-		audit_redact_mask_proxy,   audit_redact_mask_sent,
+		audit_redact_mask_address, audit_redact_mask_sent,
 	};
 	const char *p = r->mask.at.p;
 	bool masked;
