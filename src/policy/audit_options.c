@@ -18,6 +18,10 @@ enum secret_place {
 	SECRET_NONE_FIRST = 512, /* the same before the second word, which may be another program */
 };
 
+/* SECRET_REST from behind @n words on. */
+#define SECRET_FROM_SHIFT 12
+#define SECRET_FROM(n) (SECRET_REST | (unsigned)(n) << SECRET_FROM_SHIFT)
+
 /* SECRET_USER with the byte @c in place of the colon. */
 #define SECRET_BYTE_SHIFT 16
 #define SECRET_BEHIND(c) (SECRET_USER | (unsigned)(c) << SECRET_BYTE_SHIFT)
@@ -32,7 +36,7 @@ enum secret_place {
 
 static const struct secret_option {
 	char program[12];    /* with '*' at its end: a prefix of it */
-	char subcommand[16]; /* a word, or a short option, before; "": none needed */
+	char subcommand[16]; /* so a word, or a short option, before; "": none needed */
 	char option[18];
 	unsigned places;
 	char flags[36];      /* that may stand before a short one */
@@ -84,6 +88,8 @@ static const struct secret_option {
 	{ "redis-cli", "", "", SECRET_NAMED, "" },
 	{ "ngrok", "", "", SECRET_NAMED, "" },
 	{ "wp", "config", "", SECRET_NAMED, "" },
+	{ "wp", "option", "", SECRET_NAMED, "" },
+	{ "drush", "", "", SECRET_NAMED, "" },
 	{ "composer", "config", "", SECRET_NAMED, "" },
 	{ "setenv", "", "", SECRET_NAMED, "" },
 	{ "ENV", "", "", SECRET_NAMED, "" }, /* of a Dockerfile */
@@ -93,6 +99,10 @@ static const struct secret_option {
 	{ "openssl", "", "-hmac", SECRET_NEXT, "" },
 	{ "openssl", "", "-macopt", SECRET_NEXT, "" },
 	{ "openssl", "", "-psk", SECRET_NEXT, "" },
+	{ "valkey-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
+	{ "hdbsql", "", "-p", SECRET_NEXT, "" },
+	{ "vsql", "", "-w", SECRET_NEXT, "" },
+	{ "knife", "", "-P", SECRET_NEXT, "" },
 	{ "redis-cli", "", "-a", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "ldappasswd", "", "-a", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
 	{ "ldappasswd", "", "-s", SECRET_ATTACHED | SECRET_NEXT, LDAP_FLAGS },
@@ -106,7 +116,16 @@ static const struct secret_option {
 	{ "curl", "", "--proxy-user", SECRET_NEXT | SECRET_USER, "" },
 	{ "zip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
 	{ "unzip", "", "-P", SECRET_ATTACHED | SECRET_NEXT, ZIP_FLAGS },
+	{ "samba-tool", "create", "", SECRET_FROM(2) | SECRET_LATE, "" },
+	{ "bao", "login", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "vault", "login", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "mc", "host", "", SECRET_FROM(4) | SECRET_LATE, "" },
+	{ "mc", "alias", "", SECRET_FROM(3) | SECRET_LATE, "" },
+	{ "bw", "login", "", SECRET_FROM(1) | SECRET_LATE, "" },
+	{ "poetry", "http-basic*", "", SECRET_REST | SECRET_LATE, "" },
+	{ "composer", "http-basic*", "", SECRET_REST | SECRET_LATE, "" },
+	{ "redis-cli", "AUTH", "", SECRET_WORD | SECRET_LATE, "" },
+	{ "bitcoin-cli", "walletpass*", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "vault", "unseal", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "cargo", "login", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "wandb", "login", "", SECRET_WORD | SECRET_LATE, "" },
@@ -130,8 +149,11 @@ static const struct secret_option {
 	{ "impdp", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
 	{ "sqlldr", "", "", SECRET_WORD | SECRET_BEHIND('/') | SECRET_LATE, "" },
 	{ "sqlldr", "", "userid", SECRET_NEXT | SECRET_BEHIND('/'), "" },
+	{ "http", "bearer", "-a", SECRET_NEXT, "" },
+	{ "https", "bearer", "-a", SECRET_NEXT, "" },
 	{ "http", "", "-a", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, "" },
 	{ "https", "", "-a", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, "" },
+	{ "xh", "bearer", "-a", SECRET_NEXT, "" },
 	{ "xh", "", "-a", SECRET_ATTACHED | SECRET_NEXT | SECRET_USER, "" },
 	{ "lftp", "", "-u", SECRET_ATTACHED | SECRET_NEXT | SECRET_BEHIND(','), "" },
 	{ "influx", "", "-t", SECRET_NEXT, "" },
@@ -143,11 +165,14 @@ static const struct secret_option {
 	{ "rclone", "obscure", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "ansible-va*", "encrypt_string", "", SECRET_REST | SECRET_LATE, "" },
 	{ "az", "server", "-p", SECRET_NEXT, "" },
+	{ "az", "user", "-p", SECRET_NEXT, "" },
 	{ "az", "flexible-server", "-p", SECRET_NEXT, "" },
 	{ "aws", "put-parameter", "--value", SECRET_NEXT, "" },
 	{ "gcloud", "config", "", SECRET_NAMED, "" },
 	{ "glab", "login", "-t", SECRET_NEXT, "" },
 	{ "supabase", "link", "-p", SECRET_NEXT, "" },
+	{ "supabase", "push", "-p", SECRET_NEXT, "" },
+	{ "influx", "password", "-p", SECRET_NEXT, "" },
 	{ "vault", "put", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
 	{ "fly*", "secrets", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
 	{ "supabase", "secrets", "", SECRET_REST | SECRET_BEHIND('=') | SECRET_LATE, "" },
@@ -171,6 +196,7 @@ static const struct secret_option {
 	{ "evil-winrm", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "netexec", "", "-p", SECRET_NEXT, "" },
 	{ "nxc", "", "-p", SECRET_NEXT, "" },
+	{ "crackmapex*", "", "-p", SECRET_NEXT, "" },
 	{ "hydra", "", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "snmp*", "", "-c", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "snmp*", "", "-A", SECRET_ATTACHED | SECRET_NEXT, "" },
@@ -211,6 +237,18 @@ static const struct secret_option {
 	{ "oathtool", "--totp", "", SECRET_WORD | SECRET_LATE, "" },
 	{ "security", "unlock-keychain", "-p", SECRET_NEXT, "" },
 	{ "security", "create-keychain", "-p", SECRET_NEXT, "" },
+	{ "security", "add-*", "-w", SECRET_NEXT, "" },
+	{ "security", "import", "-P", SECRET_NEXT, "" },
+	{ "xcrun", "altool", "-p", SECRET_NEXT, "" },
+	{ "signtool", "", "p", SECRET_NEXT, "" },
+	{ "glab", "variable", "--value", SECRET_NEXT, "" },
+	{ "glab", "variable", "-v", SECRET_NEXT, "" },
+	{ "glab", "variable", "", SECRET_NAMED, "" },
+	{ "netlify", "", "", SECRET_NAMED, "" },
+	{ "consul", "put", "", SECRET_NAMED, "" },
+	{ "etcdctl", "put", "", SECRET_NAMED, "" },
+	{ "crudini", "", "", SECRET_NAMED, "" },
+	{ "proxy_set_*", "", "", SECRET_NAMED, "" }, /* of an nginx.conf */
 	{ "caddy", "", "--plaintext", SECRET_NEXT, "" },
 	{ "doveadm", "pw", "-p", SECRET_ATTACHED | SECRET_NEXT, "" },
 	{ "docker", "", "-u", SECRET_NONE_FIRST, "" }, /* a user and a group */
@@ -270,21 +308,25 @@ static void audit_options_put(uint64_t *sets, size_t row)
 	sets[row / 64] |= UINT64_C(1) << row % 64;
 }
 
-/* The next row from @from on that is one for the simple command @c, or COUNT_OF. */
-static size_t audit_options_next(const struct audit_command *c, size_t from)
+/* The next row from @i on whose program is one of the simple command @c, or COUNT_OF. */
+static size_t audit_options_next_program(const struct audit_command *c, size_t i)
 {
-	for (size_t i = from; c->begun && i < COUNT_OF(secret_options); i++) {
+	for (; c->begun && i < COUNT_OF(secret_options); i = (i | 63) + 1) {
 		uint64_t rest = c->programs[i / 64] >> i % 64;
 
-		if (!rest) {
-			i |= 63;
-			continue;
-		}
-		i += (size_t)__builtin_ctzll(rest);
-		if (!*secret_options[i].subcommand || audit_options_has(c->subcommands, i))
-			return i;
+		if (rest)
+			return i + (size_t)__builtin_ctzll(rest);
 	}
 	return COUNT_OF(secret_options);
+}
+
+/* ... and whose subcommand is, too. */
+static size_t audit_options_next(const struct audit_command *c, size_t i)
+{
+	while ((i = audit_options_next_program(c, i)) < COUNT_OF(secret_options) &&
+	       *secret_options[i].subcommand && !audit_options_has(c->subcommands, i))
+		i++;
+	return i;
 }
 
 bool audit_options_take_names(const struct audit_command *c)
@@ -314,7 +356,7 @@ bool audit_options_are_possible(const char *text, size_t size, const char *p, si
 
 		if (audit_options_is_called(row->program, p, len) &&
 		    (*row->subcommand == '-' ||
-		     memmem(text, size, row->subcommand, strlen(row->subcommand))))
+		     memmem(text, size, row->subcommand, strcspn(row->subcommand, "*"))))
 			return true;
 	}
 	return false;
@@ -362,7 +404,9 @@ static bool audit_options_is_word(const struct audit_mask *m, const char *p)
 		return false;
 	while (p > m->text && p[-1] && strchr(" \t\"'", p[-1]))
 		p--;
-	return p == m->text || p[-1] != '>'; /* of a file that is written */
+	if (p - m->text > 1 && !memcmp(p - 2, "<<", 2))
+		return true;
+	return p == m->text || (p[-1] != '<' && p[-1] != '>'); /* of a file */
 }
 
 static bool audit_options_holds_none(const struct secret_option *row)
@@ -393,7 +437,9 @@ static const char *audit_options_value(const struct audit_command *c, const stru
 	size_t gap = audit_mask_gap_len(m, value + quoted);
 
 	if (row->places & (SECRET_WORD | SECRET_REST) && audit_options_is_word(m, p))
-		return row->places & SECRET_WORD || c->words ? p : NULL;
+		return row->places & SECRET_WORD ||
+				       c->words > (row->places >> SECRET_FROM_SHIFT & 15)
+			       ? p : NULL;
 	if (value == p)
 		return NULL;
 	if (audit_options_holds_none(row))
@@ -472,7 +518,7 @@ static bool audit_options_is_subcommand(const char *subcommand, const char *word
 {
 	if (*subcommand == '-' && subcommand[1] != '-' && *word == '-' && word[1] != '-')
 		return memchr(word, subcommand[1], len);
-	return len == strlen(subcommand) && !strncmp(word, subcommand, len);
+	return audit_options_is_called(subcommand, word, len);
 }
 
 void audit_options_note(struct audit_command *c, const char *p)
@@ -484,8 +530,8 @@ void audit_options_note(struct audit_command *c, const char *p)
 	if (!program && !c->begun)
 		return;
 	c->words += c->begun && *p != '-' && strchr(" \t\n\"'", p[-1]);
-	for (size_t i = 0; c->begun && i < COUNT_OF(secret_options); i++)
-		if (*secret_options[i].subcommand && audit_options_has(c->programs, i) &&
+	for (size_t i = 0; (i = audit_options_next_program(c, i)) < COUNT_OF(secret_options); i++)
+		if (*secret_options[i].subcommand &&
 		    audit_options_is_subcommand(secret_options[i].subcommand, p, len))
 			audit_options_put(c->subcommands, i);
 	for (size_t i = program ? audit_options_first(p) : 0; i; i = next_rows[i])
