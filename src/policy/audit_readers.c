@@ -350,8 +350,7 @@ static size_t audit_readers_scan_groups(struct audit_pipeline *found, struct aud
 	return (size_t)(at.p - from);
 }
 
-/* Does what is before @p end a command? A backslash continues the line. */
-static bool audit_readers_ends_before(const struct audit_mask *m, const char *p)
+bool audit_readers_ends_before(const struct audit_mask *m, const char *p)
 {
 	return strchr(AUDIT_MASK_COMMAND_ENDS, p[-1]) &&
 	       !audit_readers_redirects(m->text, p - 1) &&

@@ -29,6 +29,10 @@ struct audit_readers {
 /* Is there anything from @text to @end that reads a secret? */
 bool audit_readers_are_possible(const char *text, const char *end);
 
+/* Does what is before @p, which is not the start of the text, end a command? A backslash continues
+ * the line. */
+bool audit_readers_ends_before(const struct audit_mask *m, const char *p);
+
 /* Go to the end of the command at @at, behind the groups that begin in it: to a separator, to the
  * ")" of a group around it, or to @limit or the end. */
 void audit_readers_skip_command(struct audit_place *at, const char *limit);

@@ -778,6 +778,24 @@ static bool audit_redact_is_writer(const char *p, size_t len)
 	return false;
 }
 
+/* Is the word at @p the first behind "<(", and a name before that, in the same command, one of a
+ * secret: sshpass -f <(echo x)? */
+static bool audit_redact_is_substituted(const struct redact *r, const char *p)
+{
+	const char *text = r->mask.text, *q = p - 2;
+	size_t len;
+
+	if (p - text < 3 || memcmp(q, "<(", 2) != 0)
+		return false;
+	do {
+		q--;
+		len = q > text && audit_mask_is_name_char(q[-1]) ? 0 : audit_mask_name_len(q);
+		if (audit_redact_has_hint(q, len) && audit_redact_is_secret_name(q, len))
+			return true;
+	} while (q > text && p - q < ASKED_NEAR && !audit_readers_ends_before(&r->mask, q));
+	return false;
+}
+
 /* echo x | sudo -S true */
 static bool audit_redact_mask_fed(struct redact *r)
 {
@@ -789,9 +807,12 @@ static bool audit_redact_mask_fed(struct redact *r)
 	if (!audit_redact_is_writer(from, len))
 		return false;
 	known = audit_readers_look(&r->readers, &r->mask, NULL);
-	if (!known->reader || known->reader <= from)
+	if (known->reader && known->reader > from)
+		audit_readers_skip_command(&at, from + AUDIT_MASK_NEAR);
+	else if (audit_redact_is_substituted(r, from))
+		audit_mask_skip_to(&at, ")" AUDIT_MASK_COMMAND_ENDS, from + AUDIT_MASK_NEAR);
+	else
 		return false;
-	audit_readers_skip_command(&at, from + AUDIT_MASK_NEAR);
 	end = at.p;
 	if (known->file) {
 		at = r->mask.at;

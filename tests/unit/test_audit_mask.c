@@ -36,7 +36,10 @@ static const char *const places[] = {
 	"echo % | tr a b | passwd me", "echo me:% | sudo chpasswd", "yes % | \"sudo\" -u me -S ls",
 	"{ echo %; } | passwd me", "(sleep 1; echo %) 2>&1 | passwd me", "echo % | { sleep 1; passwd me; }",
 	"for i in a b; do echo %; done | passwd me", "{ cat <<< %; } |\n passwd me",
-	"gh auth login --with-token <<< %", "printf 'API_KEY=%%s' % >f",
+	"gh auth login --with-token <<< %", "printf 'API_KEY=%%s' % >f", "kubeseal --raw <<< %",
+	"mc alias set m http://h u %", "bw login a@b %", "glab variable set A_TOKEN %",
+	"etcdctl put /a/password %", "echo % | su me -c ls", "redis-cli AUTH me %",
+	"sshpass -f <(echo %) ssh h", "security add-x -a u -w %", "az vm user update -p %",
 };
 
 /* How the secret is written. */
@@ -201,7 +204,7 @@ static const char *const pieces[] = {
 	"retype", "requirepass hunter22", "-am", "--message", "poetry http-basic.x", "mc alias",
 	"security add-x -w", "bw", "consul put", "redis-cli", "devops", "kubeseal", "signin", "op",
 	"figd_0123456789abcdefgh", "su", "createuser -P", "mfa_code", "env:x", "auth:1", "private-key /a",
-	"enabled", "drush", "samba-tool create", "sse-c-key",
+	"enabled", "drush", "<(echo x)", "samba-tool create", "sse-c-key",
 	"sk_live_0123456789abcdefgh:x", "http -A bearer -a x",
 	"RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----", "-----END", "value", "name",
 	"password>", "</", "%s", "|", ";", "{", "}", "$(", ")", "[0]", "[", "\xc3\xa9", "#", "\\", "$",
