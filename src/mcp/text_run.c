@@ -310,15 +310,8 @@ static void text_run_add_size(struct text *t, const struct part *part)
 					    : ", end shown");
 }
 
-static void text_run_add_range(struct text *t, uint64_t from, uint64_t to)
-{
-	text_add_count(t, from);
-	text_add(t, " to ");
-	text_add_count(t, to);
-}
-
-/* "lines 146 to 4,733, the last in part", "line 7", or "part of line 7": where
- * [part->from, part->to) lies. */
+/* "lines 146 to 4733, the last in part", "line 7", or "part of line 7": where
+ * [part->from, part->to) lies. Numbers of lines have no separators, so that they can be copied. */
 static void text_run_add_lines(struct text *t, const struct part *part)
 {
 	static const char *const in_part[] = { "", ", the last in part", ", the first in part",
@@ -329,12 +322,10 @@ static void text_run_add_lines(struct text *t, const struct part *part)
 	uint64_t last = before + text_run_count_newlines(o, part->from, part->to) + !ends;
 
 	if (last > before + 1) {
-		text_add(t, "lines ");
-		text_run_add_range(t, before + 1, last);
-		text_add(t, "%s", in_part[2 * !begins + (!ends && part->to < o->total)]);
+		text_add(t, "lines %" PRIu64 " to %" PRIu64 "%s", before + 1, last,
+			 in_part[2 * !begins + (!ends && part->to < o->total)]);
 	} else {
-		text_add(t, begins && ends ? "line " : "part of line ");
-		text_add_count(t, before + 1);
+		text_add(t, "%sline %" PRIu64, begins && ends ? "" : "part of ", before + 1);
 	}
 }
 
@@ -346,7 +337,7 @@ static bool text_run_is_kept(const struct text *t)
 	return !c || t->a->run->tree_alive || config_int(c->config, CONFIG_LIMITS_FINISHED_RECORDS);
 }
 
-/* "[... lines 146 to 4,733 (100,125 bytes) left out: process_logs {...}, or with "grep" ...]" */
+/* "[... lines 146 to 4733 (100,125 bytes) left out: process_logs {...}, or with "grep" ...]" */
 static void text_run_add_mark(struct text *t, const struct part *part, bool named)
 {
 	const struct output *o = part->o;
@@ -369,7 +360,9 @@ static void text_run_add_mark(struct text *t, const struct part *part, bool name
 	}
 	if (output_evicted(o, &from, &to)) {
 		text_add(t, "; bytes ");
-		text_run_add_range(t, from, to);
+		text_add_count(t, from);
+		text_add(t, " to ");
+		text_add_count(t, to);
 		text_add(t, " are no longer kept");
 	}
 	text_add(t, " ...]\n");
