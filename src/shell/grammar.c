@@ -241,6 +241,14 @@ static bool grammar_redirect(struct lex_reader *r, struct ast_redirect ***tail)
 	return true;
 }
 
+const struct ast_redirect *grammar_next_redirect(struct lex_reader *r)
+{
+	struct ast_redirect *n = NULL, **tail = &n;
+
+	grammar_redirect(r, &tail);
+	return n;
+}
+
 static void grammar_redirects(struct lex_reader *r, struct ast_redirect ***tail)
 {
 	do {

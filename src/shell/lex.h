@@ -70,6 +70,8 @@ enum lex_reserved {
 enum lex_reserved grammar_peek_reserved(struct lex_reader *r, size_t *end);
 /* Length of NAME before =, += or [index]= at the position; 0: no assignment. */
 size_t grammar_assigned_name(const struct lex_reader *r);
+/* Read the redirection at the position; NULL: there is none. */
+const struct ast_redirect *grammar_next_redirect(struct lex_reader *r);
 bool grammar_take_reserved(struct lex_reader *r, enum lex_reserved which);
 
 /* ---- lex.c: characters and blanks ---- */

@@ -336,6 +336,21 @@ static bool words_is_program(const struct words_reader *r)
 	return r->word.len && (strchr(r->word.data, '/') || !shell_words_is_builtin(r->word.data));
 }
 
+/* Pass a redirection, a comment or a word. False: the shell does more than start a program. */
+static bool words_skip(struct words_reader *r)
+{
+	const struct ast_redirect *n = grammar_next_redirect(&r->lex);
+
+	if (n && n->op == SHELL_HERE)
+		return words_stop(r, "a here-document", r->lex.pos);
+	if (lex_failed(&r->lex))
+		return words_stop(r, r->state.trouble_text, r->state.trouble_at);
+	if (!n && lex_peek(&r->lex, 0) != '#')
+		return words_read(r);
+	lex_blank(&r->lex);
+	return true;
+}
+
 char *shell_words_program(const char *text)
 {
 	struct words_reader r;
@@ -348,7 +363,7 @@ char *shell_words_program(const char *text)
 		if (w && words_take(&r, w) && words_is_program(&r))
 			program = words_copy(&r);
 	}
-	while (program && words_more(&r) && words_read(&r))
+	while (program && words_more(&r) && words_skip(&r))
 		;
 	if (r.what || r.state.ambiguous) {
 		free(program);

@@ -20,10 +20,11 @@
 int shell_words_split(const char *text, char ***words, struct err *e);
 
 /*
- * The first word of @text if it is one simple command (assignments before it and
- * expansions in later words allowed) and that word is plain text, not a reserved
- * word and not a builtin of POSIX sh (dash). Heap string, or NULL when @text is
- * anything else. Used to answer CommandNotFound before a shell is started.
+ * The first word of @text if it is one simple command (assignments before it,
+ * expansions in later words, redirections other than here-documents, and a comment
+ * allowed) and that word is plain text, not a reserved word and not a builtin of
+ * POSIX sh (dash). Heap string, or NULL when @text is anything else. Used to answer
+ * CommandNotFound before a shell is started.
  */
 char *shell_words_program(const char *text);
 

@@ -212,9 +212,9 @@ def test_files():
                  "enable -f ./x.so x", "exec {PATH}<data; ls", "bash -c \"$(<x.sh)\"", "eval \"$(<x.sh)\"", "$(<x.sh)", "coproc PATH { :; }; ls", "HOME=bin bash -i x.sh",
                  "env HOME=bin bash -lc ls", "export HOME=bin; bash -lc ls", "read HOME <data; bash -ic ls", "ZDOTDIR=bin bash -lc ls", "export $(cat data); ls", "export \"$(<data)\"; ls", "declare -x $X; ls", "x='a[$(tool)]'; echo $((x))", "python3 bin", "python3 -u bin", "python3 -B bin -m mod", "python3 - -m mod <x.sh", "node bin",
                  ". ./lib.sh; ./x.sh", "eval \"$X\"; ls", "cat x.sh | sed -f - data", "cat x.sh | sed -nf- data", "sed -f $X data",
-                 "cat x.sh | make -f /dev/stdin", "psql db <x.sh", "cat x.sh | sqlite3 a.db", "ed -s data <x.sh",
-                 "psql -Ufoo db <x.sh", "mysql -uroot -psecret db <x.sh", "sqlite3 -csv a.db <x.sh",
-                 "sqlite3 -init data a.db <x.sh", "gdb -x data <x.sh", "perl -Iinclude <x.sh", "ruby -rset <x.sh",
+                 "cat x.sh | make -f /dev/stdin", "psql db <x.sh; ls", "cat x.sh | sqlite3 a.db", "ed -s data <x.sh; ls",
+                 "psql -Ufoo db <x.sh; ls", "mysql -uroot -psecret db <x.sh; ls", "sqlite3 -csv a.db <x.sh; ls",
+                 "sqlite3 -init data a.db <x.sh; ls", "gdb -x data <x.sh; ls", "perl -Iinclude <x.sh", "ruby -rset <x.sh; ls",
                  "if [ -d x ]; then cd bin; fi; ./tool",
                  "echo" + " f" * 2000, "sh x.sh; $(cat x)"):
         question = tried(server, {"command": text})[1]
@@ -235,8 +235,8 @@ def test_files():
                    {"command": "ls", "environment": {"HOME": at("bin")}}, {"command": "bash -lc ls"},
                    {"command": "HOME=bin ls"}, {"command": "export HOME=bin; make"}, {"command": "env HOME=bin sh x.sh"}, {"command": "export A=\"$(cat data)\"; ls"},
                    {"command": "env JAVA_HOME=bin bash -lc ls"},
-                   {"command": "psql -c 'copy t from stdin' <data"}, {"command": "echo 'select 1;' | sqlite3"},
-                   {"command": "psql -Atc 'select 1' <data"}, {"command": "mysql -uroot -e 'select 1' <data"},
+                   {"command": "psql -c 'copy t from stdin' <data; ls"}, {"command": "echo 'select 1;' | sqlite3"},
+                   {"command": "psql -Atc 'select 1' <data; ls"}, {"command": "mysql -uroot -e 'select 1' <data; ls"},
                    {"command": "perl -Iinclude -ne print <data"},
                    {"command": "python3 -u x.sh bin"}, {"command": "python3 -m json.tool bin"}, {"command": "perl -I bin x.sh"}):
         check("remember" in tried(server, params)[1], "%s cannot be remembered" % params)

@@ -218,6 +218,12 @@ static void test_shell_words_program_of_simple_commands(void **state)
 		{ "frob $", "frob" },
 		{ "frob $(x # )\n)", "frob" },
 		{ "frob $(cat << E\n)\nE\n)", "frob" },
+		{ "frob > x", "frob" },
+		{ "frob 2>&1", "frob" },
+		{ "frob <x y >>$z 2>/dev/null -v", "frob" },
+		{ "frob 2>&- <&- >|x <>y", "frob" },
+		{ "frob # x", "frob" },
+		{ "frob >x # y\n", "frob" },
 	};
 
 	(void)state;
@@ -235,10 +241,12 @@ static void test_shell_words_program_leaves_the_rest_to_the_shell(void **state)
 {
 	static const char *const texts[] = {
 		"", " ", "echo x", "cd /", "'cd' /", "[ -f x ]", ". ./x", ": x", "exec frob",
-		"true", "time frob", "frob; ls", "frob | wc", "frob && ls", "frob &", "frob > x",
-		"frob 2>&1", "frob <x", "frob << E\nE", "frob\nls", "(frob)", "{ frob; }",
+		"true", "time frob", "frob; ls", "frob | wc", "frob && ls", "frob &", "frob >",
+		"frob > # x", "frob <x | wc", "frob 2>&1; ls", "frob << E\nE", "frob <<- E\nE",
+		"frob <<< x", "frob <(x)", "frob > >(x)", "frob &> x", "frob >& x &", "frob > x\nls",
+		"frob >x $(", "frob\nls", "(frob)", "{ frob; }",
 		"frob() { x; }", "if frob; then x; fi", "! frob", "for i in a", "[[ x ]]",
-		"frob # x", "# frob", "$frob x", "`frob`", "\"$frob\" x", "fr*b", "~/frob", "A=1",
+		"frob # x\nls", "# frob", "$frob x", "`frob`", "\"$frob\" x", "fr*b", "~/frob", "A=1",
 		"A=1 B=2", "PATH=/x frob", "A=1 PATH=/x frob", "fr{o,i}b", "'f'r{o,i}b", "./{frob,x}",
 		"frob 'x", "frob \"x",
 		"frob \\", "frob $(x", "frob `x", "frob ${x", "frob $'a\\'b' ; ls '",
