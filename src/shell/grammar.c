@@ -186,8 +186,21 @@ static size_t grammar_descriptor_prefix(const struct lex_reader *r, int *fd)
 			i++;
 		if (i >= r->end || r->text.s[i++] != '}')
 			return 0;
+	} else {
+		return 0;
 	}
 	return i < r->end && (r->text.s[i] == '<' || r->text.s[i] == '>') ? i : 0;
+}
+
+/* "a > 2>b": what names a descriptor is no target; only bash takes a number behind >&. */
+static bool grammar_is_target(struct lex_reader *r, const struct ast_redirect *n)
+{
+	int fd;
+
+	if (!grammar_descriptor_prefix(r, &fd))
+		return true;
+	lex_note_refused(r);
+	return n->op == SHELL_DUP && fd >= 0 && !r->state->posix;
 }
 
 static void grammar_redirect_target(struct lex_reader *r, struct ast_redirect *n)
@@ -197,7 +210,8 @@ static void grammar_redirect_target(struct lex_reader *r, struct ast_redirect *n
 		return;
 	}
 	lex_blank(r);
-	n->target = lex_word(r);
+	if (grammar_is_target(r, n))
+		n->target = lex_word(r);
 	if (!n->target)
 		lex_unexpected(r);
 }

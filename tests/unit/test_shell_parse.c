@@ -441,6 +441,8 @@ static void test_shell_parse_of_families(void **state)
 		{ "[[ a", NULL, "[[|a\n[[|a\n", NULL },
 		{ "f() a; b", "b\na\n", "b\na\n", NULL },
 		{ "b !(c)", "b|\\*\n", NULL, "b|\\*\n" },
+		{ "a >&2>b", "a &2 >b\n", NULL, "a &2 >b\n" },
+		{ "a >{d}>b", NULL, "a >\na >{d} >b\n", NULL },
 	};
 
 	(void)state;
@@ -474,6 +476,7 @@ static void test_shell_parse_refuses(void **state)
 		"'", "\"", "`", "$(", "${x", "$((1", "(", "a)", "{ a", "a; }", "if a; then b", "fi",
 		"for", "for x in", "case x in a", "a &&", "| a", "a | | b", "; a", "a ;; b", "a <", "a > > b",
 		"a << ", "f( x", "() a", "do a", "a=(", "$'", "while a; done", "[[ a", "a () ", "\"$(\"",
+		"a > 2>b", "a >>2<b", "a <1>&2",
 		/* A delimiter for bash, none for dash; a body for dash, commands for bash. */
 		"a <<EOF\nEO\\\nF\nb\nEOF", "a $(b <<E)\nx\nE",
 	};
