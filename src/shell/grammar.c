@@ -170,7 +170,7 @@ static const struct operator *grammar_take_redirect_operator(struct lex_reader *
 	return NULL;
 }
 
-/* "2" before "<" or ">", or bash's "{name}". Gives the position of the operator, or 0. */
+/* "2", in bash also "12" or "{name}", before "<" or ">". The position of the operator, or 0. */
 static size_t grammar_descriptor_prefix(const struct lex_reader *r, int *fd)
 {
 	size_t i = r->pos;
@@ -179,6 +179,8 @@ static size_t grammar_descriptor_prefix(const struct lex_reader *r, int *fd)
 	*fd = -1;
 	while (i < r->end && r->text.s[i] >= '0' && r->text.s[i] <= '9' && value < 100000)
 		value = value * 10 + (r->text.s[i++] - '0');
+	if (i > r->pos + 1 && r->state->posix)
+		return 0;
 	if (i > r->pos) {
 		*fd = (int)value;
 	} else if (lex_peek(r, 0) == '{' && !r->state->posix) {

@@ -442,6 +442,7 @@ static void test_shell_parse_of_families(void **state)
 		{ "f() a; b", "b\na\n", "b\na\n", NULL },
 		{ "b !(c)", "b|\\*\n", NULL, "b|\\*\n" },
 		{ "a >&2>b", "a &2 >b\n", NULL, "a &2 >b\n" },
+		{ "a >&12>b", "a &12 >b\n", "a &12 >b\na &12 >b\n", "a &12 >b\n" },
 		{ "a >{d}>b", NULL, "a >\na >{d} >b\n", NULL },
 	};
 
