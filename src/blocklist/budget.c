@@ -3,8 +3,6 @@
 
 /* Bytes that readers may build. */
 #define MEMORY_MAX (16u << 20)
-/* More than fit into the longest request of the protocol. */
-#define COMMANDS_MAX 70000u
 /*
  * A text of up to WORK_SHORT bytes may take one millisecond, loops and functions included.
  * A longer one is a program, and gets more for each byte, up to the most for any verdict.
@@ -24,7 +22,6 @@ void budget_init(struct shell_budget *b, struct shell_arena *arena, size_t bytes
 
 	shell_arena_init(arena, MEMORY_MAX);
 	*b = (struct shell_budget)SHELL_BUDGET_INIT;
-	b->commands = COMMANDS_MAX;
 	b->work = work < WORK_MAX ? work : WORK_MAX;
 }
 

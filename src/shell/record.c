@@ -22,11 +22,6 @@ static uint32_t record_open(struct expander *e, uint32_t start, uint32_t end)
 {
 	struct shell_script *s = e->script;
 
-	if (e->budget->commands == 0) {
-		expand_trouble(e, SHELL_TOO_LONG, "too many commands", start);
-		return SHELL_NONE;
-	}
-	e->budget->commands--;
 	expand_charge(e, WORK_COMMAND);
 	if (s->command_count == e->command_cap)
 		s->commands = mem_grow(s->commands, &e->command_cap, 8, sizeof(*s->commands));
@@ -113,13 +108,11 @@ static void record_words(struct expander *e, const struct ast_node *n, uint32_t 
 	words_release(&words);
 }
 
-/* Record the command with the values of the present choice. Returns its index, or SHELL_NONE. */
+/* Record the command with the values of the present choice. Returns its index. */
 static uint32_t record_choice(struct expander *e, const struct ast_node *n)
 {
 	uint32_t index = record_open(e, n->start, n->end);
 
-	if (index == SHELL_NONE)
-		return index;
 	record_words(e, n, index);
 	redirect_all(e, n->redirects, index);
 	assign_all(e, n, index);
@@ -226,13 +219,13 @@ static enum status record_run_recorded(struct expander *e, const struct ast_node
 	return s;
 }
 
-/* Record and run the command in the present choice. Returns its index, or SHELL_NONE. */
+/* Record and run the command in the present choice. Returns its index. */
 static uint32_t record_and_run(struct expander *e, const struct ast_node *n, struct alias *alias,
 			       struct choice *c, enum status *status)
 {
 	uint32_t index = record_choice(e, n);
 
-	if (index == SHELL_NONE || expand_failed(e))
+	if (expand_failed(e))
 		return index;
 	choice_enter(e, c);
 	*status = record_run_recorded(e, n, index, alias);
@@ -280,8 +273,6 @@ enum status record_simple(struct expander *e, const struct ast_node *n)
 		e->io.to_file = &written;
 		e->last_word = last_word;
 		index = record_and_run(e, n, alias, &c, &one);
-		if (index == SHELL_NONE)
-			break;
 		record_set_output(e, index, &written);
 		s = first == SHELL_NONE || s == one ? one : STATUS_UNKNOWN;
 		first = first == SHELL_NONE ? index : first;
@@ -320,8 +311,6 @@ enum status record_test(struct expander *e, const struct ast_node *n)
 	struct words words = { 0 };
 	struct shell_word open = { .start = n->start, .end = n->start + 2 };
 
-	if (index == SHELL_NONE)
-		return STATUS_UNKNOWN;
 	word_make(e,
 		  (struct shell_char[]){ { n->start, 0, CHAR_QUOTED, '[' },
 				   { n->start + 1, 0, CHAR_QUOTED, '[' } },
@@ -352,8 +341,6 @@ static enum status record_redirected_once(struct expander *e, const struct ast_n
 	const struct shell_word *input;
 	enum status s = STATUS_UNKNOWN;
 
-	if (index == SHELL_NONE)
-		return s;
 	redirect_all(e, n->redirects, index);
 	record_close(e, index);
 	input = redirect_input_word(e);

@@ -181,7 +181,7 @@ enum shell_trouble {
 	SHELL_FINE,
 	SHELL_SYNTAX,      /* invalid in every shell */
 	SHELL_TOO_DEEP,
-	SHELL_TOO_LONG,    /* the text, its commands or its expansions */
+	SHELL_TOO_LONG,    /* the text or its expansions */
 };
 
 struct shell_script {
@@ -203,13 +203,12 @@ struct shell_script {
 /* Bounds of one verdict, nested texts included: what is left. */
 struct shell_budget {
 	unsigned depth;   /* levels of nesting */
-	size_t commands;  /* simple commands */
 	size_t bytes;     /* memory of scripts, those in use included */
 	uint64_t work;    /* steps of at most 3 ns: one for a character read, copied or compared,
 			   * several for a word or a command */
 };
 #define SHELL_BUDGET_INIT \
-	{ .depth = 64, .commands = 100000, .bytes = 20u << 20, .work = 8u << 20 }
+	{ .depth = 64, .bytes = 20u << 20, .work = 8u << 20 }
 
 /* Take @steps of b->work. False: none is left. */
 static inline bool shell_budget_take(struct shell_budget *b, uint64_t steps)

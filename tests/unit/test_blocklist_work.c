@@ -15,8 +15,7 @@ struct spent {
 	bool blocked;
 	const char *rule;
 	uint64_t work, left;
-	size_t commands; /* as the reader of the text reports them */
-	size_t memory;   /* bytes that the judge asked for */
+	size_t memory; /* bytes that the judge asked for */
 };
 
 /* @limit: less than the text may take; 0: as much as it may. */
@@ -27,19 +26,16 @@ static struct spent judge_within(const char *text, uint64_t limit)
 	struct evaluation e;
 	struct spent s = { .rule = "" };
 	uint64_t work;
-	size_t commands;
 
 	evaluation_init(&e, &in, whole.len);
 	if (limit)
 		e.budget.work = limit;
 	work = e.budget.work;
-	commands = e.budget.commands;
 	s.blocked = evaluate_text(&e, &whole, NULL, 0, NULL);
 	if (s.blocked)
 		s.rule = strtab_get(e.finding.rule->id);
 	s.left = e.budget.work;
 	s.work = work - e.budget.work;
-	s.commands = commands - e.budget.commands;
 	s.memory = e.arena.given;
 	evaluation_release(&e);
 	return s;
@@ -207,8 +203,7 @@ static void test_work_makefile_value(void **state)
 
 /* ---- what multiplies itself ---- */
 
-/* Steps that a command costs at the least, and bytes that a step, or a byte of the text, may ask for. */
-#define COMMAND_STEPS 24
+/* Bytes that a step, or a byte of the text, may ask for. */
 #define STEP_BYTES 32
 #define TEXT_BYTES 64
 
@@ -216,9 +211,6 @@ static void check(const char *name, size_t size, const struct spent *s)
 {
 	if (!s->left && !s->blocked)
 		fail_msg("%s (%zu): allowed without an end", name, size);
-	if (s->commands * COMMAND_STEPS > s->work + COMMAND_STEPS)
-		fail_msg("%s (%zu): %zu commands for %lu steps", name, size, s->commands,
-			 (unsigned long)s->work);
 	if (s->memory > STEP_BYTES * s->work + TEXT_BYTES * size)
 		fail_msg("%s (%zu): %zu bytes for %lu steps", name, size, s->memory,
 			 (unsigned long)s->work);

