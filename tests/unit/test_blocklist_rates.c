@@ -196,7 +196,7 @@ static void test_rate_of_real_commands(void **state)
 	       known.destructive, known.destructive_blocked, known.unparsable);
 	print_rate(&known.rates.rate[REAL]);
 	expect_at_most(&known.rates.rate[REAL], 0.2);
-	assert_true(known.unparsable < 60); /* 44 are refused by bash -n and dash -n, too */
+	assert_true(known.unparsable < 60); /* 45 are refused by bash -n and dash -n, too */
 }
 
 /* ---- our own ---- */
