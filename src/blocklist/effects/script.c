@@ -111,30 +111,6 @@ static void script_read_library_calls(struct script_reader *r)
 	action_words(r->out, word, 1, ACTION_LENIENT);
 }
 
-/*
- * Does token @i begin a condition by which a loop may leave out files? Not if __name__ ==
- * "__main__", nor one that asks only if they are there, or what they are: if p.is_dir(), and if
- * p.isdigit() of names in /proc.
- */
-static bool script_picks(struct script_reader *r, size_t i)
-{
-	const struct script_text *t = &r->t;
-	static const char kinds[] = " __name__ is_dir is_file isdir isfile exists existsSync "
-				    "isDirectory isFile directory file isdigit ";
-	bool asks = false;
-
-	if (!script_token_in(t, i, " if unless "))
-		return false;
-	for (size_t k = i + 1; k < t->count && script_step(r, 1) && !script_is_char(t, k, ':') &&
-			       !script_is_char(t, k, '{') && !script_new_line(t, k); k++) {
-		if (script_token_in(t, k, " not and or ") || script_is_char(t, k, '!') ||
-		    script_is_char(t, k, '&') || script_is_char(t, k, '|'))
-			return true;
-		asks |= script_token_in(t, k, kinds);
-	}
-	return !asks;
-}
-
 void script_read(const struct shell_word *text, bool awk, const struct place *at,
 		 struct action_list *out)
 {
@@ -150,8 +126,6 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 	r.write_flags = script_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
 	r.codes = script_any_name(&r.t, " chr fromCharCode bytes bytearray pack Char ");
 	r.getline = awk && script_any_name(&r.t, " getline ");
-	for (size_t i = 0; i < r.t.count && !r.picks; i++)
-		r.picks = script_picks(&r, i);
 	for (size_t i = 1; i < r.t.count; i++) /* f(x) for x in ["a"]: used before assigned */
 		if (script_token_in(&r.t, i, " in of ")) {
 			r.ahead = i > 2 && !script_new_line(&r.t, i - 2);
@@ -164,6 +138,8 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 		script_enter_function(&r, i);
 		script_read_token(&r, i);
 		script_note_variable(&r, i);
+		if (script_token_in(&r.t, i + 1, " in of "))
+			script_note_processes(&r, i);
 	}
 	if (awk)
 		return;

@@ -4,6 +4,7 @@
 
 #include "blocklist/command/word.h"
 #include "blocklist/effects/dataflow.h"
+#include "blocklist/effects/script_loops.h"
 #include "blocklist/effects/script_names.h"
 #include "blocklist/effects/script_run.h"
 
@@ -224,7 +225,8 @@ static void script_files_touch_listed(struct script_reader *r, const char *effec
 		bool globs = script_token_in(&r->t, i, lists);
 		struct script_args a;
 
-		if (!globs && !script_token_in(&r->t, i, walks))
+		if ((!globs && !script_token_in(&r->t, i, walks)) ||
+		    script_token_in(&r->t, i - 1, " import ") || script_loop_over_picks(r, i))
 			continue;
 		script_read_args(r, i + 1, &a);
 		if (script_token_in(&r->t, i, " listdir scandir ") && !a.count &&

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "blocklist/command/word.h"
+#include "blocklist/effects/script_loops.h"
 
-/* Bytes looked back for the start of a line. */
-#define LINE_MAX_BYTES 256
 /* Calls of a function that count. */
 #define CALLS_MAX 16
 /* Tokens of its parameters that are looked at. */
@@ -41,19 +40,6 @@ static size_t script_functions_parameter(const struct script_text *t, size_t i)
 	    script_token_in(t, at, " self cls "))
 		return 0;
 	return at;
-}
-
-/* How deep the line of token @i is indented; LINE_MAX_BYTES: its start is too far. */
-static size_t script_functions_indent(const struct script_text *t, size_t i)
-{
-	const char *s = t->text->text.s;
-	size_t start = t->tokens[i].start, from = start;
-
-	while (from && s[from - 1] != '\n' && start - from < LINE_MAX_BYTES)
-		from--;
-	if (from && s[from - 1] != '\n')
-		return LINE_MAX_BYTES;
-	return strspn(s + from, " \t");
 }
 
 /* What the call at token @i gives its first parameter: a string, Path() of one, or a list of
@@ -121,10 +107,19 @@ void script_note_functions(struct script_reader *r)
 static void script_functions_leave(struct script_reader *r, size_t i)
 {
 	if (!r->inside || !script_new_line(&r->t, i) || script_is_char(&r->t, i, ')') ||
-	    !script_step(r, 2) || script_functions_indent(&r->t, i) > r->inside_indent)
+	    !script_step(r, 2) || script_indent(&r->t, i) > r->inside_indent)
 		return;
 	r->variable_count = r->inside - 1;
 	r->inside = 0;
+}
+
+/* Has the parameter of @f, which gets what is not known, the name that a loop elsewhere gives each
+ * file, and leaves @f some of them out? */
+static bool script_functions_hides(struct script_reader *r, const struct script_function *f)
+{
+	const struct script_variable *v = script_find_variable(r, f->parameter);
+
+	return v && v->is_listing && script_loop_picks(r, f->name);
 }
 
 void script_enter_function(struct script_reader *r, size_t i)
@@ -136,7 +131,8 @@ void script_enter_function(struct script_reader *r, size_t i)
 		bool several = f->list || f->count > 1;
 		struct script_variable *v = &r->variables[r->variable_count];
 
-		if (f->parameter != i || !f->count || r->variable_count == SCRIPT_VARIABLES_MAX)
+		if (f->parameter != i || r->variable_count == SCRIPT_VARIABLES_MAX ||
+		    !(f->count || script_functions_hides(r, f)))
 			continue;
 		*v = (struct script_variable){
 			.start = r->t.tokens[i].start,
@@ -146,13 +142,13 @@ void script_enter_function(struct script_reader *r, size_t i)
 		if (several) {
 			v->lines = f->lines;
 			v->is_item = true;
-			if (f->spaces)
-				v->value = script_char(r, '?', SHELL_UNKNOWN, i);
 		}
+		if (!f->count || (several && f->spaces))
+			v->value = script_char(r, '?', SHELL_UNKNOWN, i);
 		r->variable_count++;
 		if (!r->inside) {
 			r->inside = r->variable_count;
-			r->inside_indent = script_functions_indent(&r->t, f->name);
+			r->inside_indent = script_indent(&r->t, f->name);
 		}
 	}
 }

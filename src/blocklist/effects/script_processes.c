@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocklist/effects/script_loops.h"
 
 /* Numbers of processes up to this are most of them. */
 #define PROCESSES_MANY 30000
@@ -29,13 +30,14 @@ void script_note_processes(struct script_reader *r, size_t i)
 	const struct script_text *t = &r->t;
 	size_t k = i + 2;
 
-	if (r->picks)
-		return;
 	if (script_token_in(t, k, " psutil os ") && script_is_char(t, k + 1, '.'))
 		k += 2;
-	if (script_processes_range(t, k) || script_token_in(t, k, " process_iter pids ") ||
-	    (script_token_in(t, k, " listdir ") && script_string_in(t, k + 2, " /proc ")))
+	if ((script_processes_range(t, k) || script_token_in(t, k, " process_iter pids ") ||
+	     (script_token_in(t, k, " listdir ") && script_string_in(t, k + 2, " /proc "))) &&
+	    !script_loop_picks(r, i))
 		r->process = i;
+	else if (r->process && script_same_text(t, r->process, i))
+		r->process = 0; /* now of something else */
 }
 
 /* Is token @i, kill or the like, done to each process: kill(pid, 9), p.kill()? kill(pid, 0) only

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "blocklist/command/word.h"
+#include "blocklist/effects/script_loops.h"
 
 #define CONSTANT_PIECES_MAX 64
 /* A text or list of more bytes is a document, and no command that grows. */
@@ -568,8 +569,9 @@ static bool script_vars_note_value(struct script_reader *r, size_t i, bool loop,
 {
 	if (script_vars_items(r, i, loop, &v->value)) {
 		v->is_list = true;
-	} else if (!r->picks && (loop ? script_vars_listing(r, i + 2, &v->value)
-				      : script_vars_each(r, i, &v->value))) {
+	} else if ((loop ? script_vars_listing(r, i + 2, &v->value)
+			 : script_vars_each(r, i, &v->value)) &&
+		   !script_loop_picks(r, i)) {
 		v->is_listing = true;
 	} else if (!loop && !script_is_char(&r->t, i + 1, '=')) {
 		return false;
@@ -635,6 +637,7 @@ static bool script_vars_grow(struct script_reader *r, size_t i)
 void script_note_variable(struct script_reader *r, size_t i)
 {
 	bool loop = script_token_in(&r->t, i + 1, " in of "), known;
+	const struct script_variable *old;
 	struct script_variable v;
 
 	if (r->t.tokens[i].kind != TOKEN_NAME || r->variable_count == SCRIPT_VARIABLES_MAX ||
@@ -644,8 +647,11 @@ void script_note_variable(struct script_reader *r, size_t i)
 				      .len = r->t.tokens[i].end - r->t.tokens[i].start };
 	script_vars_note_lines(r, i, loop, &v);
 	known = script_vars_note_value(r, i, loop, &v); /* may note the variable that it lists */
-	if (!known && v.lines.text.len)
+	old = known || !(loop || v.is_item) ? NULL : script_find_variable(r, i);
+	if (!known && (v.lines.text.len || (old && old->is_listing)))
 		v.value = script_char(r, '?', SHELL_UNKNOWN, i);
-	if ((known || v.lines.text.len) && r->variable_count < SCRIPT_VARIABLES_MAX)
+	else if (!known)
+		return;
+	if (r->variable_count < SCRIPT_VARIABLES_MAX)
 		r->variables[r->variable_count++] = v;
 }

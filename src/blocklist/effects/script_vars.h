@@ -28,7 +28,6 @@ struct script_reader {
 	bool trees;       /* the text says "recursive": a removal takes the whole tree */
 	bool write_flags; /* the text names a flag like O_WRONLY */
 	bool getline;     /* awk reads with it */
-	bool picks;       /* the text has an "if": a loop may leave out files */
 	bool ahead;       /* a loop inside of a line is read, before what stands before it */
 	bool codes;       /* the text makes characters of numbers */
 	bool shell;       /* the text has started a shell without a command */
