@@ -127,9 +127,21 @@ static const char silent[] =
 	"qw q qq m s exit and or not map chr bytes bytearray list decode encode "
 	"split escapeshellarg escapeshellcmd shlex quote str String strval fromCharCode apply sh";
 
+/* Is the + at token @i one of lists: ["a"] + ["b"], args + ["b"], ["a"] + args? */
+static bool script_args_joins_lists(const struct script_reader *r, size_t i)
+{
+	const struct script_variable *left = i ? script_find_variable(r, i - 1) : NULL;
+	const struct script_variable *right = script_find_variable(r, i + 1);
+
+	return script_is_char(&r->t, i + 1, '[') || (left && left->is_list) ||
+	       (right && right->is_list && script_is_char(&r->t, i - 1, ']'));
+}
+
 /* Does token @i join two pieces of an argument: + . or the slash of Path? */
 static bool script_args_joins(const struct script_reader *r, size_t i)
 {
+	if (script_is_char(&r->t, i, '+') && script_args_joins_lists(r, i))
+		return false;
 	return script_is_char(&r->t, i, '+') || script_is_char(&r->t, i, '.') ||
 	       (script_is_char(&r->t, i, '/') && i);
 }
@@ -437,12 +449,36 @@ static bool script_args_ends(const struct script_text *t, size_t i)
 	       strchr(",;)]}", t->text->text.s[t->tokens[i].start]);
 }
 
+/* The absolute path that token @i is by itself among the values of an expression that begins at
+ * token @from: x or "/usr", x ? "/usr" : y, str("/usr"), "/usr" if x else y; NULL: it is none. */
+static const struct shell_word *script_args_alternative(const struct script_reader *r, size_t from,
+							size_t i)
+{
+	const struct script_text *t = &r->t;
+	const struct shell_word *value = script_value_at(r, i);
+	size_t end = i + 1;
+
+	if (!value || !strchr("/~", value->text.s[0]))
+		return NULL;
+	while (i > from &&
+	       (script_is_char(t, i - 1, '(') || script_token_in(t, i - 1, " str Path ")))
+		i--;
+	if (i > from && !script_token_in(t, i - 1, " or else ") && !script_is_char(t, i - 1, '|') &&
+	    !script_is_char(t, i - 1, '?') && !script_is_char(t, i - 1, ':'))
+		return NULL;
+	return script_args_ends(t, end) || script_token_in(t, end, " or if ") ||
+			       script_is_char(t, end, '|') || script_is_char(t, end, '?') ||
+			       script_is_char(t, end, ':')
+		       ? value : NULL;
+}
+
 /* Pass over what computes the value of cwd= from token @i on, and set a->directory if that is a
- * home. Returns its last token. */
+ * home, or one of the values is known. Returns its last token. */
 static size_t script_args_skip_directory(struct script_reader *r, struct script_args *a, size_t i)
 {
+	const struct shell_word *one = NULL;
 	struct shell_word *home = NULL;
-	size_t depth = 0;
+	size_t depth = 0, from = i;
 	bool more = false;
 
 	for (; i < r->t.count && script_step(r, 1); i++) {
@@ -453,6 +489,8 @@ static size_t script_args_skip_directory(struct script_reader *r, struct script_
 			break;
 		depth += c && strchr("([{", c);
 		depth -= c && strchr(")]}", c);
+		if (!one)
+			one = script_args_alternative(r, from, i);
 		if (script_args_module_end(r, i))
 			i = script_args_module_end(r, i);
 		else if (script_token_in(&r->t, i, homes) || script_string_in(&r->t, i, homes))
@@ -465,7 +503,7 @@ static size_t script_args_skip_directory(struct script_reader *r, struct script_
 	}
 	if (home)
 		*home = script_char(r, '~', SHELL_TILDE, i - 1);
-	a->directory = more ? NULL : home;
+	a->directory = more || !home ? one : home;
 	return i - 1;
 }
 

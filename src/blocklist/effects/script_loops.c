@@ -66,19 +66,25 @@ static size_t script_loops_head(struct script_reader *r, size_t i)
 	return script_loops_behind(r, i + 1);
 }
 
+size_t script_loop_body_end(struct script_reader *r, size_t body)
+{
+	if (body >= r->t.count || script_is_char(&r->t, body, '{'))
+		return script_loops_behind(r, body);
+	return script_statement_end(&r->t, body);
+}
+
 /*
  * Where the loop ends that gives the name at token @i its items: with its block or its statement;
  * with the bracket around [f(x) for x in l], l.forEach(x => ...) and l.each { |x| ... }; or before
  * a line that is indented no further.
  */
-static size_t script_loops_end(struct script_reader *r, size_t i)
+size_t script_loop_end(struct script_reader *r, size_t i)
 {
 	size_t body = script_loops_head(r, i), depth = 0, indent = script_indent(&r->t, i);
 
 	if (body)
-		return script_is_char(&r->t, body, '{') || body >= r->t.count
-			       ? script_loops_behind(r, body) : script_statement_end(&r->t, body);
-	for (; i < r->t.count && script_loops_look(r); i++) {
+		return script_loop_body_end(r, body);
+	for (i++; i < r->t.count && script_loops_look(r); i++) {
 		if (!depth && script_new_line(&r->t, i) && script_indent(&r->t, i) <= indent)
 			return i;
 		depth += script_loops_opens(&r->t, i);
@@ -132,7 +138,7 @@ static bool script_loops_condition(struct script_reader *r, size_t i)
 
 bool script_loop_picks(struct script_reader *r, size_t i)
 {
-	size_t end = script_loops_end(r, i);
+	size_t end = script_loop_end(r, i);
 
 	for (size_t k = script_loops_start(&r->t, i); k < end && script_loops_look(r); k++)
 		if (script_loops_condition(r, k))

@@ -237,11 +237,59 @@ static bool script_processes_forks_in_loop(struct script_reader *r)
 	return false;
 }
 
+/* for (;;), while (true), while True: and loop { with the first word at token @i: where the body
+ * begins; 0: it is none of these. */
+static size_t script_processes_endless(const struct script_text *t, size_t i)
+{
+	size_t k = i + 1 + script_is_char(t, i + 1, '(');
+
+	if (script_token_in(t, i, " loop "))
+		return i + 1;
+	if (script_token_in(t, i, " for ") && script_is_char(t, k, ';') &&
+	    script_is_char(t, k + 1, ';') && script_is_char(t, k + 2, ')'))
+		return k + 3;
+	return script_token_in(t, i, " while ") && script_token_in(t, k, " 1 True true ") &&
+			       (script_is_char(t, k + 1, ')') || script_is_char(t, k + 1, ':'))
+		       ? k + 2 : 0;
+}
+
+static const char starts[] = " Popen spawn fork execFile Process ";
+
+/* for(;;) fork("x.js"), while True: Popen(["x"]): nothing in the loop waits, or may end it. */
+static bool script_processes_starts_endlessly(struct script_reader *r, size_t i)
+{
+	static const char goes_on[] = " require print log start node_modules child_process cp ";
+	static const char ends[] = " if unless case switch break return await yield throw raise "
+				   "sleep wait die exit next gets read and or ";
+	size_t body = script_processes_endless(&r->t, i), end;
+	bool any = false;
+
+	if (!body)
+		return false;
+	end = script_is_char(&r->t, body - 1, ':') ? script_loop_end(r, i)
+						   : script_loop_body_end(r, body);
+	for (size_t k = body; k < end && script_step(r, 1); k++) {
+		bool start = script_token_in(&r->t, k, starts);
+
+		if (script_token_in(&r->t, k, ends) || script_is_char(&r->t, k, '?') ||
+		    script_is_char(&r->t, k, '&') || script_is_char(&r->t, k, '|') ||
+		    (r->t.tokens[k].kind == TOKEN_NAME && script_is_char(&r->t, k + 1, '(') &&
+		     !start && !script_token_in(&r->t, k, goes_on)))
+			return false;
+		any |= start;
+	}
+	return any;
+}
+
 bool script_is_fork_bomb(struct script_reader *r)
 {
 	static const char ends[] = " exit _exit wait waitpid wait3 wait4 execv execvp execve execl "
 				   "execlp isMaster isPrimary isWorker ";
 
+	if (script_any_name(&r->t, starts) && script_step(r, STATEMENT_STEPS))
+		for (size_t i = 0; i < r->t.count; i++)
+			if (script_processes_starts_endlessly(r, i))
+				return true;
 	if (script_any_name(&r->t, ends) && !script_any(&r->t, script_processes_fork_blindly))
 		return false;
 	return script_processes_restart(r) || script_processes_forks_in_loop(r);

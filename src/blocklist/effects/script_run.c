@@ -307,13 +307,45 @@ static bool script_run_takes_list(const struct script_reader *r, size_t i)
 	       (script_is_char(&r->t, i + 3, ',') && script_is_char(&r->t, i + 4, '['));
 }
 
-/* Does the call between tokens @i and @end take the arguments of the script: sys.argv[1:], @ARGV,
- * process.argv[1], the arg[1] of Lua? */
+/* Is token @i the arguments of the script, or a name that has got some of them: sys.argv[1:],
+ * @ARGV, process.argv[1], the arg[1] of Lua? */
+static bool script_run_is_argument(const struct script_reader *r, size_t i)
+{
+	for (size_t k = 0; k < r->given_count; k++)
+		if (script_same_text(&r->t, r->given[k], i))
+			return true;
+	return script_token_in(&r->t, i, " argv ARGV ") ||
+	       (script_token_in(&r->t, i, " arg ") && script_is_char(&r->t, i + 1, '['));
+}
+
+/* c = argv[1], const [, ...args] = process.argv, my ($c) = @ARGV, for d in argv[1:], with the
+ * arguments at token @i: the names that get them. */
+static void script_run_note_given(struct script_reader *r, size_t i)
+{
+	size_t k = i, least = i > SCRIPT_EXPRESSION_MAX ? i - SCRIPT_EXPRESSION_MAX : 0;
+
+	if (!r->at->arg_count || !script_run_is_argument(r, i))
+		return;
+	while (k > least && script_step(r, 1) && !script_is_char(&r->t, k, '=') &&
+	       !script_token_in(&r->t, k, " in of ") && !script_is_char(&r->t, k, ';') &&
+	       !script_new_statement(&r->t, k))
+		k--;
+	if (!script_is_char(&r->t, k, '=') && !script_token_in(&r->t, k, " in of "))
+		return;
+	while (k-- > least && !script_is_char(&r->t, k, ';')) {
+		if (r->t.tokens[k].kind == TOKEN_NAME && r->given_count < SCRIPT_GIVEN_MAX &&
+		    !script_token_in(&r->t, k, " const let var my _ "))
+			r->given[r->given_count++] = k;
+		if (script_new_line(&r->t, k))
+			break;
+	}
+}
+
+/* Does the call between tokens @i and @end take the arguments of the script? */
 static bool script_run_takes_arguments(struct script_reader *r, size_t i, size_t end)
 {
 	for (size_t k = i + 1; k < end && k < i + SCRIPT_EXPRESSION_MAX && script_step(r, 1); k++)
-		if (script_token_in(&r->t, k, " argv ARGV ") ||
-		    (script_token_in(&r->t, k, " arg ") && script_is_char(&r->t, k + 1, '[')))
+		if (r->t.tokens[k].kind == TOKEN_NAME && script_run_is_argument(r, k))
 			return true;
 	return false;
 }
@@ -579,6 +611,8 @@ static bool script_run_is_call(const struct script_reader *r, size_t i)
 
 void script_read_runs(struct script_reader *r, size_t i)
 {
+	if (r->t.tokens[i].kind == TOKEN_NAME)
+		script_run_note_given(r, i);
 	if (script_run_is_of_pattern(r, i))
 		return;
 	script_run_read_others(r, i);

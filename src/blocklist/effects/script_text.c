@@ -217,9 +217,12 @@ bool script_is_module(const struct script_text *t, size_t i, const char *list)
 
 bool script_new_line(const struct script_text *t, size_t i)
 {
-	const struct script_token *before = &t->tokens[i - 1];
+	size_t from;
 
-	return memchr(t->text->text.s + before->end, '\n', t->tokens[i].start - before->end);
+	if (!i || i >= t->count)
+		return !i;
+	from = t->tokens[i - 1].end;
+	return memchr(t->text->text.s + from, '\n', t->tokens[i].start - from);
 }
 
 bool script_new_statement(const struct script_text *t, size_t i)

@@ -50,7 +50,7 @@ bool script_any_name(const struct script_text *t, const char *list);
 bool script_any(const struct script_text *t, bool (*is)(const struct script_text *t, size_t i));
 /* Are tokens @i and @k spelled alike? */
 bool script_same_text(const struct script_text *t, size_t i, size_t k);
-/* Is there a new line between token @i and the one before it? */
+/* Is there a new line between token @i and the one before it, or none before it? */
 bool script_new_line(const struct script_text *t, size_t i);
 /* Does token @i load a module in @list: require("net"), import("net"), import n from "net"? */
 bool script_is_module(const struct script_text *t, size_t i, const char *list);

@@ -163,34 +163,118 @@ static bool script_vars_is_words(const struct script_reader *r, size_t i)
 	return script_string(&r->t, i) && (*s == 'q' || *s == '%') && (s[1] == 'w' || s[1] == 'W');
 }
 
+/* The string at token @i, or the value of a name before or behind a +. */
+static const struct shell_word *script_vars_piece(const struct script_reader *r, size_t i)
+{
+	const struct shell_word *text = script_string(&r->t, i);
+
+	if (text || !(script_is_char(&r->t, i - 1, '+') || script_is_char(&r->t, i + 1, '+')) ||
+	    script_is_char(&r->t, i + 2, '='))
+		return text;
+	return script_variable_at(r, i);
+}
+
+/* The last token of x, x.y, f(x)[0] and (x or y) from token @i on; 0: it is none of these. */
+static size_t script_vars_unknown_end(const struct script_reader *r, size_t i)
+{
+	size_t depth = 0;
+
+	if (script_is_char(&r->t, i, '('))
+		i--;
+	else if (i >= r->t.count || r->t.tokens[i].kind != TOKEN_NAME ||
+		 strchr("0123456789", r->t.text->text.s[r->t.tokens[i].start]))
+		return 0;
+	for (size_t most = i + SCRIPT_EXPRESSION_MAX; i + 1 < r->t.count && i < most; i++) {
+		bool opens = script_is_char(&r->t, i + 1, '(') || script_is_char(&r->t, i + 1, '[');
+
+		if (!depth && !opens && !script_is_char(&r->t, i + 1, '.') &&
+		    !script_is_char(&r->t, i, '.'))
+			break;
+		depth += opens;
+		depth -= depth && (script_is_char(&r->t, i + 1, ')') ||
+				   script_is_char(&r->t, i + 1, ']'));
+	}
+	return i;
+}
+
+/* What the tokens from @from to @end give, behind @before. As the start of a path it is there,
+ * unless the script says otherwise: what nothing sets is an error, and no empty text. */
+static struct shell_word script_vars_unknown(struct script_reader *r, size_t from, size_t end,
+					     const struct shell_word *before)
+{
+	static const struct shell_unknown set = { .is_set = true, .name = "+" };
+	const struct script_variable *v = from == end ? script_find_variable(r, from) : NULL;
+	struct shell_word unknown = script_char(r, '?', SHELL_UNKNOWN, from);
+	size_t len = before->text.len;
+
+	if (len && !strchr(" '\"=", before->text.s[len - 1]))
+		return unknown;
+	if ((v && v->may_be_empty) || script_says_empty(r, from, end + 1))
+		return unknown;
+	unknown.unknowns = &set;
+	unknown.unknown_count = 1;
+	return unknown;
+}
+
+/* Is the item at token @i a list: a known one, or qw(a b)? */
+static bool script_vars_is_list(const struct script_reader *r, size_t i)
+{
+	const struct script_variable *v = script_find_variable(r, i);
+
+	return script_vars_is_words(r, i) || (v && v->is_list);
+}
+
+/* The brackets and the + or comma behind the piece at token @i of a list: ["a", "b"] + ["c"]. */
+static size_t script_vars_next_item(const struct script_reader *r, size_t i)
+{
+	size_t k = i + 1;
+
+	k += script_is_char(&r->t, k, ']') && script_is_char(&r->t, k + 1, '+');
+	if (!script_is_char(&r->t, k, ',') && !script_is_char(&r->t, k, '+'))
+		return 0;
+	return k + 1 + script_is_char(&r->t, k + 1, '[');
+}
+
 /*
- * "a", "a" + "b", "a"."b", ["a", "b"], qw(a b) from token @i on, as one text; *@is_list: it is one
- * of the last two, and each of its words is one of the list.
+ * "a", "a" + "b", "a"."b", ["a", "b"], ["a"] + ["b"], qw(a b) from token @i on, as one text. A
+ * name beside a + may have a known value. *@is_list: it is a list, each of its words one item.
  */
 static bool script_vars_constant(struct script_reader *r, size_t i, struct shell_word *out,
 				 bool *is_list)
 {
 	bool list = script_is_char(&r->t, i, '[') || script_is_char(&r->t, i, '(');
 	const struct shell_word *next;
+	struct shell_word unknown;
+	size_t end;
 
 	i += list;
-	next = script_string(&r->t, i);
+	next = script_vars_piece(r, i);
 	if (!next)
 		return false;
 	*out = *next;
-	*is_list = script_vars_is_words(r, i) || (list && !strchr(out->text.s, ' '));
-	for (size_t n = 0; n < CONSTANT_PIECES_MAX && (next = script_string(&r->t, i + 2));
-	     n++, i += 2) {
-		bool comma = list && script_is_char(&r->t, i + 1, ',');
-		struct shell_word two[2] = { *out, *next };
+	list |= script_vars_is_list(r, i);
+	*is_list = script_vars_is_list(r, i) || (list && !strchr(out->text.s, ' '));
+	for (size_t n = 0; n < CONSTANT_PIECES_MAX; n++) {
+		size_t at = list ? script_vars_next_item(r, i) : i + 2;
+		struct shell_word two[2] = { *out };
 
-		if (!(comma || script_is_char(&r->t, i + 1, '+') ||
-		      script_is_char(&r->t, i + 1, '.')) ||
-		    !script_step(r, (two[0].text.len + two[1].text.len) / SCRIPT_STEP_BYTES))
+		next = at ? script_vars_piece(r, at) : NULL;
+		end = at;
+		if (!next && !list && script_is_char(&r->t, at - 1, '+') &&
+		    (end = script_vars_unknown_end(r, at)) != 0) {
+			unknown = script_vars_unknown(r, at, end, out);
+			next = &unknown;
+		}
+		if (!next ||
+		    !(list || script_is_char(&r->t, at - 1, '+') ||
+		      script_is_char(&r->t, at - 1, '.')) ||
+		    !script_step(r, (out->text.len + next->text.len) / SCRIPT_STEP_BYTES))
 			break;
-		*is_list &= script_vars_is_words(r, i + 2) || !strchr(two[1].text.s, ' ');
-		*out = comma ? word_join(two, 2, r->t.arena)
-			     : word_concat(&two[0], &two[1], r->t.arena);
+		i = end;
+		two[1] = *next;
+		*is_list &= script_vars_is_list(r, at) || !strchr(two[1].text.s, ' ');
+		*out = list ? word_join(two, 2, r->t.arena)
+			    : word_concat(&two[0], &two[1], r->t.arena);
 	}
 	return true;
 }

@@ -17,6 +17,7 @@
 #define SCRIPT_VARIABLES_MAX 32
 #define SCRIPT_ALIASES_MAX 64
 #define SCRIPT_FUNCTIONS_MAX 16
+#define SCRIPT_GIVEN_MAX 8
 /* Copying this many bytes is one step. */
 #define SCRIPT_STEP_BYTES 16
 /* Tokens of an expression, behind a = or before a +, that are looked at. */
@@ -31,6 +32,8 @@ struct script_reader {
 	bool ahead;       /* a loop inside of a line is read, before what stands before it */
 	bool codes;       /* the text makes characters of numbers */
 	bool shell;       /* the text has started a shell without a command */
+	size_t given[SCRIPT_GIVEN_MAX]; /* tokens of names that get arguments of the script */
+	size_t given_count;
 	unsigned environ; /* variables of the environment that were run or removed */
 	bool listed[2];   /* script_files_touch_listed() has run: [0] to change modes, [1] to
 			   * remove */
