@@ -280,6 +280,15 @@ static void evaluate_instead(struct evaluation_frame *f, const struct shell_word
 	action_words(&f->list, words, count, 0);
 }
 
+/* 777, u+x, a=rwx, me:me: what chmod or chown gets first, and grep -r or ls -R hardly. */
+static bool evaluate_is_mode(const struct shell_word *w)
+{
+	const char *s = w->text.s + strspn(w->text.s, "ugoa");
+
+	return *w->text.s && (!w->text.s[strspn(w->text.s, "01234567")] ||
+			      (*s && strchr("+=-", *s)) || strchr(w->text.s, ':'));
+}
+
 /* The program is unknown: try the words as those of rm -rf, chmod and dd. */
 static bool evaluate_guesses(struct evaluation *e, const struct command *cmd)
 {
@@ -293,6 +302,8 @@ static bool evaluate_guesses(struct evaluation *e, const struct command *cmd)
 	for (size_t i = 0; i < COUNT_OF(guesses); i++) {
 		if (i == 0 && !(args_has(args, " -f --force ") &&
 				args_has(args, " -r -R --recursive ")))
+			continue;
+		if (i == 1 && !(args->operand_count && evaluate_is_mode(args->operands[0])))
 			continue;
 		if (rules_judge_program(&e->rules, guesses[i], cmd->words, cmd->count, true,
 					&e->finding))

@@ -299,6 +299,28 @@ static bool script_run_is_unknown(struct script_reader *r, size_t i)
 	return false;
 }
 
+/*
+ * The words of @a, of the call at token @i, behind a program that is not known: what begins with an
+ * option, or if=x, may be meant for rm, chmod or dd, as behind "$TOOL" in a shell. A word is the
+ * tool's own, [ADB, "reboot"]: unlike in a shell, no empty name leaves it as the program.
+ */
+static void script_run_behind_unknown(struct script_reader *r, size_t i, struct script_args *a)
+{
+	size_t count = a->count < SCRIPT_ARGS_MAX ? a->count : SCRIPT_ARGS_MAX - 1;
+	const char *first = a->words[0].text.s;
+
+	if (first[0] != '-' && !strchr(first, '='))
+		return;
+	memmove(a->words + 1, a->words, count * sizeof(*a->words));
+	a->words[0] = script_char(r, '?', SHELL_UNKNOWN, i);
+	a->count = count + 1;
+	if (a->directory)
+		action_chdir(r->out, a->directory, ACTION_PUSH);
+	script_run_words(r, i, a);
+	if (a->directory)
+		action_chdir(r->out, NULL, ACTION_POP);
+}
+
 /* run(["bash", "-n"]), spawn("bash", ["-n"]), with the call at token @i: its first word alone is
  * not what runs. */
 static bool script_run_takes_list(const struct script_reader *r, size_t i)
@@ -457,8 +479,12 @@ void script_read_run(struct script_reader *r, size_t i)
 		script_run_read_bare_words(r, i);
 	script_run_arguments(r, i, &a);
 	script_run_variables(r, i, &a, "eval");
-	if (!a.count || script_run_is_unknown(r, i))
+	if (!a.count)
 		return;
+	if (script_run_is_unknown(r, i)) {
+		script_run_behind_unknown(r, i, &a);
+		return;
+	}
 	text = script_with_variables(r, &a.words[0]);
 	script_note_shell(r, a.words, a.count);
 	if (a.directory)
