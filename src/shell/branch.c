@@ -247,7 +247,7 @@ static enum status branch_member(struct expander *e, const struct ast_node *n, e
 	const struct function *functions = e->memory->functions;
 	struct chars *capture = e->io.capture;
 	enum status s;
-	bool errexit = e->errexit;
+	bool errexit = e->errexit, nounset = e->nounset;
 	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
 		       (n->join == JOIN_OR && before == STATUS_OK);
 
@@ -259,6 +259,7 @@ static enum status branch_member(struct expander *e, const struct ast_node *n, e
 	if (n->join != JOIN_ALWAYS) {
 		call_leave(e, functions, n->end);
 		e->errexit &= errexit; /* set -e may be skipped */
+		e->nounset &= nounset;
 	}
 	e->context = context;
 	e->io.capture = capture;
@@ -404,12 +405,13 @@ static enum status branch_walk(struct expander *e, struct branches *b, const str
 {
 	size_t middle = branch_written(e);
 	const struct function *functions = e->memory->functions;
-	bool errexit = e->errexit;
+	bool errexit = e->errexit, nounset = e->nounset;
 	enum status s = eval_walk(e, body);
 
 	call_leave(e, functions, body->end);
 	branch_walked(e, b, body, middle);
 	e->errexit = errexit;
+	e->nounset &= nounset;
 	return s;
 }
 
@@ -419,7 +421,7 @@ static void branch_item(struct expander *e, struct branches *b, const struct ast
 	size_t middle = branch_written(e);
 	const struct function *functions = e->memory->functions;
 	const struct ast_node *body = c->body;
-	bool errexit = e->errexit;
+	bool errexit = e->errexit, nounset = e->nounset;
 
 	eval_walk(e, body);
 	for (; c->goes_on && c->next && !expand_failed(e); c = c->next) {
@@ -430,6 +432,7 @@ static void branch_item(struct expander *e, struct branches *b, const struct ast
 	call_leave(e, functions, c->body->end);
 	branch_walked(e, b, body, middle);
 	e->errexit = errexit;
+	e->nounset &= nounset;
 }
 
 /* @all: it is certain that one of them runs. */

@@ -214,18 +214,17 @@ static enum status builtin_set(struct expander *e, const struct call *c)
 	bool dashes = false;
 
 	for (; i < c->count && !dashes; i++) {
-		const char *s = c->words[i].text.s;
+		const char *s = c->words[i].text.s, *name = "";
 
 		if ((s[0] != '-' && s[0] != '+') || c->words[i].kind[0] != SHELL_LITERAL)
 			break;
 		dashes = strcmp(s, "--") == 0 || strcmp(s, "-") == 0;
-		if (strchr(s, 'e'))
+		if (s[strlen(s) - 1] == 'o' && i + 1 < c->count) /* set -euo pipefail */
+			name = c->words[++i].text.s;
+		if (strchr(s, 'e') || strcmp(name, "errexit") == 0)
 			e->errexit = s[0] == '-';
-		if (s[strlen(s) - 1] == 'o' && i + 1 < c->count) { /* set -euo pipefail */
-			i++;
-			if (strcmp(c->words[i].text.s, "errexit") == 0)
-				e->errexit = s[0] == '-';
-		}
+		if (strchr(s, 'u') || strcmp(name, "nounset") == 0)
+			e->nounset = s[0] == '-';
 	}
 	if (i < c->count || dashes)
 		call_set_params(e, &(struct call){ c->words + i - 1, c->count - i + 1 });

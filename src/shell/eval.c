@@ -31,7 +31,8 @@
 
 struct place eval_save_place(const struct expander *e)
 {
-	return (struct place){ e->io, e->jumps, e->last_word, e->context, e->parent, e->errexit };
+	return (struct place){ e->io, e->jumps, e->last_word, e->context, e->parent, e->errexit,
+			       e->nounset };
 }
 
 void eval_restore_place(struct expander *e, const struct place *p)
@@ -42,6 +43,7 @@ void eval_restore_place(struct expander *e, const struct place *p)
 	e->context = p->context;
 	e->parent = p->parent;
 	e->errexit = p->errexit;
+	e->nounset = p->nounset;
 }
 
 /* What is as before behind a subshell. */
@@ -220,6 +222,7 @@ static enum status eval_here(struct expander *e, const struct ast_node *n)
 
 	place.last_word = e->last_word;
 	place.errexit = e->errexit;
+	place.nounset = e->nounset;
 	if (!n->redirects && n->body && /* exec < FILE */
 	    (n->type == AST_LIST || n->type == AST_GROUP ||
 	     (n->type == AST_PIPE && !n->body->next))) {

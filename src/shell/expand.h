@@ -225,9 +225,11 @@ struct expander {
 	bool has_namerefs; /* declare -n was there */
 	bool marked; /* the text has marks for unknown characters, see chars.c */
 	bool errexit; /* set -e acts here: not in a condition */
+	bool nounset; /* set -u: what is not set ends the shell */
 	const struct value *given_input; /* the standard input that the text as a whole has */
 	bool sourced;  /* the present command is source, and its text was walked */
 	bool sets_unknown; /* a text that is not known may have set any variable */
+	bool in_code; /* so may the text of another language that this stands in */
 	bool lastpipe; /* shopt -s lastpipe was there */
 	const struct ast_node *stage; /* the stage of a pipeline that is walked */
 	bool posix;
@@ -568,7 +570,7 @@ struct place {
 	const struct shell_word *last_word;
 	unsigned context;
 	uint32_t parent;
-	bool errexit;
+	bool errexit, nounset;
 };
 struct place eval_save_place(const struct expander *e);
 void eval_restore_place(struct expander *e, const struct place *p);

@@ -4,10 +4,31 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 #define WORK_PARAM 12u
 #define WORK_ELEMENTS 4u /* elements that take one step to count */
+
+static bool param_is_number(const char *name)
+{
+	return *name >= '0' && *name <= '9';
+}
+
+/* Does set -u end the shell at $@name, which nothing sets, or is it there? */
+static bool param_must_be_set(struct expander *e, const char *name)
+{
+	const struct assignment *b;
+
+	if (!e->nounset || e->sets_unknown || !str_is_name_char(*name))
+		return false;
+	if (!param_is_number(name)) {
+		b = vars_chosen(e, name);
+		return !b || !b->is_set;
+	}
+	b = vars_chosen(e, PARAMS);
+	return b && !b->is_open && strtoul(name, NULL, 10) >= b->item_count;
+}
 
 /* ---- values to chars ---- */
 
@@ -23,6 +44,7 @@ static void param_append(struct expander *e, struct chars *out, const struct val
 		chars_unquote(out, from);
 }
 
+/* A value that is not known. With set -u one that nothing sets is there: the shell ends else. */
 static void param_unknown(struct expander *e, struct chars *out, const char *name,
 			  bool quoted, uint32_t at)
 {
@@ -31,7 +53,9 @@ static void param_unknown(struct expander *e, struct chars *out, const char *nam
 	struct shell_char c = char_unknown(e, name, quoted && !several ? CHAR_UNKNOWN
 								 : CHAR_UNKNOWN_FIELDS, at);
 
-	if (c.c == UNKNOWN_ANY && (e->sets_unknown || (b && b->is_array)))
+	if (c.c == UNKNOWN_ANY && param_must_be_set(e, name))
+		c.c = UNKNOWN_SET;
+	if (c.c == UNKNOWN_ANY && (e->sets_unknown || e->in_code || (b && b->is_array)))
 		c.c = UNKNOWN_GIVEN;
 	if (strcmp(name, "HOME") == 0)
 		c = (struct shell_char){ at, c.name, CHAR_TILDE, '~' };
@@ -335,11 +359,6 @@ static struct value *param_operator(struct expander *e, const struct ast_param *
 }
 
 /* ---- positional parameters ---- */
-
-static bool param_is_number(const char *name)
-{
-	return name[0] >= '0' && name[0] <= '9';
-}
 
 /* "$@", or "$*" with a @joined of *: the @count elements @v. */
 static void param_append_all(struct expander *e, char joined, struct value **v, size_t count,
@@ -695,6 +714,8 @@ static void param_single(struct expander *e, const struct ast_param *p, const ch
 		param_default(e, p, v, unset, quoted, at, out);
 		return;
 	}
+	if (p->op == PARAM_PLAIN && unset && param_must_be_set(e, name))
+		v = NULL;
 	struct value *made = p->op == PARAM_PLAIN ? v : param_operator(e, p, name, v, at);
 
 	if (!made && param_trims(p, "/"))

@@ -42,7 +42,7 @@ static void parse_apply_setup(struct expander *e, const struct shell_setup *setu
 		vars_set(e, setup->variables[i].name, word_value(e, &setup->variables[i].value));
 		vars_export(e, setup->variables[i].name);
 	}
-	e->sets_unknown = setup->in_code;
+	e->in_code = setup->in_code;
 	if (setup->directory)
 		vars_set(e, "PWD", value_text(e, setup->directory, 0));
 	if (setup->input)
@@ -93,7 +93,7 @@ static void parse_set_identity(struct expander *e, const struct shell_text *text
 struct parse_state {
 	uint32_t version;
 	size_t functions, aliases;
-	bool errexit;
+	bool errexit, nounset;
 };
 
 static struct parse_state parse_state_of(const struct expander *e)
@@ -103,13 +103,15 @@ static struct parse_state parse_state_of(const struct expander *e)
 		.functions = e->memory->function_count,
 		.aliases = e->memory->alias_count,
 		.errexit = e->errexit,
+		.nounset = e->nounset,
 	};
 }
 
 static bool parse_has_changed(const struct parse_state *a, const struct parse_state *b)
 {
 	return a->version != b->version || a->functions != b->functions ||
-	       a->aliases != b->aliases || a->errexit != b->errexit;
+	       a->aliases != b->aliases || a->errexit != b->errexit ||
+	       a->nounset != b->nounset;
 }
 
 /* Read and walk the next commands. Frees their tree unless it defines a function. */

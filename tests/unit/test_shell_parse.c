@@ -325,7 +325,7 @@ static void test_shell_parse_missing(void **state)
 		{ "set -e; x=\"$(test && echo b)\"; c $x", "set|-e\nx=<-b-> \ntest\necho|b\nc|b\n" },
 		{ "set -e; x=$(test && echo b) || d; c $x",
 		  "set|-e\nx=<-b-> \ntest\necho|b\nd\nc|<-b->\n" },
-		{ "set -euo pipefail; c $1", "set|-euo|pipefail\nc\n" },
+		{ "set -euo pipefail; c $1", "set|-euo|pipefail\nc|<*1!>\n" },
 	};
 
 	(void)state;
