@@ -21,6 +21,10 @@ static const struct reader {
 } readers[] = {
 	{ " kill ", read_kill },
 	{ " chmod gchmod ", read_chmod },
+	{ " cp gcp install ginstall ", read_copied_nothing },
+	{ " ln gln ", read_linked_nothing },
+	{ " dd gdd ", read_dd_nothing },
+	{ " tee gtee sponge ", read_tee_nothing },
 	{ " killall pkill skill slay snice ", read_pkill },
 	{ " cd chdir ", read_cd },
 	{ " pushd popd ", read_pushd },

@@ -20,6 +20,13 @@ void read_listed(const struct command *cmd, struct action_list *out);
 
 void read_chmod(const struct command *cmd, struct action_list *out);
 
+/* ---- emptied: files that get nothing ---- */
+
+void read_copied_nothing(const struct command *cmd, struct action_list *out);
+void read_linked_nothing(const struct command *cmd, struct action_list *out);
+void read_dd_nothing(const struct command *cmd, struct action_list *out);
+void read_tee_nothing(const struct command *cmd, struct action_list *out);
+
 /* ---- directory: cd, git -C DIR clean ---- */
 
 void read_cd(const struct command *cmd, struct action_list *out);
