@@ -412,17 +412,38 @@ static void dataflow_add_list(struct dataflow *f, const char *name, unsigned flo
 	f->list_flows[k] |= (uint16_t)flow;
 }
 
-/* Name the variable or substitution with a list: for x in $(ps), ps | while read x. */
+/* Is @c a read into several variables? Then it is taken to select by them. */
+static bool dataflow_reads_columns(const struct shell_command *c)
+{
+	return c->word_count > 2 && strcmp(c->words[0].text.s, "read") == 0 &&
+	       shell_read_names(c->words, c->word_count) != c->word_count - 1;
+}
+
+/* Does a loop read <(...) with @index in it by columns: while read pid name; do ...? */
+static bool dataflow_feeds_columns(const struct dataflow *f, uint32_t index)
+{
+	const struct shell_script *s = f->script;
+
+	if (!(s->commands[index].context & SHELL_IN_PROCESS))
+		return false;
+	for (uint32_t i = index + 1; i < s->command_count && i < index + STAGES_MAX; i++)
+		if (dataflow_reads_columns(&s->commands[i]))
+			return true;
+	return false;
+}
+
+/* Name the variable or substitution with a list: for x in $(ps), mapfile x < <(ps),
+ * ps | while read x. */
 static void dataflow_note_lists(struct dataflow *f, uint32_t index, struct shell_arena *arena)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned out = f->out[index] & FLOW_LISTS, in = dataflow_input(f, index) & FLOW_LISTS;
 
-	if (out && dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
+	if (out && dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS) &&
+	    !dataflow_feeds_columns(f, index))
 		dataflow_add_list(f, dataflow_output_name(c, arena), out);
-	/* A read of several columns is taken to select by them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
-	    shell_read_names(c->words, c->word_count) == c->word_count - 1)
+	    !dataflow_reads_columns(c))
 		dataflow_add_list(f, c->words[c->word_count - 1].text.s, in);
 }
 
