@@ -294,12 +294,7 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 static void script_args_note_path(struct script_reader *r, struct script_args *a, size_t i,
 				  size_t depth, bool join)
 {
-	bool module = script_string_in(&r->t, i - 3, " path ") && /* require("path") */
-		      script_is_char(&r->t, i - 2, ')');
-
-	if (!script_token_in(&r->t, i, " join resolve ") ||
-	    !script_is_char(&r->t, i - 1, '.') || !script_is_char(&r->t, i + 1, '(') ||
-	    !(module || script_token_in(&r->t, i - 2, " path File posix posixpath ")))
+	if (!script_joins_path(&r->t, i))
 		return;
 	a->path_depth = depth + 1;
 	a->path_word = join && a->count ? a->count - 1 : a->count;
@@ -412,12 +407,24 @@ static void script_args_take_template(struct script_reader *r, struct script_arg
 	}
 }
 
+/* "/".join(parts), parts.join("/"): what stands between the parts is none of them. */
+static bool script_args_separates(const struct script_text *t, size_t i)
+{
+	if (script_is_char(t, i + 1, '.') && script_token_in(t, i + 2, " join "))
+		return true;
+	return script_is_char(t, i - 1, '(') && script_token_in(t, i - 2, " join ") &&
+	       script_is_char(t, i - 3, '.') && script_is_char(t, i + 1, ')') &&
+	       !script_joins_path(t, i - 2);
+}
+
 static void script_args_take_string(struct script_reader *r, struct script_args *a, size_t i,
 				    bool join)
 {
 	const struct shell_word *text = script_string(&r->t, i);
 	struct shell_word with_home;
 
+	if (text && text->text.s[0] == '/' && script_args_separates(&r->t, i))
+		return;
 	if (text && join)
 		script_args_settle_base(r, a, i, text);
 	if (!text) {

@@ -5,6 +5,9 @@
 #include "base/str.h"
 #include "blocklist/command/list.h"
 
+/* Tokens of a call that are looked at. */
+#define CALL_TOKENS_MAX 32
+
 /* The character that the escape at the backslash @i means; *@used: the bytes it takes. */
 static char script_text_escape(const char *s, size_t len, size_t i, size_t *used)
 {
@@ -213,6 +216,34 @@ bool script_is_module(const struct script_text *t, size_t i, const char *list)
 {
 	return script_string_in(t, i, list) && (script_token_in(t, i - 1, " from import ") ||
 						script_token_in(t, i - 2, " require import "));
+}
+
+/* Has the call at token @i a comma among its arguments? */
+static bool script_text_has_second(const struct script_text *t, size_t i)
+{
+	size_t depth = 0, last = i + CALL_TOKENS_MAX;
+
+	for (i++; i < t->count && i < last; i++) {
+		if (depth == 1 && script_is_char(t, i, ','))
+			return true;
+		depth += script_is_char(t, i, '(') || script_is_char(t, i, '[');
+		if ((script_is_char(t, i, ')') || script_is_char(t, i, ']')) && --depth == 0)
+			break;
+	}
+	return false;
+}
+
+bool script_joins_path(const struct script_text *t, size_t i)
+{
+	if (!script_token_in(t, i, " join resolve ") || !script_is_char(t, i + 1, '('))
+		return false;
+	if (!script_is_char(t, i - 1, '.')) /* from os.path import join; that of Perl joins texts */
+		return script_any_name(t, " import ") && script_text_has_second(t, i);
+	if (script_string_in(t, i - 3, " path ") && script_is_char(t, i - 2, ')')) /* require() */
+		return true;
+	return script_token_in(t, i - 2, " path File posix posixpath ") ||
+	       (i >= 2 && i - 2 < t->count && t->tokens[i - 2].kind == TOKEN_NAME &&
+		script_text_has_second(t, i));
 }
 
 bool script_new_line(const struct script_text *t, size_t i)

@@ -54,6 +54,9 @@ bool script_same_text(const struct script_text *t, size_t i, size_t k);
 bool script_new_line(const struct script_text *t, size_t i);
 /* Does token @i load a module in @list: require("net"), import("net"), import n from "net"? */
 bool script_is_module(const struct script_text *t, size_t i, const char *list);
+/* Is token @i the join or resolve of a module for paths, under any name: os.path.join(a, b),
+ * p.join(a, b)? That of an array or a text gets one argument, if any. */
+bool script_joins_path(const struct script_text *t, size_t i);
 /* Is there one that goes on nothing: not behind = or (, nor with a dot? */
 bool script_new_statement(const struct script_text *t, size_t i);
 /* The end of the statement that token @i is in: a ;, or a new line outside of brackets that goes on

@@ -395,13 +395,12 @@ static bool script_vars_path(struct script_reader *r, size_t i, struct shell_wor
 static bool script_vars_joined(struct script_reader *r, size_t i, struct shell_word *out)
 {
 	const struct shell_word *part;
-	size_t at = i;
 
-	while (script_token_in(&r->t, i, " os path posixpath File ") &&
-	       script_is_char(&r->t, i + 1, '.'))
+	if (script_token_in(&r->t, i, " os ") && script_is_char(&r->t, i + 1, '.'))
 		i += 2;
-	if (i == at || !script_token_in(&r->t, i, " join resolve ") ||
-	    !script_is_char(&r->t, i + 1, '('))
+	if (script_is_char(&r->t, i + 1, '.'))
+		i += 2;
+	if (!script_joins_path(&r->t, i))
 		return false;
 	for (i += 2; (part = script_value_at(r, i)) != NULL &&
 		     script_step(r, 1 + part->text.len / SCRIPT_STEP_BYTES); i += 2) {
