@@ -216,11 +216,13 @@ static enum status builtin_set(struct expander *e, const struct call *c)
 	for (; i < c->count && !dashes; i++) {
 		const char *s = c->words[i].text.s, *name = "";
 
+		e->nounset &= shell_word_constant(&c->words[i]) != NULL;
 		if ((s[0] != '-' && s[0] != '+') || c->words[i].kind[0] != SHELL_LITERAL)
 			break;
 		dashes = strcmp(s, "--") == 0 || strcmp(s, "-") == 0;
 		if (s[strlen(s) - 1] == 'o' && i + 1 < c->count) /* set -euo pipefail */
 			name = c->words[++i].text.s;
+		e->nounset &= shell_word_constant(&c->words[i]) != NULL;
 		if (strchr(s, 'e') || strcmp(name, "errexit") == 0)
 			e->errexit = s[0] == '-';
 		if (strchr(s, 'u') || strcmp(name, "nounset") == 0)
@@ -542,12 +544,14 @@ static enum status builtin_source(struct expander *e, const struct call *c)
 
 /* ---- options ---- */
 
-/* shopt -s lastpipe */
+/* shopt -s lastpipe, shopt -uo nounset */
 static enum status builtin_shopt(struct expander *e, const struct call *c)
 {
-	for (size_t i = 2; i < c->count; i++)
+	for (size_t i = 2; i < c->count; i++) {
 		e->lastpipe |= strchr(c->words[1].text.s, 's') &&
 			       strcmp(c->words[i].text.s, "lastpipe") == 0;
+		e->nounset &= strcmp(c->words[i].text.s, "nounset") != 0;
+	}
 	return STATUS_UNKNOWN;
 }
 

@@ -134,7 +134,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 {
 	struct local *locals = e->locals;
 	unsigned was = e->context;
-	bool listed = f->index == SHELL_NONE;
+	bool listed = f->index == SHELL_NONE, nounset = e->nounset;
 	enum status s;
 
 	if (!choice_is_followed(e) || !expand_enter(e, f->node->start))
@@ -150,6 +150,7 @@ static enum status call_body(struct expander *e, struct function *f, const struc
 	else
 		array_fill(e, PARAMS, NULL, 0, false, ARRAY_UNKNOWN);
 	s = branch_body(e, f->node->body);
+	e->nounset &= nounset; /* return may skip set -u */
 	if (listed)
 		e->script->functions[f->index].last = (uint32_t)e->script->command_count;
 	vars_end_locals(e, &e->locals, locals);

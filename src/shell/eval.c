@@ -162,6 +162,16 @@ static enum status eval_arith(struct expander *e, const struct ast_node *n)
 	return !known ? STATUS_UNKNOWN : result ? STATUS_OK : STATUS_FAILED;
 }
 
+/* A loop may take no turn, and break or continue may skip a set -u in it. */
+static enum status eval_loop(struct expander *e, const struct ast_node *n)
+{
+	bool nounset = e->nounset;
+	enum status s = n->type == AST_FOR ? loops_for(e, n) : loops_while(e, n);
+
+	e->nounset &= nounset;
+	return s;
+}
+
 enum status eval_compound(struct expander *e, const struct ast_node *n)
 {
 	switch (n->type) {
@@ -176,10 +186,10 @@ enum status eval_compound(struct expander *e, const struct ast_node *n)
 		return branch_if(e, n);
 	case AST_WHILE:
 		e->script->sets_variables |= n->words != NULL; /* for ((...)) */
-		return loops_while(e, n);
+		return eval_loop(e, n);
 	case AST_FOR:
 		e->script->sets_variables = true;
-		return loops_for(e, n);
+		return eval_loop(e, n);
 	case AST_CASE:
 		return branch_case(e, n);
 	case AST_ARITH:

@@ -20,7 +20,8 @@ static bool param_must_be_set(struct expander *e, const char *name)
 {
 	const struct assignment *b;
 
-	if (!e->nounset || e->sets_unknown || !str_is_name_char(*name))
+	if (!e->nounset || e->sets_unknown || !str_is_name_char(*name) ||
+	    strcmp(name, "BASH_REMATCH") == 0) /* [[ sets it, to empty texts too */
 		return false;
 	if (!param_is_number(name)) {
 		b = vars_chosen(e, name);
@@ -632,6 +633,7 @@ static void param_array(struct expander *e, const struct ast_param *p, bool quot
 	struct assignment *b = vars_chosen(e, p->name);
 	struct list l = { .joined = p->index->parts->text.s[0] };
 	struct value *one;
+	bool nounset = e->nounset;
 
 	if (b && b->is_array) {
 		l.v = b->items;
@@ -650,7 +652,9 @@ static void param_array(struct expander *e, const struct ast_param *p, bool quot
 	}
 	if (param_list(e, p, &l, quoted, at, out))
 		return;
+	e->nounset = false; /* it takes an array that nothing sets as an empty one */
 	param_unknown(e, out, p->name, false, at);
+	e->nounset = nounset;
 	param_unused(e, p);
 }
 
