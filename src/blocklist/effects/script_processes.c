@@ -243,7 +243,8 @@ static size_t script_processes_endless(const struct script_text *t, size_t i)
 {
 	size_t k = i + 1 + script_is_char(t, i + 1, '(');
 
-	if (script_token_in(t, i, " loop "))
+	if (script_token_in(t, i, " loop ") &&
+	    (script_is_char(t, i + 1, '{') || script_token_in(t, i + 1, " do ")))
 		return i + 1;
 	if (script_token_in(t, i, " for ") && script_is_char(t, k, ';') &&
 	    script_is_char(t, k + 1, ';') && script_is_char(t, k + 2, ')'))
@@ -260,7 +261,7 @@ static bool script_processes_starts_endlessly(struct script_reader *r, size_t i)
 {
 	static const char goes_on[] = " require print log start node_modules child_process cp ";
 	static const char ends[] = " if unless case switch break return await yield throw raise "
-				   "sleep wait die exit next gets read and or ";
+				   "sleep wait die exit next gets read and or with stdout ";
 	size_t body = script_processes_endless(&r->t, i), end;
 	bool any = false;
 
