@@ -351,13 +351,20 @@ static bool words_skip(struct words_reader *r)
 	return true;
 }
 
+/* To bash a descriptor in braces stands before a redirection, to dash it is a word. */
+static bool words_at_redirect(struct words_reader *r)
+{
+	return lex_peek(&r->lex, 0) == '{' || grammar_next_redirect(&r->lex);
+}
+
 char *shell_words_program(const char *text)
 {
 	struct words_reader r;
 	char *program = NULL;
 
 	words_init(&r, text);
-	if (words_skip_assignments(&r) && !words_at_reserved(&r)) {
+	if (words_skip_assignments(&r) && !words_at_reserved(&r) &&
+	    !words_at_redirect(&r)) {
 		const struct ast_word *w = words_read(&r);
 
 		if (w && words_take(&r, w) && words_is_program(&r))

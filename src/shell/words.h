@@ -20,8 +20,8 @@
 int shell_words_split(const char *text, char ***words, struct err *e);
 
 /*
- * The first word of @text if it is one simple command (assignments before it,
- * expansions in later words, redirections other than here-documents, and a comment
+ * The first word of @text if it is one simple command (assignments before it, and
+ * behind it expansions in words, redirections other than here-documents, and a comment
  * allowed) and that word is plain text, not a reserved word and not a builtin of
  * POSIX sh (dash). Heap string, or NULL when @text is anything else. Used to answer
  * CommandNotFound before a shell is started.
