@@ -43,7 +43,8 @@ static void loop_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 }
 
-/* Set anew, because to libev the start alone, in the turn of the refusal, would change nothing. */
+/* Set anew, because to libev the start alone, in the turn of the refusal, would change nothing. The
+ * timer that is due in this turn begins anew too: a turn of its own would do all of this twice. */
 bool loop_refused(struct ev_loop *loop, ev_io *io, int revents)
 {
 	if (!(revents & EV_ERROR))
@@ -51,7 +52,7 @@ bool loop_refused(struct ev_loop *loop, ev_io *io, int revents)
 	ev_io_stop(loop, io);
 	ev_io_set(io, io->fd, io->events & (EV_READ | EV_WRITE));
 	ev_io_start(loop, io);
-	if (!loop_timer_is_set(&loop_retry))
+	if (!loop_retry.active)
 		loop_timer_start(loop, &loop_retry, RETRY_MS);
 	return true;
 }
