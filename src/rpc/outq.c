@@ -123,9 +123,9 @@ static void outq_on_hangup(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct outq *q = io->data;
 
-	(void)events;
+	if (!loop_refused(loop, io, events))
+		ev_io_stop(loop, io); /* if still alive, input woke it, and would again */
 	outq_check_reader(q);
-	ev_io_stop(loop, io); /* still alive: input woke it, and would again */
 }
 
 void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end, size_t high,

@@ -193,6 +193,25 @@ static void test_outq_client_gone_while_nothing_waits(void **state)
 	wire_end_close(&w);
 }
 
+/* A command of an earlier server may have used up what its user may watch. */
+static void test_outq_client_gone_that_cannot_be_watched(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 100000);
+	no_watches = true;
+	turn(&w);
+	assert_false(w.out.dead);
+	close(w.far);
+	w.far = -1;
+	turn(&w);
+	no_watches = false;
+	assert_true(w.out.dead);
+	assert_int_equal(w.changes, 1);
+	wire_end_close(&w);
+}
+
 /* A client that only stops writing is not gone; outq_check_reader() notices when it goes later. */
 static void test_outq_client_that_ends_its_input(void **state)
 {
@@ -393,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_outq_client_gone),
 		cmocka_unit_test(test_outq_client_gone_while_lines_wait),
 		cmocka_unit_test(test_outq_client_gone_while_nothing_waits),
+		cmocka_unit_test(test_outq_client_gone_that_cannot_be_watched),
 		cmocka_unit_test(test_outq_client_that_ends_its_input),
 		cmocka_unit_test(test_outq_tells_a_failure_from_a_client_that_is_gone),
 		cmocka_unit_test(test_outq_terminal_that_was_closed),
