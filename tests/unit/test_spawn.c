@@ -222,6 +222,7 @@ static void test_spawn_confinement_failures_are_named(void **state)
 		{ SHIM_STAGE_MOUNTS, ENOSPC, ERR_SANDBOX_UNAVAILABLE, true, "mounts" },
 		{ SHIM_STAGE_FORK, EAGAIN, ERR_SPAWN_FAILED, true, "limit of processes" },
 		{ SHIM_STAGE_FORK, ENOMEM, ERR_SPAWN_FAILED, true, "Memory" },
+		{ SHIM_STAGE_FORK, ENFILE, ERR_SPAWN_FAILED, true, "open files" },
 		{ SHIM_STAGE_SECCOMP, E2BIG, ERR_SANDBOX_UNAVAILABLE, false, "procpen doctor" },
 		{ SHIM_STAGE_SHIM_EXEC, E2BIG, ERR_SPAWN_FAILED, false, "arguments" },
 	};

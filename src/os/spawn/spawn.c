@@ -45,10 +45,11 @@ const char *spawn_stage_name(int stage)
 	return stage > 0 && stage < SHIM_STAGE_COUNT ? stage_names[stage] : "unknown";
 }
 
-/* A process without namespaces needs memory and a place in a limit, and nothing else. */
+/* A process without namespaces needs memory, descriptors and a place in a limit, and nothing else;
+ * ENOSPC is a limit of namespaces. */
 static bool spawn_lacks_namespace(int stage, int sys)
 {
-	return stage == SHIM_STAGE_FORK && sys != EAGAIN && sys != ENOMEM;
+	return stage == SHIM_STAGE_FORK && (sys == ENOSPC || !err_is_shortage(sys));
 }
 
 static enum err_type spawn_error_of(int stage, int sys)
