@@ -258,7 +258,8 @@ int run_limits_read(const struct config *config, const json_t *params, struct sh
 /* The root of a user namespace is another user of the machine, whom the kernel does hold to it. */
 static bool run_limits_is_root(const struct confine_request *request)
 {
-	FILE *map = !request->as_user && !geteuid() ? fopen("/proc/self/uid_map", "re") : NULL;
+	bool as_other = request->as_user && request->uid;
+	FILE *map = !as_other && !geteuid() ? fopen("/proc/self/uid_map", "re") : NULL;
 	unsigned inside, outside;
 	bool is_root;
 

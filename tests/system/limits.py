@@ -661,6 +661,9 @@ def test_limits_that_the_kernel_does_not_hold():
         os.chmod(server.base, 0o755)
         equal(warnings("nproc"), [], "of another user")
         server.stop()
+        server = Server("--set", "sandbox.user=nobody", "--set", "sandbox.users=root")
+        equal(len(warnings("nproc", user="root")), 1, "of root by name")
+        server.stop()
 
 
 if __name__ == "__main__":
