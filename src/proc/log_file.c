@@ -366,8 +366,10 @@ static void log_file_serve(struct log_file *f)
 
 static void log_file_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
-	(void)loop_refused(loop, io, revents);
-	log_file_serve(io->data);
+	struct log_file *f = io->data;
+
+	if (!loop_refused(loop, io, revents) || log_file_has_room(f))
+		log_file_serve(f);
 }
 
 /* ---- the interface ---- */

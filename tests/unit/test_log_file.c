@@ -155,18 +155,23 @@ static void run_begin(struct run *run)
 	log_file_start(run->l.file, &run->streams, on_over, &run->l);
 }
 
-/* The writer, which goes on, writes all of it. */
-static void run_end(struct run *run)
+static void run_release(struct run *run)
 {
-	assert_true(children_wait(&all, is_over, &run->l));
-	assert_int_equal(run->l.file->error, 0);
-	assert_int_equal(run->l.file->bytes, run->out.total);
 	log_file_free(run->l.file);
 	arrivals_release(&run->arrivals);
 	output_release(&run->out);
 	output_release(&run->err);
 	spool_close(&run->spool);
 	scratch_release(&run->s);
+}
+
+/* The writer, which goes on, writes all of it. */
+static void run_end(struct run *run)
+{
+	assert_true(children_wait(&all, is_over, &run->l));
+	assert_int_equal(run->l.file->error, 0);
+	assert_int_equal(run->l.file->bytes, run->out.total);
+	run_release(run);
 }
 
 /* A command may have used up what its user may watch, and the disk takes nothing for a while. */
@@ -187,6 +192,23 @@ static void test_log_file_pipe_that_cannot_be_watched(void **state)
 	assert_false(log_file_finish(run.l.file, true));
 	run_end(&run);
 	no_watches = false;
+}
+
+/* Nor does the writer of a disk that hangs get more time for it. */
+static void test_log_file_writer_that_hangs_and_cannot_be_watched(void **state)
+{
+	struct run run;
+
+	(void)state;
+	run_begin(&run);
+	no_watches = true;
+	log_file_feed(run.l.file);
+	assert_false(log_file_finish(run.l.file, true));
+	log_file_hurry(run.l.file);
+	assert_true(children_wait(&all, is_over, &run.l));
+	no_watches = false;
+	assert_int_equal(run.l.file->error, ETIMEDOUT);
+	run_release(&run);
 }
 
 static int bytes_in_pipe(const struct run *run)
@@ -228,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_log_file_writer_dies_before_the_word),
 		cmocka_unit_test(test_log_file_pipe_that_cannot_be_watched),
+		cmocka_unit_test(test_log_file_writer_that_hangs_and_cannot_be_watched),
 		cmocka_unit_test(test_log_file_late_server_and_a_slow_writer),
 	};
 
