@@ -31,6 +31,7 @@
 #include "cap/named.h"
 #include "cap/run_ahead.h"
 #include "cap/run_events.h"
+#include "policy/audit_lines.h"
 #include "rpc/frame.h"
 #include "server/route.h"
 #include "server/workspace.h"
@@ -618,10 +619,11 @@ static void server_build_runs(struct server *s)
 		proctab_shutdown(s->procs);
 }
 
-/* Both streams of a run are in one file. */
+/* Both streams of a run are in one file, and an audit log is as long as its bound and a line before
+ * it continues in the next. */
 static void server_warn_of_file_limit(const struct config *c)
 {
-	int64_t audit = config_int(c, CONFIG_AUDIT_FILE_BYTES);
+	int64_t audit = config_int(c, CONFIG_AUDIT_FILE_BYTES) + AUDIT_LINES_MAX;
 	int64_t output = 2 * (config_int(c, CONFIG_LOG_HEAD_BYTES) +
 			      config_int(c, CONFIG_LOG_TAIL_BYTES));
 	rlim_t needed = (rlim_t)(audit > output ? audit : output);

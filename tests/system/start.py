@@ -132,13 +132,13 @@ def test_descriptors_of_others_count():
 def test_limit_on_file_sizes():
     """Below what output and the audit log may need, the server says what is lost."""
     with Place() as place:
-        for limit, warned in ((64 << 20, False), ((64 << 20) - 1, True)):
+        for limit, warned in ((65 << 20, False), ((65 << 20) - 1, True)):
             def lower():
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
             status, out, err = place.start(preexec=lower)
             check(status == 0 and ran(out), "%d: %s %s" % (status, out, err))
-            equal("67108863" in err and "ulimit -f" in err and "67108864" in err, warned, err)
+            equal("68157439" in err and "ulimit -f" in err and "68157440" in err, warned, err)
         status, out, err = place.start("--set", "audit.file_bytes=1M", "--set", "log.tail_bytes=64M", preexec=lower)
         check("134742016" in err, err)
 
