@@ -92,8 +92,8 @@ static void cli_config_each_note(const char *path, const struct rulebook *book,
 
 	rulebook_each_idle(book, c, note, ctx);
 	if (!strcmp(slash ? slash + 1 : path, PROJECT_FILE))
-		note(ctx, "a project's file only narrows, with config.project=narrow: `procpen "
-			  "doctor` there names what is ignored of it");
+		note(ctx, "a project's file only narrows: `procpen doctor --set "
+			  "config.project=narrow` there names what is ignored of it");
 }
 
 static size_t cli_config_listed(const struct config_faults *faults)

@@ -2,6 +2,7 @@
 """The operator's configuration: where it is read from, who may write it, how mistakes are told."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -292,9 +293,11 @@ def test_validate():
         equal(p.call("config", "validate", good), (0, good + ": valid\n", ""), "valid")
         equal(json.loads(p.call("config", "validate", "--json", good)[1]),
               {"valid": True, "file": good, "mistakes": [], "mistakes_total": 0, "notes": []}, "JSON")
-        project = p.write(p.path(".procpen.json"), {"sandbox.hide": ["/x"]})
+        project = p.write(os.path.join(p.workspace, ".procpen.json"), {"sandbox.hide": ["/x"]})
         status, out, err = p.call("config", "validate", project)
         check((status, out) == (0, project + ": valid\n") and "names what is ignored of it" in err, err)
+        words = re.search("`procpen (.+)`", err)[1].split()
+        check("sandbox.hide" in p.call(*words)[2], "what the note names says nothing")
         equal(len(json.loads(p.call("config", "validate", "--json", project)[1])["notes"]), 1, "its note")
         for value, part in (({"a": 1}, ":1:2: unknown option"), ({"sandbox.writable": ["x"]}, "absolute"),
                             ({"sandbox.require": ["landlok"]}, "landlock")):
