@@ -150,8 +150,7 @@ static void text_tools_add_wait_for_match(struct text *t, const struct outline_v
 
 	if (!run || !text_is(t, NULL, "state", "running") || !text_member(t, match, "text"))
 		return;
-	text_add(t, "with \"stream\":\"%s\",\"from\":%" PRIu64 " this call waits for a later "
-		    "line\n",
+	text_add(t, "with stream %s and from %" PRIu64 " this call waits for a later line\n",
 		 err ? "stderr" : "stdout", err ? run->err.total : run->out.total);
 }
 
