@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "cli/answer.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -88,10 +89,8 @@ static void cli_config_each_note(const char *path, const struct rulebook *book,
 				 const struct config *c, void (*note)(void *ctx, const char *text),
 				 void *ctx)
 {
-	const char *slash = strrchr(path, '/');
-
 	rulebook_each_idle(book, c, note, ctx);
-	if (!strcmp(slash ? slash + 1 : path, PROJECT_FILE))
+	if (!strcmp(str_base_name(path), PROJECT_FILE))
 		note(ctx, "a project's file only narrows: `procpen doctor --set "
 			  "config.project=narrow` there names what is ignored of it");
 }
