@@ -142,7 +142,8 @@ static void text_tools_add_unmet(struct text *t, const char *until)
 	text_add(t, "\n");
 }
 
-/* The same call would find the same line again. */
+/* The same call would find the same line again. Another match between that and the end is in what
+ * the call on the line before reads. */
 static void text_tools_add_wait_for_match(struct text *t, const struct outline_value *match)
 {
 	const struct proc *run = t->a->run;
@@ -150,7 +151,8 @@ static void text_tools_add_wait_for_match(struct text *t, const struct outline_v
 
 	if (!run || !text_is(t, NULL, "state", "running") || !text_member(t, match, "text"))
 		return;
-	text_add(t, "with stream %s and from %" PRIu64 " this call waits for a later line\n",
+	text_add(t,
+		 "with stream %s and from %" PRIu64 " this call waits for a line still to come\n",
 		 err ? "stderr" : "stdout", err ? run->err.total : run->out.total);
 }
 
