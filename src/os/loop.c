@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -93,6 +94,91 @@ static void loop_invoke_pending(struct ev_loop *loop)
 	ev_run(loop, EVRUN_NOWAIT);
 }
 
+/* ---- ends of watches ---- */
+
+static void loop_unregister(int fd)
+{
+	if (loop_epoll_fd >= 0)
+		epoll_ctl(loop_epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+int loop_detach(struct ev_loop *loop, ev_io *io)
+{
+	int fd = io->fd;
+
+	if (fd < 0)
+		return -1;
+	ev_io_stop(loop, io);
+	loop_unregister(fd);
+	io->fd = -1;
+	return fd;
+}
+
+void loop_close(struct ev_loop *loop, ev_io *io)
+{
+	int fd = loop_detach(loop, io);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+#define LATE_MAX 8
+#define LATE_MS 10
+#define ROOM 64 /* descriptors */
+
+static struct {
+	int fd, other; /* as loop_close_late() got them */
+} loop_late[LATE_MAX];
+static size_t loop_late_count;
+static ev_timer loop_late_over; /* set while there are some */
+
+/* Crowded for good, because a low number does not tell how many are free above it. */
+static enum { LOOP_UNSEEN, LOOP_ROOMY, LOOP_CROWDED } loop_fds;
+
+bool loop_is_crowded(int fd)
+{
+	struct rlimit limit;
+
+	if (loop_fds != LOOP_CROWDED && !getrlimit(RLIMIT_NOFILE, &limit))
+		loop_fds = (rlim_t)fd + ROOM < limit.rlim_cur ? LOOP_ROOMY : LOOP_CROWDED;
+	return loop_fds == LOOP_CROWDED;
+}
+
+bool loop_close_all_late(struct ev_loop *loop)
+{
+	bool any = loop_late_count;
+
+	while (loop_late_count) {
+		loop_late_count--;
+		loop_unregister(loop_late[loop_late_count].fd);
+		close(loop_late[loop_late_count].fd);
+		close(loop_late[loop_late_count].other);
+	}
+	loop_timer_stop(loop, &loop_late_over);
+	return any;
+}
+
+static void loop_on_late(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)w;
+	(void)revents;
+	loop_close_all_late(loop);
+}
+
+void loop_close_late(struct ev_loop *loop, ev_io *io, int other)
+{
+	if (loop_late_count == LATE_MAX)
+		loop_close_all_late(loop);
+	ev_io_stop(loop, io);
+	loop_late[loop_late_count].fd = io->fd;
+	loop_late[loop_late_count++].other = other;
+	io->fd = -1;
+	if (loop_fds != LOOP_ROOMY)
+		loop_close_all_late(loop);
+	else if (!loop_timer_is_set(&loop_late_over))
+		loop_timer_start(loop, &loop_late_over, LATE_MS);
+}
+
 /* ---- the loop ---- */
 
 static int loop_lowest_free_fd(void)
@@ -156,6 +242,8 @@ struct ev_loop *loop_new(void)
 		log_error("cannot create an event loop: neither epoll nor poll works");
 		abort();
 	}
+	loop_fds = LOOP_UNSEEN;
+	loop_timer_init(&loop_late_over, loop_on_late, NULL);
 	ev_set_loop_release_cb(loop, loop_before_wait, loop_after_wait);
 	ev_set_invoke_pending_cb(loop, loop_invoke_pending);
 	return loop;
@@ -163,29 +251,9 @@ struct ev_loop *loop_new(void)
 
 void loop_free(struct ev_loop *loop)
 {
+	loop_close_all_late(loop);
 	loop_epoll_fd = -1;
 	ev_loop_destroy(loop);
-}
-
-int loop_detach(struct ev_loop *loop, ev_io *io)
-{
-	int fd = io->fd;
-
-	if (fd < 0)
-		return -1;
-	ev_io_stop(loop, io);
-	if (loop_epoll_fd >= 0)
-		epoll_ctl(loop_epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-	io->fd = -1;
-	return fd;
-}
-
-void loop_close(struct ev_loop *loop, ev_io *io)
-{
-	int fd = loop_detach(loop, io);
-
-	if (fd >= 0)
-		close(fd);
 }
 
 void loop_signal_start(struct ev_loop *loop, ev_signal *w)

@@ -33,6 +33,20 @@ int loop_detach(struct ev_loop *loop, ev_io *io);
 /* Like loop_detach(), and close the descriptor. */
 void loop_close(struct ev_loop *loop, ev_io *io);
 
+/* The same, and close @other, the write end of the pipe that @io watches: but what the server does
+ * next goes first. They are closed by loop_close_all_late(), after 10 ms, when eight more wait, or
+ * at once unless loop_is_crowded() has said that there is room. For a pipe that nobody else has:
+ * its end of file is not told. */
+void loop_close_late(struct ev_loop *loop, ev_io *io, int other);
+
+/* Close now what waits for that. Returns whether anything did. */
+bool loop_close_all_late(struct ev_loop *loop);
+
+/* Are few descriptors left, or were there once? The kernel gives out the lowest number, so @fd, a
+ * new one, tells. What is not needed yet must not be kept then: much that opens a file does not ask
+ * for it back. */
+bool loop_is_crowded(int fd);
+
 /* Start @w, unless its signal is ignored: what is ignored stays so. nohup(1) starts programs so,
  * and shells the background jobs of a script. */
 void loop_signal_start(struct ev_loop *loop, ev_signal *w);

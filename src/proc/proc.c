@@ -144,6 +144,15 @@ static bool proc_drain_pumps(struct proc *p)
 	return out_ended && err_ended;
 }
 
+/* All readers and writers of the run are dead, and everything is read: but the shim may still have
+ * ends of the pipes, so that these do not say so. */
+static void proc_close_streams(struct proc *p)
+{
+	pump_close(&p->live->out);
+	pump_close(&p->live->err);
+	feed_hang_up(&p->live->feed);
+}
+
 static void proc_on_pump_data(void *ctx, bool stored)
 {
 	struct proc *p = ctx;
@@ -284,7 +293,8 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 {
 	struct proc *p = ctx;
 
-	proc_let_pumps_go(p);
+	if (!report->empty) /* else proc_on_tree_empty() comes next */
+		proc_let_pumps_go(p);
 	switch (report->event) {
 	case SHIM_STARTED:
 		proc_on_started(p, report->value);
@@ -423,15 +433,17 @@ static void proc_on_tree_empty(void *ctx)
 	struct proc *p = ctx;
 
 	p->live->reported = 0;
-	proc_let_pumps_go(p); /* there may have been no report */
 	proc_note_never_began(p);
 	if (p->rare->failure) {
 		proc_notify(p, PROC_EVENT_FAILED); /* frees p */
 		return;
 	}
-	/* All writers are dead: the pipes get no more bytes. */
 	mem_cleanup_close(&p->live->terminal_fd);
+	if (p->live->tree.lost) /* survivors may write, and there may have been no report */
+		proc_let_pumps_go(p);
 	proc_drain_pumps(p);
+	if (!p->live->tree.lost)
+		proc_close_streams(p);
 	p->tree_alive = false;
 	p->rare->survivors = p->live->tree.survivors;
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;

@@ -114,6 +114,16 @@ struct proc_spec {
 
 struct proc;
 
+/* The pipes of the next run's stdout and stderr, each with its read end first; -1: not made. They
+ * are made while a command starts, so that the next start need not wait for them. */
+struct proc_pipes {
+	int out[2], err[2];
+};
+
+#define PROC_NO_PIPES { { -1, -1 }, { -1, -1 } }
+
+void proc_pipes_close(struct proc_pipes *pipes);
+
 /* What all runs share; one per table. */
 struct proc_env {
 	struct ev_loop *loop;
@@ -123,6 +133,7 @@ struct proc_env {
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
 	struct proc_rare *none;        /* of a run that has nothing of it; never changes */
 	struct slab *live, *over;      /* for struct proc_live; for records of runs that are over */
+	struct proc_pipes *pipes;
 	size_t stdin_max; /* bytes that may wait for one command */
 	int drain_ms;
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
@@ -253,6 +264,10 @@ struct proc {
  * STARTING, or NULL with SpawnFailed or SandboxUnavailable.
  */
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e);
+
+/* Give up the descriptors that are kept for later runs, or are still to be closed. Returns true if
+ * there were any: what failed may have needed these, so try it once more. */
+bool proc_drop_idle(const struct proc_env *env);
 
 /* Stop watching and free. Kills nothing itself: the closed socket makes a live shim kill its
  * tree. */

@@ -39,16 +39,29 @@ static void proc_start_close_fds(struct start *s)
 }
 
 /* Make a pipe whose end @ours (0 read, 1 write) is non-blocking. */
-static int proc_start_make_pipe(int *read_end, int *write_end, int ours)
+static int proc_start_make_pipe(int ends[2], int ours)
 {
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -1;
-	fcntl(fds[ours], F_SETFL, O_NONBLOCK);
-	*read_end = fds[0];
-	*write_end = fds[1];
+	fcntl(ends[ours], F_SETFL, O_NONBLOCK);
 	return 0;
+}
+
+void proc_pipes_close(struct proc_pipes *pipes)
+{
+	for (int end = 0; end < 2; end++) {
+		mem_cleanup_close(&pipes->out[end]);
+		mem_cleanup_close(&pipes->err[end]);
+	}
+}
+
+static int proc_start_make_pipes(struct proc_pipes *pipes)
+{
+	if (pipes->out[0] >= 0 ||
+	    (!proc_start_make_pipe(pipes->out, 0) && !proc_start_make_pipe(pipes->err, 0)))
+		return 0;
+	proc_pipes_close(pipes);
+	return -1;
 }
 
 /* Give the command duplicates of our 0, 1 and 2, which proc_start_close_fds() closes. */
@@ -108,21 +121,32 @@ static int proc_start_plan_terminal(struct start *s, const struct proc_spec *spe
 	return s->err_write < 0 ? -1 : 0;
 }
 
-static int proc_start_open_pipes(struct start *s, const struct proc_spec *spec)
+static int proc_start_open_pipes(struct start *s, const struct proc_spec *spec,
+				 struct proc_pipes *pipes)
 {
-	if (proc_start_make_pipe(&s->out_read, &s->out_write, 0) ||
-	    proc_start_make_pipe(&s->err_read, &s->err_write, 0))
+	int in[2];
+
+	if (proc_start_make_pipes(pipes))
 		return -1;
-	return spec->stdin_mode == PROC_STDIN_NULL
-		       ? 0
-		       : proc_start_make_pipe(&s->in_read, &s->in_write, 1);
+	s->out_read = pipes->out[0];
+	s->out_write = pipes->out[1];
+	s->err_read = pipes->err[0];
+	s->err_write = pipes->err[1];
+	*pipes = (struct proc_pipes)PROC_NO_PIPES;
+	if (spec->stdin_mode == PROC_STDIN_NULL)
+		return 0;
+	if (proc_start_make_pipe(in, 1))
+		return -1;
+	s->in_read = in[0];
+	s->in_write = in[1];
+	return 0;
 }
 
 static int proc_start_open_streams(struct start *s, const struct proc_spec *spec,
-				   struct shim_plan *plan)
+				   struct shim_plan *plan, struct proc_pipes *pipes)
 {
 	if (!spec->terminal.start.cols)
-		return proc_start_open_pipes(s, spec);
+		return proc_start_open_pipes(s, spec, pipes);
 	return plan->flags & SHIM_OWN_PTS ? proc_start_plan_terminal(s, spec, plan)
 					  : proc_start_open_terminal(s, spec);
 }
@@ -136,11 +160,12 @@ static int proc_start_take_room(struct start *s, const struct proc_spec *spec, u
 }
 
 static int proc_start_open_files(struct start *s, const struct proc_spec *spec,
-				 struct shim_plan *plan, struct err *e)
+				 struct shim_plan *plan, struct proc_pipes *pipes, struct err *e)
 {
 	if (spec->shares_stdio && !spec->terminal.start.cols)
 		return proc_start_share_stdio(s, spec->path, e);
-	if (proc_start_open_streams(s, spec, plan) || proc_start_take_room(s, spec, plan->flags))
+	if (proc_start_open_streams(s, spec, plan, pipes) ||
+	    proc_start_take_room(s, spec, plan->flags))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
 	if (s->in_read < 0)
 		plan->flags |= SHIM_NULL_STDIN;
@@ -152,6 +177,7 @@ static int proc_start_open_files(struct start *s, const struct proc_spec *spec,
 struct start_stdio {
 	struct start *s;
 	const struct proc_spec *spec;
+	struct proc_pipes *pipes;
 };
 
 static int proc_start_open_stdio(struct spawn_request *request, struct err *e)
@@ -160,7 +186,7 @@ static int proc_start_open_stdio(struct spawn_request *request, struct err *e)
 	struct start *s = stdio->s;
 
 	proc_start_close_fds(s); /* of an earlier try */
-	if (proc_start_open_files(s, stdio->spec, request->plan, e))
+	if (proc_start_open_files(s, stdio->spec, request->plan, stdio->pipes, e))
 		return -1;
 	request->stdin_fd = s->in_read < 0 ? s->out_write : s->in_read; /* one that is replaced */
 	request->stdout_fd = s->out_write;
@@ -332,7 +358,7 @@ static int proc_start_spawn(const struct proc_env *env, const struct proc_spec *
 			    struct start *s, struct confine_run *run,
 			    struct spawn_result *spawned, struct err *e)
 {
-	struct start_stdio stdio = { s, spec };
+	struct start_stdio stdio = { s, spec, env->pipes };
 	struct spawn_request request = {
 		.path = spec->path,
 		.argv = spec->argv,
@@ -360,6 +386,24 @@ static int proc_start_attempt(const struct proc_env *env, const struct proc_spec
 	return -1;
 }
 
+bool proc_drop_idle(const struct proc_env *env)
+{
+	bool any = loop_close_all_late(env->loop) || env->pipes->out[0] >= 0;
+
+	proc_pipes_close(env->pipes);
+	return start_drop_idle(env->confine, env->pool, 0) || any;
+}
+
+/* While the command's process wakes: close pipes that are over, and make those of the next run. If
+ * that fails, or few descriptors are left, the next start makes its own. */
+static void proc_start_tidy(const struct proc_env *env)
+{
+	(void)loop_close_all_late(env->loop);
+	if (env->pool && !proc_start_make_pipes(env->pipes) &&
+	    loop_is_crowded(env->pipes->err[1]))
+		proc_pipes_close(env->pipes);
+}
+
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)
 {
 	struct start s;
@@ -368,7 +412,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 	struct proc *p = NULL;
 	int result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 
-	if (result && start_drop_idle(env->confine, env->pool, 0)) {
+	if (result && proc_drop_idle(env)) {
 		err_release(e);
 		result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 	}
@@ -382,6 +426,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 		proc_start_log_file(p, spec->log_file);
 		proc_start_watchers(p, spec, &s, &spawned);
 		proc_start_close_fds(&s);
+		proc_start_tidy(env);
 	}
 	return p;
 }

@@ -20,6 +20,7 @@ struct proctab {
 	struct proc_env env;
 	struct proc_rare none; /* of env */
 	struct slab live, over; /* likewise */
+	struct proc_pipes pipes; /* likewise */
 	struct proctab_options options;
 	const char *instance;
 	uint64_t last_seq, last_log;
@@ -239,6 +240,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 
 	t->options = *options;
 	t->instance = instance;
+	t->pipes = (struct proc_pipes)PROC_NO_PIPES;
 	proc_rare_init(&t->none, options->head_bytes, options->tail_bytes);
 	t->env = (struct proc_env){
 		.loop = loop,
@@ -249,6 +251,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.none = &t->none,
 		.live = &t->live,
 		.over = &t->over,
+		.pipes = &t->pipes,
 		.stdin_max = options->stdin_max,
 		.drain_ms = options->drain_ms,
 		.on_event = proctab_on_event,
@@ -270,6 +273,7 @@ void proctab_free(struct proctab *t)
 	pool_free(t->env.pool);
 	slab_release(&t->live);
 	slab_release(&t->over);
+	proc_pipes_close(&t->pipes);
 	free(t);
 }
 
@@ -379,7 +383,7 @@ struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec 
 		return NULL;
 	numbered.seq = LOGS_FROM + t->last_log++;
 	f = log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);
-	if (f || !start_drop_idle(t->env.confine, t->env.pool, 0))
+	if (f || !proc_drop_idle(&t->env))
 		return f;
 	err_release(e);
 	return log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);

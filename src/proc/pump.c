@@ -181,12 +181,17 @@ bool pump_has_bytes(const struct pump *p)
 	return pump_open(p) && pump_count_bytes(p->io.fd);
 }
 
+/* One that still holds the write end is of a command so short that its answer comes next: that need
+ * not wait for the kernel. */
 void pump_close(struct pump *p)
 {
-	pump_let_go(p);
 	if (!pump_open(p))
 		return;
-	loop_close(p->loop, &p->io);
+	if (p->held >= 0)
+		loop_close_late(p->loop, &p->io, p->held);
+	else
+		loop_close(p->loop, &p->io);
+	p->held = -1;
 	loud_count -= p->loud;
 	p->loud = false;
 }

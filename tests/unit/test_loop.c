@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -106,6 +107,92 @@ static void test_loop_plain_close_would_not(void **state)
 	close(fd);
 	assert_int_equal(registrations(fd), 1);
 	close(write_end);
+	close(copy);
+	loop_free(loop);
+}
+
+/* What comes next goes first: a pipe that is closed late is open for a while, and tells nothing. */
+static void test_loop_closes_late(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int write_end, copy, calls, fd;
+	ev_io io;
+
+	(void)state;
+	watch_pipe(loop, &io, &write_end, &copy, &calls);
+	fd = io.fd;
+	assert_false(loop_is_crowded(fd));
+	assert_int_equal(write(write_end, "x", 1), 1);
+	loop_close_late(loop, &io, write_end);
+	assert_int_equal(io.fd, -1);
+	assert_int_not_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_not_equal(fcntl(write_end, F_GETFD), -1);
+	ev_run(loop, 0); /* until nothing is left to wait for */
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(fcntl(write_end, F_GETFD), -1);
+	assert_int_equal(registrations(fd), 0);
+	assert_int_equal(calls, 0);
+	assert_false(loop_close_all_late(loop));
+	close(copy);
+	loop_free(loop);
+}
+
+/* Few are open at a time, and none when the loop ends. */
+static void test_loop_closes_late_pipes_in_time(void **state)
+{
+	enum { PIPES = 20, KEPT = 8 };
+	struct ev_loop *loop = loop_new();
+	int fds[PIPES], ends[PIPES], copy, calls, open_ones = 0;
+	ev_io io;
+
+	(void)state;
+	for (int i = 0; i < PIPES; i++) {
+		watch_pipe(loop, &io, &ends[i], &copy, &calls);
+		fds[i] = io.fd;
+		close(copy);
+		ev_io_stop(loop, &io);
+	}
+	assert_false(loop_is_crowded(fds[PIPES - 1]));
+	for (int i = 0; i < PIPES; i++) {
+		ev_io_init(&io, on_io, fds[i], EV_READ);
+		loop_close_late(loop, &io, ends[i]);
+	}
+	for (int i = 0; i < PIPES; i++)
+		open_ones += fcntl(fds[i], F_GETFD) >= 0;
+	assert_in_range(open_ones, 1, KEPT);
+	assert_true(loop_close_all_late(loop));
+	for (int i = 0; i < PIPES; i++)
+		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
+	watch_pipe(loop, &io, &ends[0], &copy, &calls);
+	fds[0] = io.fd;
+	loop_close_late(loop, &io, ends[0]);
+	loop_free(loop);
+	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+	close(copy);
+}
+
+/* What opens a file next may need them. */
+static void test_loop_closes_at_once_where_few_are_left(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	struct rlimit before, low;
+	int write_end, copy, calls, fd;
+	ev_io io;
+
+	(void)state;
+	watch_pipe(loop, &io, &write_end, &copy, &calls);
+	fd = io.fd;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	low = (struct rlimit){ (rlim_t)fd + 10, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	assert_true(loop_is_crowded(fd));
+	loop_close_late(loop, &io, write_end);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(fcntl(write_end, F_GETFD), -1);
+	assert_int_equal(io.fd, -1);
+	assert_false(loop_close_all_late(loop));
+	assert_true(loop_is_crowded(fd)); /* it is low, and those above it may be taken */
 	close(copy);
 	loop_free(loop);
 }
@@ -464,6 +551,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loop_close_removes_the_registration),
 		cmocka_unit_test(test_loop_plain_close_would_not),
+		cmocka_unit_test(test_loop_closes_late),
+		cmocka_unit_test(test_loop_closes_late_pipes_in_time),
+		cmocka_unit_test(test_loop_closes_at_once_where_few_are_left),
 		cmocka_unit_test(test_loop_descriptor_used_again),
 		cmocka_unit_test(test_loop_close_before_the_first_run),
 		cmocka_unit_test(test_loop_timer_fires_once),

@@ -13,12 +13,14 @@
 static struct {
 	unsigned events[EVENTS_MAX];
 	int settled[EVENTS_MAX], empty[EVENTS_MAX];
+	bool open[EVENTS_MAX]; /* the output, when it settled */
 	enum err_type failure;
 } seen;
 
 static struct proctab *table;
 static const char *directory; /* of the runs */
 static int spools_max;
+static bool ahead; /* shims and pipes are made ahead */
 
 static void on_event(void *ctx, struct proc *p, unsigned events)
 {
@@ -27,6 +29,8 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 	seen.events[p->seq] |= events;
 	seen.settled[p->seq] += (events & PROC_EVENT_SETTLED) != 0;
 	seen.empty[p->seq] += (events & PROC_EVENT_EMPTY) != 0;
+	if (events & PROC_EVENT_SETTLED)
+		seen.open[p->seq] = proc_output_open(p);
 	if (events & PROC_EVENT_FAILED)
 		seen.failure = p->rare->failure->type;
 }
@@ -36,6 +40,7 @@ static int setup(void **state)
 	memset(&seen, 0, sizeof(seen));
 	directory = "/tmp";
 	spools_max = 100;
+	ahead = false;
 	return children_setup(state);
 }
 
@@ -56,6 +61,7 @@ static void open_table(int running, int finished, uint64_t head, uint64_t tail, 
 		.budget_bytes = budget,
 		.drain_ms = 50,
 		.spools_max = spools_max,
+		.ahead = ahead,
 	};
 
 	table = proctab_new(all.loop, all.reaper, all.confine, INSTANCE, &options);
@@ -235,6 +241,106 @@ static void test_proctab_run_shares_our_descriptors(void **state)
 	assert_memory_equal(bytes, "hello\n", 6);
 	assert_int_equal(read(fds[0], bytes, sizeof(bytes)), 0); /* no copy is left with us */
 	close(fds[0]);
+}
+
+static int open_pipes(void)
+{
+	char path[64], target[16];
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		count += readlink(path, target, sizeof(target)) > 5 && !memcmp(target, "pipe:", 5);
+	}
+	return count;
+}
+
+static int open_other_end(int fd, int mode)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, mode | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* A shim may report the end before it closes the ends of the pipes that it has. */
+static void test_proctab_shim_still_has_the_pipes(void **state)
+{
+	static char bytes[200 * KIB];
+	char *argv[] = { (char[]){ "/bin/true" }, NULL }, *environment[] = { NULL };
+	AUTO_CLOSE int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct proc_spec spec = {
+		.command = argv[0],
+		.path = argv[0],
+		.argv = argv,
+		.envp = environment,
+		.cwd_fd = cwd,
+		.cwd = directory,
+		.stdin_mode = PROC_STDIN_DATA,
+		.stdin_bytes = bytes,
+		.stdin_len = sizeof(bytes),
+	};
+	ERR_LOCAL(e);
+	struct proc *p;
+	int in, out;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	p = proctab_start(table, &spec, &e);
+	assert_non_null(p);
+	seq = p->seq;
+	in = open_other_end(p->live->feed.io.fd, O_RDONLY);
+	out = open_other_end(p->live->out.io.fd, O_WRONLY);
+	assert_true(in >= 0 && out >= 0);
+	pump_let_go(&p->live->out); /* as after another report */
+	assert_true(children_wait(&all, is_empty, &seq));
+	p = proctab_get(table, seq);
+	assert_true(p->stdin_refused);
+	assert_int_equal(p->rare->stdin_unread, sizeof(bytes));
+	assert_false(seen.open[seq]);
+	close(in);
+	close(out);
+}
+
+/* While one command starts, the pipes of the next are made; that is all that its runs leave open. */
+static void test_proctab_pipes_wait_for_the_next_run(void **state)
+{
+	const int before = open_pipes();
+
+	(void)state;
+	ahead = true;
+	open_plain_table();
+	for (int i = 0; i < 3; i++) {
+		run_to_the_end("echo x");
+		while (open_pipes() > before + 4) /* the run's own are closed late */
+			ev_run(all.loop, EVRUN_ONCE);
+		assert_int_equal(open_pipes(), before + 4);
+	}
+	run_to_the_end("sleep 0.01 & echo x");
+	proctab_free(table);
+	table = NULL;
+	loop_close_all_late(all.loop);
+	assert_int_equal(open_pipes(), before);
+}
+
+/* Other calls may need the descriptors, and do not ask for them back. */
+static void test_proctab_keeps_no_pipes_where_few_are_left(void **state)
+{
+	const int before = open_pipes();
+	struct rlimit limit, low;
+
+	(void)state;
+	ahead = true;
+	open_plain_table();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = (struct rlimit){ 64, limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	for (int i = 0; i < 3; i++) {
+		run_to_the_end("echo x");
+		assert_int_equal(open_pipes(), before);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 static void test_proctab_failed_start_leaves_no_record(void **state)
@@ -1210,6 +1316,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_proctab_one_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_keeps_what_it_packs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_shim_still_has_the_pipes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_pipes_wait_for_the_next_run, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_keeps_no_pipes_where_few_are_left, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_run_shares_our_descriptors, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_failed_start_leaves_no_record, setup,

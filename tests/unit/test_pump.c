@@ -173,6 +173,32 @@ static void test_pump_holds_the_end(void **state)
 	loop_free(loop);
 }
 
+/* Both ends of a pipe that nobody else has. */
+static void test_pump_closes_late_what_it_holds(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	struct stream s = { .in = -1 };
+	int fd;
+
+	(void)state;
+	stream_open(&s, loop);
+	fd = s.pump.io.fd;
+	assert_false(loop_is_crowded(fd));
+	s.pump.held = fcntl(s.in, F_DUPFD_CLOEXEC, 0);
+	assert_int_equal(write(s.in, "xy", 2), 2);
+	mem_cleanup_close(&s.in);
+	assert_false(pump_drain(&s.pump));
+	assert_int_equal(s.out.total, 2);
+	pump_close(&s.pump);
+	assert_false(pump_open(&s.pump));
+	assert_int_equal(s.pump.held, -1);
+	assert_int_not_equal(fcntl(fd, F_GETFD), -1); /* it is closed late */
+	ev_run(loop, 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	stream_close(&s);
+	loop_free(loop);
+}
+
 /* Bytes that come between the end of a terminal and its close would be lost, so by then nobody can
  * open it. */
 static void test_pump_locks_a_terminal_that_ends(void **state)
@@ -411,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_pump_floods_take_turns),
 		cmocka_unit_test(test_pump_serves_the_quiet_at_once),
 		cmocka_unit_test(test_pump_holds_the_end),
+		cmocka_unit_test(test_pump_closes_late_what_it_holds),
 		cmocka_unit_test(test_pump_locks_a_terminal_that_ends),
 		cmocka_unit_test(test_feed_queues_what_does_not_fit),
 		cmocka_unit_test(test_feed_ends_behind_its_queue),
