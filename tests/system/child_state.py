@@ -33,6 +33,27 @@ def test_descriptors():
     server.stop()
 
 
+# Prints what the last run left on the open file of stdin, and leaves something there.
+MARK_STDIN = """
+import fcntl, os
+print(fcntl.fcntl(0, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND), fcntl.fcntl(0, fcntl.F_GETOWN))
+fcntl.flock(0, fcntl.LOCK_EX | fcntl.LOCK_NB)
+fcntl.fcntl(0, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)
+fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+"""
+
+
+@suite.test()
+def test_stdin_is_of_one_run():
+    """Flags, owner and locks belong to the open file, which no other run has, in any shim."""
+    for options in MODES.values():
+        server = Server(*options)
+        for _ in range(4):
+            got = server.run(command="/usr/bin/python3", args=["-c", MARK_STDIN])
+            equal((got["stdout_summary"], got["exit_code"]), ("0 0\n", 0), str(got))
+        server.stop()
+
+
 @suite.test()
 def test_inherited_descriptors_go_no_further():
     """A host that leaks descriptors into the server does not leak them into commands."""

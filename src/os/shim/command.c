@@ -264,6 +264,10 @@ static int command_open_null(struct command *c)
 
 	if (!(c->plan->flags & SHIM_NULL_STDIN))
 		return 0;
+	if (c->await && c->null_fd >= 0) {
+		result = sys3(__NR_dup3, c->null_fd, 0, 0);
+		return result < 0 ? command_failed(c, SHIM_STAGE_DESCRIPTORS, result) : 0;
+	}
 	sys1(__NR_close, 0); /* what is opened next gets this number */
 	result = sys4(__NR_openat, AT_FDCWD, "/dev/null", O_RDONLY, 0);
 	if (result < 0) { /* where the operator hides /dev: what reads as empty, too */

@@ -53,6 +53,7 @@ struct command {
 						      * shim; NULL: what the kernel resets it to */
 	long timer_slack_ns;    /* likewise; 0: it is as it was */
 	int raised;         /* the shim runs under SCHED_FIFO */
+	int null_fd;        /* of its process that waits: /dev/null, for stdin; -1: open it then */
 	int ruleset;        /* of Landlock, which the process enters before it waits; -1: none */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */

@@ -255,11 +255,26 @@ static int pooled_keep_forks_fd(const struct command *c)
 	return c->plan->forks_fd < 0 ? -1 : 0;
 }
 
+/* Before the plan comes, in a process with descriptors of its own. Each opens it anew: flags and
+ * locks belong to the open file, and one for all would let runs see each other. */
+static int pooled_open_null(void)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0), moved;
+
+	if (fd < 0)
+		return -1;
+	moved = sys3(__NR_fcntl, fd, F_DUPFD_CLOEXEC, ABOVE);
+	sys1(__NR_close, fd);
+	return moved < 0 ? -1 : (int)moved;
+}
+
 int pooled_wait(struct command *c)
 {
 	struct rights rights;
-	long n = pooled_receive_plan(c, &rights), count;
+	long n, count;
 
+	c->null_fd = c->await && !command_leaves_fds(c) ? pooled_open_null() : -1;
+	n = pooled_receive_plan(c, &rights);
 	if (n <= 0 || pooled_accept_plan(c))
 		return -1; /* the server closed the socket, or must use another shim */
 	count = rights.head.len < sizeof(rights.head)
