@@ -333,12 +333,13 @@ static struct content git_config_read_text(int fd, const struct stat *st)
 
 /* What is at @name in @dir, or at the absolute path @name, through no link. Not by its times, which
  * a mapping of the file need not touch. O_NONBLOCK: neither a FIFO nor a lease must stop the
- * server. */
+ * server. Mostly nothing is there, which a look finds out sooner than an open. */
 static struct content git_config_read(int dir, const char *name)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	AUTO_CLOSE int fd = openat(dir, name, flags);
 	struct stat st;
+	AUTO_CLOSE int fd = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)
+				    ? -1 : openat(dir, name, flags);
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return (struct content){ 0 };
@@ -469,7 +470,8 @@ static void git_config_compare_file(struct watched *w, const struct content *is,
 static void git_config_look_at(struct place *p, bool first)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (p->is_git ? 0 : O_NOFOLLOW);
-	AUTO_CLOSE int git = open(p->git, flags);
+	struct stat st;
+	AUTO_CLOSE int git = lstat(p->git, &st) ? -1 : open(p->git, flags);
 	const bool link = git < 0 && errno != ENOENT && !p->is_git, mark = !p->is_git;
 
 	for (size_t i = 0; i < COUNT_OF(looked_at); i++) {
