@@ -196,14 +196,18 @@ static int pooled_send_ready(void)
 int pooled_prepare(struct command *c)
 {
 	const uint32_t flags = c->plan->flags, hidden = SHIM_PID_NS | SHIM_SHELTERED;
+	enum taint_reach reach = TAINT_NOTHING;
 
 	if (c->plan->landlock_fd >= 0 && c->ruleset < 0)
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, -c->ruleset);
 	/* The filter refuses these calls to a command that calls the shim 1. Elsewhere a shim has
 	 * another pid for each run, and a command without a sandbox has no filter. */
 	c->reachable = (flags & hidden) != hidden || !c->filter_len;
+	if (c->reachable)
+		reach = flags & SHIM_SHELTERED && c->filter_len ? TAINT_BUT_LIMITS
+								: TAINT_ATTRIBUTES;
 	/* Before the filter, which refuses to read limits of the server. */
-	taint_remember(c->reachable, (flags & SHIM_IPC_NS) != 0,
+	taint_remember(reach, (flags & SHIM_IPC_NS) != 0,
 		       (flags & (SHIM_OWN_PTS | SHIM_RENEW_PTS)) == SHIM_OWN_PTS);
 	if (command_prepare_shim(c) || pooled_take_filter(c))
 		return -1;

@@ -31,7 +31,8 @@ struct attributes {
 
 static struct attributes as_made SHIM_LARGE;
 static int64_t ipc_as_made[4];
-static int can_be_reached, has_own_ipc, has_own_pts;
+static enum taint_reach reached;
+static int has_own_ipc, has_own_pts;
 
 /* Segments, semaphore sets, message queues; the size of POSIX queues. */
 static void taint_read_ipc(int64_t ipc[4])
@@ -49,13 +50,14 @@ static void taint_read_ipc(int64_t ipc[4])
 	ipc[3] = namespaces_queues_size();
 }
 
-/* Of the process @pid; 0: of this one. Returns 0, or -1: not all could be read. */
+/* Of the process @pid, 0: of this one, what can be changed. Returns 0, or -1: not all could be
+ * read. */
 static int taint_read_attributes(struct attributes *a, long pid)
 {
 	int failed = sys4(__NR_sched_getattr, pid, a->sched, SCHED_ATTR_BYTES, 0) < 0 ||
 		     sys3(__NR_sched_getaffinity, pid, sizeof(a->processors), a->processors) < 0;
 
-	for (int i = 0; i < LIMITS; i++)
+	for (int i = 0; reached == TAINT_ATTRIBUTES && i < LIMITS; i++)
 		failed |= sys4(__NR_prlimit64, pid, i, 0, a->limits[i]) < 0;
 	a->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, pid);
 	/* Without a class the level says nothing. Before Linux 6.0 it is another one once the
@@ -82,12 +84,12 @@ static void taint_remember_attributes(void)
 	as_made.sched[1] = own.sched[1];
 }
 
-void taint_remember(int reachable, int own_ipc, int own_pts)
+void taint_remember(enum taint_reach reach, int own_ipc, int own_pts)
 {
-	can_be_reached = reachable;
+	reached = reach;
 	has_own_ipc = own_ipc;
 	has_own_pts = own_pts;
-	if (can_be_reached)
+	if (reached)
 		taint_remember_attributes();
 	if (has_own_ipc)
 		taint_read_ipc(ipc_as_made);
@@ -144,7 +146,7 @@ static int taint_drop_signals(void)
 
 int taint_none(void)
 {
-	return (!can_be_reached || taint_attributes_unchanged()) &&
+	return (!reached || taint_attributes_unchanged()) &&
 	       (!has_own_ipc || taint_ipc_unchanged()) && (!has_own_pts || pts_is_untouched()) &&
 	       taint_drop_signals();
 }

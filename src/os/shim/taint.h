@@ -11,10 +11,17 @@
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H
 
+/* What commands of other runs can change of the shim. */
+enum taint_reach {
+	TAINT_NOTHING,
+	TAINT_BUT_LIMITS, /* its attributes, but no limit: their filter forbids that */
+	TAINT_ATTRIBUTES,
+};
+
 /* Record the present state as the clean one; of attributes the server's, where it can be seen. Call
- * it before the filter is installed. @reachable: commands can change the shim's attributes;
- * @own_ipc: it has an IPC namespace of its own; @own_pts: pseudo-terminals. */
-void taint_remember(int reachable, int own_ipc, int own_pts);
+ * it before the filter is installed. @own_ipc: the shim has an IPC namespace of its own; @own_pts:
+ * pseudo-terminals. */
+void taint_remember(enum taint_reach reach, int own_ipc, int own_pts);
 
 /* True if nothing has changed since. Discards pending signals. */
 int taint_none(void);
