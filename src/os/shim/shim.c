@@ -20,8 +20,9 @@
  *
  * It kills the tree when the server shuts its side of the control socket down, or closes
  * it, so a server that was killed leaves nothing behind. It closes the command's pipes
- * before its first report, blocks every signal, and is not dumpable (the command, which
- * has its uid, can neither trace it nor read its memory). It allocates nothing.
+ * before its first report, or right after it where that tells the command's end. It blocks
+ * every signal, and is not dumpable (the command, which has its uid, can neither trace it nor
+ * read its memory). It allocates nothing.
  *
  * Built with -ffreestanding -nostdlib because its cost is its start-up: one more exec
  * of a libc program would double the time of a short command.
@@ -797,11 +798,9 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(const str
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	if (command.await && !command.taken)
 		leave_before_command();
-	/* Before a report: with it the server finds the ends of the pipes, and it must not show the
-	 * peak of the command before. */
-	forget(&command);
-	limit_start(&plan);
+	limit_start(&plan); /* before a report: it must not show the peak of the command before */
 	shim_reap(); /* a short command is over */
+	forget(&command);
 	if (!over)
 		shim_raise_priority();
 	if (plan.flags & SHIM_ANNOUNCE || command_sleeps(&command))
