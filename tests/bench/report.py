@@ -308,6 +308,8 @@ def experiments_of(programs, server, scratch):
     audit_file = write_audit_log(f"{scratch}/verify/audit")
     sha256sum = shutil.which("sha256sum", path=ENVIRONMENT["PATH"])
     true, sleep = (shutil.which(p, path=ENVIRONMENT["PATH"]) for p in ("true", "sleep"))
+    # the same path as the floors execute, and in the form that the bare server reads
+    run_true = json.dumps({"command": true, "args": []}, separators=(",", ":"))
     with open(page_file, "wb") as f:
         subprocess.run([writer, str(LOG_BYTES), "3"], stdout=f, check=True)
     with open(code, "wb") as f:
@@ -333,7 +335,7 @@ def experiments_of(programs, server, scratch):
         return {name: [drive, *mode, "--", *sandboxed(*options)] for name, options in arms.items()}
 
     def kinds(n):
-        arms = {name: json.dumps(dict(more, command="true", args=[]))
+        arms = {name: json.dumps(dict(more, command=true, args=[]))
                 for name, more in KINDS.items()}
         return {name: [drive, "run", params, n, "1", "--", *server]
                 for name, params in arms.items()}
@@ -355,13 +357,13 @@ def experiments_of(programs, server, scratch):
     n = "100" if QUICK else "200"
     many, writes = ("500", "0.5") if QUICK else ("1000", "1.5")
     found = [
-        Experiment("argv", (4, 20), with_servers("run", "argv", n, "1", floors={
+        Experiment("argv", (4, 20), with_servers("run", run_true, n, "1", floors={
             "floor": [floor, "run", n, true],
             "floor+filter": [floor, "filter", code, n, true],
-            "no namespaces": [drive, "run", "argv", n, "1", "--",
+            "no namespaces": [drive, "run", run_true, n, "1", "--",
                               *sandboxed("sandbox.namespaces=false")]})),
-        Experiment("layers", (2, 8), procpen("run", "argv", n, "1", floors=dict(
-            layers(("run", "argv", n, "1")), floor=[floor, "run", n, true]))),
+        Experiment("layers", (2, 8), procpen("run", run_true, n, "1", floors=dict(
+            layers(("run", run_true, n, "1")), floor=[floor, "run", n, true]))),
         Experiment("kinds", (2, 6), dict(kinds(n), floor=[floor, "run", n, true])),
         Experiment("idle", (1, 3), with_servers("idle", "8", "300")),
         Experiment("shell", (3, 10), with_servers("run", "shell", n, "1", floors={
