@@ -122,6 +122,7 @@ struct proc_pipes {
 
 #define PROC_NO_PIPES { { -1, -1 }, { -1, -1 } }
 
+/* Close those that are made. */
 void proc_pipes_close(struct proc_pipes *pipes);
 
 /* What all runs share; one per table. */

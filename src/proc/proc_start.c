@@ -38,12 +38,22 @@ static void proc_start_close_fds(struct start *s)
 	tree_room_release(&s->room);
 }
 
-/* Make a pipe whose end @ours (0 read, 1 write) is non-blocking. */
+/* Make a pipe whose end @ours (0 read, 1 write) is non-blocking: the server would wait for good to
+ * read from one whose write end it holds. Changes @ends only on success. */
 static int proc_start_make_pipe(int ends[2], int ours)
 {
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	int fds[2], error;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -1;
-	fcntl(ends[ours], F_SETFL, O_NONBLOCK);
+	if (fcntl(fds[ours], F_SETFL, O_NONBLOCK) < 0) {
+		error = errno;
+		close(fds[0]);
+		close(fds[1]);
+		errno = error;
+		return -1;
+	}
+	memcpy(ends, fds, sizeof(fds));
 	return 0;
 }
 
