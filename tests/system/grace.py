@@ -42,7 +42,7 @@ signal.signal(number, save)
 with open(name + ".ready", "w") as f:
     f.write(str(os.getpid()))
 while True:
-    signal.pause()
+    time.sleep(0.05)  # a pause(2) would miss a signal that came right before it
 """
 
 

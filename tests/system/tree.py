@@ -429,12 +429,13 @@ HIDING = ("unshare", "-m", "sh", "-c", "mount -t proc -o hidepid=ptraceable proc
           "setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"", "sh")
 # As an agent that keeps keys: nobody may trace it.
 AGENT = """
-import ctypes, os, signal
+import ctypes, os, signal, time
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
 os.setsid()
 signal.signal(signal.SIGTERM, lambda *_: open("asked", "w").close())
 open("ready", "w").close()
-signal.pause()
+while not os.path.exists("asked"):
+    time.sleep(0.05)  # a pause(2) would miss a signal that came right before it
 """
 
 
