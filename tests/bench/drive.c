@@ -21,6 +21,7 @@
 #define WINDOW_MAX 256
 #define LIFE_SECONDS 120
 #define SILENCE_US 500000 /* the server makes its first sandbox meanwhile */
+#define TIDY_US 50000 /* the server closes the pipes of its last runs meanwhile */
 #define TICK_BYTES 24 /* of a line of `floor tick` */
 
 static const char run_true[] = "{\"command\":\"true\",\"args\":[]}";
@@ -147,9 +148,11 @@ static void memory_mode(char **args, char **server)
 	rest_pss = watch_pss_kb(c.pid);
 	rest_own = watch_status_kb(c.pid, "RssAnon");
 	drive_runs(&c, params, 20, 1, NULL);
+	usleep(TIDY_US);
 	fds = watch_fds(c.pid);
 	drive_runs(&c, params, n, 32, NULL);
 	client_call(&c, "ping", "{}");
+	usleep(TIDY_US);
 	stats_print("rest_kb", rest, "rest_pss_kb", rest_pss, "after_kb",
 		    watch_status_kb(c.pid, "VmRSS"), "grown_kb",
 		    watch_status_kb(c.pid, "VmRSS") - rest, "own_grown_kb",
