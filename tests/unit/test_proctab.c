@@ -73,30 +73,23 @@ static void open_plain_table(void)
 	open_table(10, 10, 4 * KIB, 64 * KIB, 1024 * KIB);
 }
 
-static struct proc *start_sharing(char *const *argv, bool shares_stdio, int64_t timeout_ms,
-				  struct err *e)
+/* Start @argv, and with it what else @spec says. */
+static struct proc *start_as(struct proc_spec spec, char *const *argv, struct err *e)
 {
 	char *environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
-	int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct proc_spec spec = {
-		.command = argv[0],
-		.path = argv[0],
-		.argv = argv,
-		.envp = environment,
-		.cwd_fd = cwd,
-		.cwd = directory,
-		.shares_stdio = shares_stdio,
-		.timeout_ms = timeout_ms,
-	};
-	struct proc *p = proctab_start(table, &spec, e);
+	AUTO_CLOSE int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	close(cwd);
-	return p;
+	spec.command = spec.path = argv[0];
+	spec.argv = argv;
+	spec.envp = environment;
+	spec.cwd_fd = cwd;
+	spec.cwd = directory;
+	return proctab_start(table, &spec, e);
 }
 
 static struct proc *start(char *const *argv, int64_t timeout_ms, struct err *e)
 {
-	return start_sharing(argv, false, timeout_ms, e);
+	return start_as((struct proc_spec){ .timeout_ms = timeout_ms }, argv, e);
 }
 
 static struct proc *shell(const char *script, struct err *e)
@@ -227,7 +220,7 @@ static void test_proctab_run_shares_our_descriptors(void **state)
 	fflush(stdout);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(dup2(fds[1], STDOUT_FILENO), STDOUT_FILENO);
-	p = start_sharing(argv, true, 0, &e);
+	p = start_as((struct proc_spec){ .shares_stdio = true }, argv, &e);
 	assert_int_equal(dup2(own, STDOUT_FILENO), STDOUT_FILENO);
 	close(own);
 	close(fds[1]);
@@ -267,15 +260,8 @@ static int open_other_end(int fd, int mode)
 static void test_proctab_shim_still_has_the_pipes(void **state)
 {
 	static char bytes[200 * KIB];
-	char *argv[] = { (char[]){ "/bin/true" }, NULL }, *environment[] = { NULL };
-	AUTO_CLOSE int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char *argv[] = { (char[]){ "/bin/true" }, NULL };
 	const struct proc_spec spec = {
-		.command = argv[0],
-		.path = argv[0],
-		.argv = argv,
-		.envp = environment,
-		.cwd_fd = cwd,
-		.cwd = directory,
 		.stdin_mode = PROC_STDIN_DATA,
 		.stdin_bytes = bytes,
 		.stdin_len = sizeof(bytes),
@@ -287,7 +273,7 @@ static void test_proctab_shim_still_has_the_pipes(void **state)
 
 	(void)state;
 	open_plain_table();
-	p = proctab_start(table, &spec, &e);
+	p = start_as(spec, argv, &e);
 	assert_non_null(p);
 	seq = p->seq;
 	in = open_other_end(p->live->feed.io.fd, O_RDONLY);
