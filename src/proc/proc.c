@@ -786,6 +786,7 @@ int proc_input(struct proc *p, const void *bytes, size_t len, size_t taken, bool
 		*close = proc_type(p, bytes, len, *close);
 	else
 		feed_offer(&p->live->feed, bytes, len, taken, *close);
+	pump_look(&p->live->out);
 	return p->live->feed.hung_up ? proc_fail_closed(p, e) : 0;
 }
 

@@ -120,6 +120,12 @@ void pump_start(struct pump *p, struct ev_loop *loop, int fd, int held, struct o
 	ev_io_start(loop, &p->io);
 }
 
+void pump_look(struct pump *p)
+{
+	if (pump_open(p))
+		ev_feed_event(p->loop, &p->io, EV_READ);
+}
+
 void pump_let_go(struct pump *p)
 {
 	mem_cleanup_close(&p->held);

@@ -41,6 +41,10 @@ void pump_let_go(struct pump *p);
 /* Store the bytes that are in the pipe now. No callback. Returns true at end of file. */
 bool pump_drain(struct pump *p);
 
+/* Read once more in this turn of the loop: what the command answers to its input may be there by
+ * the end of it, and the echo of a terminal is. Saves a turn for it. */
+void pump_look(struct pump *p);
+
 bool pump_open(const struct pump *p);
 bool pump_has_bytes(const struct pump *p); /* that were not read yet */
 void pump_close(struct pump *p);

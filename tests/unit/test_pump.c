@@ -173,6 +173,45 @@ static void test_pump_holds_the_end(void **state)
 	loop_free(loop);
 }
 
+/* The command answers at once. */
+static void answer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct stream *s = w->data;
+
+	(void)loop;
+	(void)revents;
+	assert_int_equal(write(s->in, "x", 1), 1);
+	pump_look(&s->pump);
+}
+
+/* It reads what has come before the loop would ask the kernel, waits for nothing, and a pump that
+ * ends meanwhile reads nothing. */
+static void test_pump_looks(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	struct stream s = { .in = -1 };
+	ev_timer timer;
+
+	(void)state;
+	stream_open(&s, loop);
+	loop_timer_init(&timer, answer, &s);
+	loop_timer_start(loop, &timer, 0);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(s.out.total, 1);
+	pump_look(&s.pump);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(s.out.total, 1);
+	assert_true(pump_open(&s.pump));
+	assert_int_equal(write(s.in, "y", 1), 1);
+	pump_look(&s.pump);
+	pump_close(&s.pump);
+	pump_look(&s.pump);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(s.out.total, 1);
+	stream_close(&s);
+	loop_free(loop);
+}
+
 /* Both ends of a pipe that nobody else has. */
 static void test_pump_closes_late_what_it_holds(void **state)
 {
@@ -437,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_pump_floods_take_turns),
 		cmocka_unit_test(test_pump_serves_the_quiet_at_once),
 		cmocka_unit_test(test_pump_holds_the_end),
+		cmocka_unit_test(test_pump_looks),
 		cmocka_unit_test(test_pump_closes_late_what_it_holds),
 		cmocka_unit_test(test_pump_locks_a_terminal_that_ends),
 		cmocka_unit_test(test_feed_queues_what_does_not_fit),
