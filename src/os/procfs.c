@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,9 +21,12 @@
 
 uint64_t procfs_own_us(pid_t pid)
 {
-	const char *text;
+	struct timespec used;
+	clockid_t clock;
 
-	return procread_of(pid, "/schedstat", &text) > 0 ? strtoull(text, NULL, 10) / 1000 : 0;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
 /* A look through all processes for the children of one. */

@@ -17,8 +17,7 @@
 /* Is there no process @pid? /proc may hide one that is there (proc(5), hidepid). */
 bool procfs_is_gone(pid_t pid);
 
-/* Processor time of the first thread of @pid, without its children; 0 where the kernel does not
- * count it (/proc/PID/schedstat: its first number, in ns). */
+/* Processor time of @pid, without its children (clock_getcpuclockid(3)); 0 if it is gone. */
 uint64_t procfs_own_us(pid_t pid);
 
 /* Write up to @max children of all threads of @pid to @out. Returns how many, or -1 if they cannot

@@ -3,22 +3,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "os/shim/procread.h"
 
 static const char *const names[PROCFS_FILES] = {
 	[PROCFS_STAT] = "/stat", [PROCFS_IO] = "/io", [PROCFS_SYSCALL] = "/syscall",
-	[PROCFS_SCHEDSTAT] = "/schedstat",
 };
-
-#define RAN_SIZE 64 /* three numbers */
 
 static struct procfs_kept {
 	pid_t root, pid; /* pid 0: this place is free */
 	int fds[PROCFS_FILES]; /* 0: not open */
-	/* Of the root, what its files showed since it ran last. */
-	char ran[RAN_SIZE]; /* schedstat; "": not known */
+	/* Of the root, what its files have shown since it ran last. */
+	clockid_t clock;     /* counts its time on a processor ... */
+	struct timespec ran; /* ... which was this; zero: not known */
 	bool has_stat, has_io;
 	struct procread_stat stat;
 	uint64_t read_bytes, write_bytes;
@@ -61,20 +60,23 @@ static long procfs_kept_read_file(struct procfs_kept *k, enum procfs_file file, 
 	return procfs_kept_open(k, file) < 0 ? -1 : procread_file(k->fds[file], text);
 }
 
-/* Its times on a processor, and how often it was there (Documentation/scheduler/sched-stats.rst); a
- * kernel that keeps no such statistics shows zeros. Read before the other files: what it does
- * meanwhile shows next time. */
+/* Its clock is read before its files: what it does meanwhile shows next time. */
 static void procfs_kept_forget_if_it_ran(struct procfs_kept *k)
 {
-	const char *text = "";
-	long n = procfs_kept_read_file(k, PROCFS_SCHEDSTAT, &text);
+	struct timespec now;
 
-	if (n > 0 && !strcmp(k->ran, text))
+	if (clock_gettime(k->clock, &now))
+		now = (struct timespec){ 0 };
+	if (now.tv_sec == k->ran.tv_sec && now.tv_nsec == k->ran.tv_nsec)
 		return;
 	k->has_stat = k->has_io = false;
-	*k->ran = '\0';
-	if (n > 0 && n < RAN_SIZE && *text != '0')
-		memcpy(k->ran, text, (size_t)n + 1);
+	k->ran = now;
+}
+
+/* Is there a time at which its files would show the same? */
+static bool procfs_kept_knows_when(const struct procfs_kept *k)
+{
+	return k->ran.tv_sec || k->ran.tv_nsec;
 }
 
 bool procfs_kept_again(pid_t root, pid_t pid)
@@ -100,6 +102,8 @@ void procfs_kept_add(pid_t root, pid_t pid)
 	procfs_kept_free(k);
 	k->root = root;
 	k->pid = pid;
+	if (pid == root && clock_getcpuclockid(pid, &k->clock))
+		k->clock = CLOCK_MONOTONIC; /* as if it ran all the time */
 }
 
 void procfs_kept_drop(pid_t pid)
@@ -137,7 +141,7 @@ int procfs_kept_stat(pid_t pid, struct procread_stat *stat)
 	n = procfs_kept_read(pid, PROCFS_STAT, &text);
 	if (procread_parse_stat(text, n, stat))
 		return -1;
-	if (k && *k->ran) {
+	if (k && procfs_kept_knows_when(k)) {
 		k->has_stat = true;
 		k->stat = *stat;
 	}
@@ -157,7 +161,7 @@ int procfs_kept_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 	if (procfs_kept_read(pid, PROCFS_IO, &text) <= 0 ||
 	    procread_io(text, read_bytes, write_bytes))
 		return -1;
-	if (k && *k->ran) {
+	if (k && procfs_kept_knows_when(k)) {
 		k->has_io = true;
 		k->read_bytes = *read_bytes;
 		k->write_bytes = *write_bytes;

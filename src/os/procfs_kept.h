@@ -6,8 +6,8 @@
  * ESRCH, and a list of children is empty, whoever has its pid by then. What a file shows, and to
  * whom, the kernel decides at each read (proc(5)).
  *
- * The root of a tree, a shim, has one thread and nearly always sleeps. If it has not run since the
- * last look, which one short file tells, its other files show what they showed and are not read.
+ * The root of a tree, a shim, nearly always sleeps. If it has not run since the last look, which
+ * its clock tells (clock_getcpuclockid(3)), its files show what they showed and are not read.
  *
  * Bounded: the files of PROCFS_KEPT processes; a further one takes the place of the oldest.
  */
@@ -27,7 +27,6 @@ enum procfs_file {
 	PROCFS_IO,
 	PROCFS_CHILDREN,
 	PROCFS_SYSCALL,
-	PROCFS_SCHEDSTAT,
 	PROCFS_FILES,
 };
 

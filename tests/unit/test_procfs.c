@@ -316,52 +316,6 @@ static void test_procfs_tree_whose_root_has_run(void **state)
 	procfs_kept_drop_tree(root);
 }
 
-/* Where @schedstat lies over that of this process. 0: each look saw what it had used. */
-static int look_at_what_has_run(const char *schedstat)
-{
-	struct procfs_process tree[4];
-	uint64_t ticks = 0;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)getpid());
-	if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount(schedstat, path, NULL, MS_BIND, NULL))
-		return 77;
-	for (int look = 0; look < 4; look++) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			burn();
-			_exit(0);
-		}
-		if (waitpid(pid, NULL, 0) != pid || procfs_tree(getpid(), tree, 4) != 1 ||
-		    tree[0].stat.child_ticks <= ticks)
-			return 1;
-		ticks = tree[0].stat.child_ticks;
-	}
-	return 0;
-}
-
-/* A kernel that keeps no such statistics shows zeros, whether a process has run or not. */
-static void test_procfs_tree_without_schedstat(void **state)
-{
-	struct scratch dir;
-	int status;
-	pid_t pid;
-
-	(void)state;
-	scratch_init(&dir);
-	scratch_file(&dir, "schedstat", "0 0 0\n", 0444);
-	pid = fork();
-	if (!pid)
-		_exit(look_at_what_has_run(scratch_path(&dir, "schedstat")));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	scratch_release(&dir);
-	if (WEXITSTATUS(status) == 77)
-		skip();
-	assert_int_equal(status, 0);
-}
-
 static int count_descriptors(void)
 {
 	int count = 0;
@@ -526,7 +480,6 @@ int main(void)
 		cmocka_unit_test(test_procfs_tree_of_which_only_zombies_were_seen),
 		cmocka_unit_test(test_procfs_tree_whose_pid_has_another_process),
 		cmocka_unit_test(test_procfs_tree_whose_root_has_run),
-		cmocka_unit_test(test_procfs_tree_without_schedstat),
 		cmocka_unit_test(test_procfs_keeps_files_of_few_processes),
 		cmocka_unit_test(test_procfs_many_children),
 		cmocka_unit_test(test_procfs_find_inner),
