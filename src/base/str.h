@@ -7,10 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Is @text the same as @other? Most differ in their first two bytes, which needs no call. */
+static inline bool str_is(const char *text, const char *other)
+{
+	return text[0] == other[0] && (!text[0] || (text[1] == other[1] && !strcmp(text, other)));
+}
+
 /* Is @text in the NULL-terminated @list? */
 static inline bool str_is_listed(const char *text, const char *const *list)
 {
-	while (*list && (**list != *text || strcmp(*list, text)))
+	while (*list && !str_is(text, *list))
 		list++;
 	return *list;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* ---- output ---- */
@@ -169,16 +170,16 @@ static struct join *branch_outer_loop(struct join *inner, const struct call *c)
 void branch_note_jump(struct expander *e, const struct call *c)
 {
 	const char *name = c->words[0].text.s;
-	bool fails = c->count > 1 && strcmp(c->words[1].text.s, "0") != 0;
+	bool fails = c->count > 1 && !str_is(c->words[1].text.s, "0");
 	struct join *to = NULL;
 
-	if (!strcmp(name, "break"))
+	if (str_is(name, "break"))
 		to = branch_outer_loop(e->jumps.breaks, c);
-	else if (!strcmp(name, "continue"))
+	else if (str_is(name, "continue"))
 		to = branch_outer_loop(e->jumps.continues, c);
-	else if (!strcmp(name, "return") && !fails)
+	else if (str_is(name, "return") && !fails)
 		to = e->jumps.returns;
-	else if (!strcmp(name, "return") && e->jumps.returns)
+	else if (str_is(name, "return") && e->jumps.returns)
 		e->jumps.returns->may_fail = true;
 	e->jumped = to;
 	if (to)

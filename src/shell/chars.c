@@ -270,7 +270,7 @@ static bool chars_name_is_always_set(const struct expander *e, const char *name)
 	};
 
 	return name && (str_is_listed(name, by_all) ||
-			(e->memory->is_outermost && strcmp(name, "TMPDIR") == 0) ||
+			(e->memory->is_outermost && str_is(name, "TMPDIR")) ||
 			(e->memory->family == SHELL_FAMILY_BASH && str_is_listed(name, by_bash)));
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* Values that every shell assigns at its start. */
@@ -20,17 +21,17 @@ static const char *initial_text(const struct expander *e, const char *name)
 	bool bash = e->memory->family == SHELL_FAMILY_BASH;
 
 	for (size_t i = 0; i < COUNT_OF(initials); i++)
-		if (!strcmp(initials[i].name, name))
+		if (str_is(name, initials[i].name))
 			return initials[i].value;
-	if (!strcmp(name, "SHELL"))
+	if (str_is(name, "SHELL"))
 		return e->memory->shell_path;
-	if (!strcmp(name, "BASH"))
+	if (str_is(name, "BASH"))
 		return e->memory->family == SHELL_FAMILY_DASH ? NULL : "/bin/bash";
-	if (bash && !strcmp(name, "BASH_SOURCE"))
+	if (bash && str_is(name, "BASH_SOURCE"))
 		return "";
-	if (!strcmp(name, "PS1"))
+	if (str_is(name, "PS1"))
 		return bash ? NULL : "$ ";
-	return !strcmp(name, "PS2") && !bash ? "> " : NULL;
+	return str_is(name, "PS2") && !bash ? "> " : NULL;
 }
 
 struct value *initial_value(struct expander *e, const char *name, uint32_t at)
@@ -47,7 +48,7 @@ struct value *initial_unassigned(struct expander *e, const char *name, bool set)
 
 	if (v)
 		return v;
-	if (strcmp(name, "HOME") == 0)
+	if (str_is(name, "HOME"))
 		c = (struct shell_char){ 0, expand_name(e, name), CHAR_TILDE, '~' };
 	else if (c.c == UNKNOWN_ANY) /* the name would stand for what the text assigns, too */
 		c = (struct shell_char){ 0, set ? expand_name(e, "${}") : 0, CHAR_UNKNOWN,

@@ -393,7 +393,7 @@ static const char *output_base_name(const struct shell_word *w)
 static const struct program *output_program(const char *name)
 {
 	for (size_t i = 0; name && i < COUNT_OF(programs); i++)
-		if (programs[i].name[0] == name[0] && strcmp(programs[i].name, name) == 0)
+		if (str_is(name, programs[i].name))
 			return &programs[i];
 	return NULL;
 }
@@ -441,8 +441,7 @@ enum status output_run(struct expander *e, const struct call *given)
 	const struct program *p;
 
 	if (!e->io.capture)
-		return name && (name[0] == 'e' || name[0] == 'p') &&
-				       (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
+		return name && (str_is(name, "echo") || str_is(name, "printf"))
 			       ? STATUS_OK : STATUS_UNKNOWN;
 	p = output_program(name);
 	if (!p)

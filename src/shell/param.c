@@ -87,7 +87,7 @@ static bool param_starts_with_slash(const char *name)
 	static const char *const names[] = { "HOME", "PWD", "OLDPWD", "PATH", "SHELL", "BASH" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
+		if (str_is(name, names[i]))
 			return true;
 	return false;
 }

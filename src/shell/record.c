@@ -133,7 +133,7 @@ static const char *record_skip_prefix(struct call *c)
 	const char *name = shell_word_constant(c->words);
 
 	while (name && c->count > 1 && (name[0] == 'c' || name[0] == 'b') &&
-	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
+	       (str_is(name, "command") || str_is(name, "builtin")) &&
 	       c->words[1].text.s[0] != '-') {
 		c->words++;
 		c->count--;
@@ -238,7 +238,7 @@ static uint32_t record_and_run(struct expander *e, const struct ast_node *n, str
 /* exec < FILE: the redirections are those of the shell itself from here on. */
 static bool record_is_exec(const struct shell_command *c)
 {
-	return c->word_count == 1 && strcmp(c->words[0].text.s, "exec") == 0;
+	return c->word_count == 1 && str_is(c->words[0].text.s, "exec");
 }
 
 /* What each choice of a stage writes begins a line, as of printf %s "$x" | sh. */

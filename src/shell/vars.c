@@ -354,9 +354,10 @@ bool shell_names_files(const char *name, size_t len, const char *value)
 					     "RUBYOPT" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (strlen(names[i]) == len && !memcmp(names[i], name, len))
+		if (*names[i] == *name && strlen(names[i]) == len && !memcmp(names[i], name, len))
 			return !vars_loads_nothing(name, len, value);
-	return !strncmp(name, "LD_", 3) || !strncmp(name, "BASH_FUNC_", 10);
+	return (*name == 'L' && !strncmp(name, "LD_", 3)) ||
+	       (*name == 'B' && !strncmp(name, "BASH_FUNC_", 10));
 }
 
 /* May files be run by @v, if it is what @b says? */
@@ -381,7 +382,7 @@ void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 		e->script->sets_path |= vars_leads_to_files(v, b);
 	e->script->sets_home |= str_is_listed(v->name, homes);
 	e->script->has_cdpath |= b && b->values && (b->values->len || b->values->other) &&
-				 !strcmp(v->name, "CDPATH");
+				 str_is(v->name, "CDPATH");
 	vars_log_change(e, v);
 	vars_push_version(e, v, b);
 }

@@ -12,16 +12,6 @@
 
 static struct list_notes places[1u << PLACES_LOG];
 
-/*
- * Three bytes and the length: most lookups end at an empty slot, and str_hash() over the
- * whole word would be the larger part of them.
- */
-static unsigned list_hash(const char *word, size_t len)
-{
-	return (unsigned char)word[0] * 37u + (unsigned char)word[len - 1] * 11u +
-	       (unsigned char)word[len / 2] * 5u + (unsigned)len * 101u;
-}
-
 static void list_note_word(struct list_notes *notes, const char *word, size_t len)
 {
 	unsigned at = list_hash(word, len);
@@ -36,7 +26,7 @@ static void list_note_word(struct list_notes *notes, const char *word, size_t le
 	notes->slots[at & notes->mask] = (uint16_t)(word - notes->text + 1);
 }
 
-static void list_note(struct list_notes *notes, const char *list)
+__attribute__((noinline)) static void list_note(struct list_notes *notes, const char *list)
 {
 	size_t words = 1, slots = 8;
 
@@ -65,26 +55,38 @@ const struct list_notes *list_notes(const char *list)
 	uint64_t place = key >> (64 - PLACES_LOG);
 	struct list_notes *notes = &places[place];
 
-	if (notes->text && notes->text != list)
+	if (notes->text == list)
+		return notes;
+	if (notes->text)
 		notes = &places[place ^ 1];
 	if (notes->text != list)
 		list_note(notes, list);
 	return notes;
 }
 
-bool list_has(const char *list, const char *text, size_t len)
+/* Is it in the slots from @at on, the first of which is taken? Apart from the rest, which would
+ * have to save the registers of this loop. */
+__attribute__((noinline)) static bool list_is_in_slot(const struct list_notes *notes, unsigned at,
+						      const char *text, size_t len)
 {
-	const struct list_notes *notes;
-
-	if (!list || !len)
-		return false;
-	notes = list_notes(list);
-	for (unsigned at = list_hash(text, len); notes->slots[at & notes->mask]; at++) {
-		const char *word = list + notes->slots[at & notes->mask] - 1;
+	for (; notes->slots[at & notes->mask]; at++) {
+		const char *word = notes->text + notes->slots[at & notes->mask] - 1;
 
 		if (*word == *text && strncmp(word, text, len) == 0 &&
 		    (word[len] == ' ' || !word[len]) && !memchr(text, ' ', len))
 			return true;
 	}
 	return false;
+}
+
+bool list_has_hashed(const char *list, const char *text, size_t len, unsigned hash)
+{
+	const struct list_notes *notes = list_notes(list);
+
+	return notes->slots[hash & notes->mask] && list_is_in_slot(notes, hash, text, len);
+}
+
+bool list_has(const char *list, const char *text, size_t len)
+{
+	return list && len && list_has_hashed(list, text, len, list_hash(text, len));
 }

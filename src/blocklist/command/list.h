@@ -25,8 +25,21 @@ struct list_notes {
 /* The notes on @list; valid until the next call. */
 const struct list_notes *list_notes(const char *list);
 
+/*
+ * The hash of a word of @len bytes, at least one. Three bytes and the length: most lookups end at
+ * an empty slot, and str_hash() over the whole word would be the larger part of them.
+ */
+static inline unsigned list_hash(const char *word, size_t len)
+{
+	return (unsigned char)word[0] * 37u + (unsigned char)word[len - 1] * 11u +
+	       (unsigned char)word[len / 2] * 5u + (unsigned)len * 101u;
+}
+
 /* Is the text of @len bytes in the list @list? NULL is the empty list. */
 bool list_has(const char *list, const char *text, size_t len);
+
+/* The same of a text that is looked up in many lists, none of them NULL; @hash: list_hash(). */
+bool list_has_hashed(const char *list, const char *text, size_t len, unsigned hash);
 
 /* How many - and + (of set +e) @option begins with, at most two. */
 static inline size_t list_dashes(const char *option)

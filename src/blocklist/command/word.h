@@ -12,13 +12,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "blocklist/command/list.h"
 #include "shell/arena.h"
 #include "shell/script.h"
 
 static inline bool word_is(const struct shell_word *w, const char *text)
 {
-	return strcmp(w->text.s, text) == 0;
+	return str_is(w->text.s, text);
 }
 
 /* Is it in @list, a string constant (command/list)? */
@@ -41,7 +42,8 @@ static inline bool word_is_stdin(const struct shell_word *w)
 
 static inline bool word_begins(const struct shell_word *w, const char *text)
 {
-	return strncmp(w->text.s, text, strlen(text)) == 0;
+	return (*w->text.s == *text || !*text) &&
+	       strncmp(w->text.s, text, strlen(text)) == 0;
 }
 
 static inline bool word_unknown_at(const struct shell_word *w, size_t i)

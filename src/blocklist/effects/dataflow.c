@@ -596,10 +596,11 @@ unsigned dataflow_output(const struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	size_t program;
-	unsigned kind = f->kinds ? f->kinds[index] : dataflow_kind_of(c, false, &program);
+	unsigned kind;
 
 	if (f->out)
 		return f->out[index];
+	kind = f->kinds ? f->kinds[index] : dataflow_kind_of(c, false, &program);
 	return (kind & FLOW_KIND_FETCH ? FLOW_REMOTE : 0) |
 	       (dataflow_decodes(c, kind) ? FLOW_DECODED : 0);
 }

@@ -448,22 +448,34 @@ static void files_note_copy(struct written_files *files, const struct writer *c,
 		files_copy_program(files, &k, from, c->w.arena);
 }
 
+/* Does it write what the program prints to a file? */
+static bool files_is_output(const struct shell_redirect *r)
+{
+	return (r->op == SHELL_TO || r->op == SHELL_APPEND) && r->fd <= 1;
+}
+
 /* What the command at @at writes to files by redirections. If it is the one before with other
  * values, any of them may be there. */
 static void files_note_redirects(struct written_files *files, const struct place *at,
 				 struct writing w)
 {
 	const struct shell_command *c = place_command(at);
-	const struct written_file *printed = files_printed(files, c, w.budget);
+	const struct written_file *printed;
 	bool again = at->index > 0 && c[-1].start == c->start;
+	size_t i = 0;
 
+	while (i < c->redirect_count && !files_is_output(&c->redirects[i]))
+		i++;
+	if (i == c->redirect_count)
+		return;
+	printed = files_printed(files, c, w.budget);
 	w.content = c->output;
 	w.flow = c->output || !c->word_count ? 0 : dataflow_output(at->flows, at->index);
-	for (size_t i = 0; i < c->redirect_count && files_may_go_on(&w); i++) {
+	for (; i < c->redirect_count && files_may_go_on(&w); i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 		struct key k;
 
-		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || r->fd > 1)
+		if (!files_is_output(r))
 			continue;
 		files_key(files, &r->target, &k);
 		w.append = again || r->op == SHELL_APPEND;

@@ -20,9 +20,9 @@ static bool fork_bomb_names_function(const struct shell_word *word, const char *
 {
 	const struct shell_unknown *unknown = shell_word_unknown(word, 0);
 
-	if (word->text.s[0] == g[0] && strcmp(word->text.s, g) == 0)
+	if (str_is(word->text.s, g))
 		return true;
-	return unknown && word->text.len == 1 && strcmp(unknown->name, "FUNCNAME") == 0;
+	return unknown && word->text.len == 1 && str_is(unknown->name, "FUNCNAME");
 }
 
 /* Does function @f call @g? *@forks: one of the calls starts a process. */
@@ -105,7 +105,7 @@ static bool fork_bomb_names_shell(const struct shell_word *w)
 {
 	const char *name = str_base_name(w->text.s);
 
-	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0;
+	return str_is(name, "sh") || str_is(name, "bash") || str_is(name, "dash");
 }
 
 /*

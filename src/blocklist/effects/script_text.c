@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "blocklist/command/list.h"
 
 /* Tokens of a call that are looked at. */
 #define CALL_TOKENS_MAX 32
@@ -63,7 +62,10 @@ static void script_text_add_token(struct script_text *r, enum script_token_kind 
 		shell_arena_exhaust(r->arena);
 		return;
 	}
-	r->tokens[r->count++] = (struct script_token){ .kind = kind, .start = start, .end = end };
+	r->tokens[r->count] = (struct script_token){ .kind = kind, .start = start, .end = end };
+	if (kind == TOKEN_NAME)
+		r->tokens[r->count].hash = list_hash(r->text->text.s + start, end - start);
+	r->count++;
 }
 
 static void script_text_add_string(struct script_text *r, enum script_token_kind kind, size_t start,
@@ -179,20 +181,6 @@ bool script_string_in(const struct script_text *t, size_t i, const char *list)
 	const struct shell_word *w = script_string(t, i);
 
 	return w && list_has(list, w->text.s, w->text.len);
-}
-
-bool script_token_in(const struct script_text *r, size_t i, const char *list)
-{
-	const struct script_token *t = i < r->count ? &r->tokens[i] : NULL;
-
-	return t && t->kind == TOKEN_NAME &&
-	       list_has(list, r->text->text.s + t->start, t->end - t->start);
-}
-
-bool script_is_char(const struct script_text *r, size_t i, char c)
-{
-	return i < r->count && r->tokens[i].kind == TOKEN_OTHER &&
-	       r->text->text.s[r->tokens[i].start] == c;
 }
 
 bool script_any_name(const struct script_text *r, const char *list)

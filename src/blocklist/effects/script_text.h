@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "blocklist/command/list.h"
 #include "shell/arena.h"
 #include "shell/script.h"
 
@@ -21,6 +22,7 @@ enum script_token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
 
 struct script_token {
 	enum script_token_kind kind;
+	uint32_t hash;            /* of TOKEN_NAME: list_hash() */
 	size_t start, end;        /* in the text */
 	struct shell_word string; /* value of TOKEN_STRING, or of TOKEN_RUN: `command` */
 };
@@ -41,9 +43,22 @@ void script_tokenize(struct script_text *t);
 const struct shell_word *script_string(const struct script_text *t, size_t i);
 /* Is token @i a string, or a name, in @list (command/list)? */
 bool script_string_in(const struct script_text *t, size_t i, const char *list);
-bool script_token_in(const struct script_text *t, size_t i, const char *list);
+static inline bool script_token_in(const struct script_text *t, size_t i, const char *list)
+{
+	const struct script_token *token = i < t->count ? &t->tokens[i] : NULL;
+
+	return token && token->kind == TOKEN_NAME &&
+	       list_has_hashed(list, t->text->text.s + token->start, token->end - token->start,
+			       token->hash);
+}
+
 /* Is token @i the character @c? */
-bool script_is_char(const struct script_text *t, size_t i, char c);
+static inline bool script_is_char(const struct script_text *t, size_t i, char c)
+{
+	return i < t->count && t->tokens[i].kind == TOKEN_OTHER &&
+	       t->text->text.s[t->tokens[i].start] == c;
+}
+
 /* Is any token a name in @list? */
 bool script_any_name(const struct script_text *t, const char *list);
 /* Is @is true of any token? */
