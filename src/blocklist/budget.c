@@ -4,7 +4,7 @@
 /* Bytes that readers may build. */
 #define MEMORY_MAX (16u << 20)
 /*
- * A text of up to WORK_SHORT bytes may take one millisecond, loops and functions included.
+ * A text of up to WORK_SHORT bytes may take about a millisecond, loops and functions included.
  * A longer one is a program, and gets more for each byte, up to the most for any verdict.
  */
 #define WORK_BASE 330000u

@@ -1,7 +1,7 @@
 /*
  * budget - bounds on the work of one verdict.
  *
- * Counts time in steps of 3 ns or less, and memory in bytes of one arena. When either is
+ * Counts time in steps of some ns, and memory in bytes of one arena. When either is
  * spent, reading stops and the verdict is text.too_complex: no command is allowed
  * unjudged.
  */

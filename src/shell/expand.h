@@ -199,6 +199,7 @@ struct expander {
 	struct shell_budget *budget;
 	size_t command_cap, function_cap;
 	uint64_t fuel;
+	uint64_t turn_fuel; /* of it, what turns of loops in loops have taken */
 	const uint32_t *identity; /* offset of each byte, for words that are copies of the text */
 	const uint8_t *zeros;     /* SHELL_LITERAL for as many bytes */
 	size_t identity_len;

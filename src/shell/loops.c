@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
+#define WORK_TURN 200u /* of a loop with a test, in another loop */
+
 /* ---- while, until ---- */
 
 /* Walk the body of a loop once. */
@@ -145,6 +147,14 @@ static bool loops_has_next(struct expander *e, const struct turn *t, const struc
 		t->number < (e->loops > 1 ? KNOWN_INNER_MAX : KNOWN_TURNS_MAX));
 }
 
+static void loops_charge_turn(struct expander *e)
+{
+	if (e->loops < 2)
+		return;
+	expand_charge(e, WORK_TURN);
+	e->turn_fuel += WORK_TURN;
+}
+
 /*
  * Walk the body of a loop that runs any number of times, behind the turn @before. The first turn is
  * followed by a second one if it assigned a variable, so that the body sees its own values: a turn
@@ -162,6 +172,7 @@ static enum status loops_body(struct expander *e, const struct ast_node *n,
 
 	if (t.number > 1 && before->known == STATUS_OK && t.known == STATUS_FAILED)
 		return s; /* it has ended */
+	loops_charge_turn(e);
 	join_start(e, &j);
 	j.test = n;
 	j.fails = true;
@@ -376,7 +387,7 @@ enum status loops_while(struct expander *e, const struct ast_node *n)
 
 /*
  * Plain values that a loop is walked for, by the number of loops around it. Numbers mostly count
- * attempts: beyond these, only until the loop has taken so much work.
+ * attempts: beyond these, only until the loop has taken so much work, turns of loops in it apart.
  */
 static const size_t plain_max[] = { 64, 8, 4, 2 };
 #define NUMBERS_MIN 4u
@@ -428,7 +439,7 @@ static struct value *loops_value(struct expander *e, const struct shell_word *w)
 static void loops_values(struct expander *e, const struct ast_node *n, const struct words *values)
 {
 	size_t level = e->loops < 3 ? e->loops : 3, plain = 0;
-	uint64_t fuel = e->fuel;
+	uint64_t begin = e->fuel + e->turn_fuel;
 	bool skipped = false;
 
 	e->loops++;
@@ -436,7 +447,7 @@ static void loops_values(struct expander *e, const struct ast_node *n, const str
 		if (loops_is_plain_value(&values->v[i]) &&
 		    (plain++ >= plain_max[level] ||
 		     (plain > NUMBERS_MIN && loops_is_number(&values->v[i]) &&
-		      fuel - e->fuel > NUMBERS_WORK))) {
+		      begin - e->fuel - e->turn_fuel > NUMBERS_WORK))) {
 			skipped = true;
 			continue;
 		}

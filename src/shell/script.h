@@ -204,7 +204,7 @@ struct shell_script {
 struct shell_budget {
 	unsigned depth;   /* levels of nesting */
 	size_t bytes;     /* memory of scripts, those in use included */
-	uint64_t work;    /* steps of at most 3 ns: one for a character read, copied or compared,
+	uint64_t work;    /* steps of some ns: one for a character read, copied or compared,
 			   * several for a word or a command */
 };
 #define SHELL_BUDGET_INIT \

@@ -88,6 +88,17 @@ static void print_size(const char *everyday_name, const char *hostile_name, size
 	print_worst(hostile_name, &hostile);
 }
 
+/* The slowest of the shapes with loops over lists in loops. */
+static void print_loops(const char *name, size_t size)
+{
+	struct worst loops = { 0 };
+
+	for (size_t i = 0; i < SHAPE_COUNT; i++)
+		if (strstr(shapes[i].piece, "while read"))
+			measure(&shapes[i], NULL, size, &loops);
+	print_worst(name, &loops);
+}
+
 /* @count small commands. */
 static void print_many(const char *name, const char *piece, size_t count)
 {
@@ -179,6 +190,7 @@ int main(int argc, char **argv)
 	putchar('{');
 	print_size("everyday", "small", 10000);
 	print_size("everyday_large", "large", 1u << 20);
+	print_loops("loops", 10000);
 	print_many("many_ms", "rm a b;x\n", 50000);
 	print_rates();
 	puts("\"left\":0}");

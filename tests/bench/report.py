@@ -261,6 +261,7 @@ ROWS = [
         named="everyday_name"),
     Row("  the worst of many hostile shapes", "judge", "small_ms", "ms", limit=1,
         named="small_name"),
+    Row("  loops over lists in loops", "judge", "loops_ms", "ms", limit=1, named="loops_name"),
     Row("  on 1 MiB, the worst everyday text", "judge", "everyday_large_ms", "ms", limit=50,
         named="everyday_large_name"),
     Row("  the worst of many hostile shapes", "judge", "large_ms", "ms", limit=50,

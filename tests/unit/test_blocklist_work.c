@@ -362,6 +362,23 @@ static void test_work_of_values(void **state)
 	assert_true(judge(same).work > judge(different).work + 80 * 40);
 }
 
+/* A turn of a loop in a loop costs more than its commands do, and a loop over numbers goes through
+ * them all the same. */
+static void test_work_of_turns(void **state)
+{
+	static const char turns[] = "while a; do b=$c; done; while a; do b=$c; done; ";
+	char numbers[400];
+	uint64_t group, loop;
+
+	(void)state;
+	group = judge("while a; do { read b; x; }; done").work;
+	loop = judge("while a; do while read b; do x; done; done").work;
+	assert_true(loop > group + 200);
+	snprintf(numbers, sizeof(numbers), "for i in 9 8 7 6 2 1; do %s%s kill -9 -$i; done", turns,
+		 turns);
+	assert_string_equal(judge(numbers).rule, "process.kill_all");
+}
+
 /* Each variable of a script is looked for in each text that it runs, in each form. */
 static void test_work_of_names(void **state)
 {
@@ -521,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_work_hidden_texts),
 		cmocka_unit_test(test_work_items),
 		cmocka_unit_test(test_work_of_values),
+		cmocka_unit_test(test_work_of_turns),
 		cmocka_unit_test(test_work_of_names),
 		cmocka_unit_test(test_work_of_trees),
 		cmocka_unit_test(test_work_allowance),
