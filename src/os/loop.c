@@ -127,7 +127,7 @@ void loop_close(struct ev_loop *loop, ev_io *io)
 #define ROOM 64 /* descriptors */
 
 static struct {
-	int fd, other; /* as loop_close_late() got them */
+	int fd, other; /* as loop_close_late() got them; other may be -1 */
 } loop_late[LATE_MAX];
 static size_t loop_late_count;
 static ev_timer loop_late_over; /* set while there are some */
@@ -152,7 +152,7 @@ bool loop_close_all_late(struct ev_loop *loop)
 		loop_late_count--;
 		loop_unregister(loop_late[loop_late_count].fd);
 		close(loop_late[loop_late_count].fd);
-		close(loop_late[loop_late_count].other);
+		mem_cleanup_close(&loop_late[loop_late_count].other);
 	}
 	loop_timer_stop(loop, &loop_late_over);
 	return any;

@@ -33,10 +33,11 @@ int loop_detach(struct ev_loop *loop, ev_io *io);
 /* Like loop_detach(), and close the descriptor. */
 void loop_close(struct ev_loop *loop, ev_io *io);
 
-/* The same, and close @other, the write end of the pipe that @io watches: but what the server does
- * next goes first. They are closed by loop_close_all_late(), after 10 ms, when eight more wait, or
- * at once unless loop_is_crowded() has said that there is room. For a pipe that nobody else has:
- * its end of file is not told. */
+/* The same, and close @other, the write end of the pipe that @io watches (-1: none): but what the
+ * server does next goes first. They are closed by loop_close_all_late(), after 10 ms, when eight
+ * more wait, or at once unless loop_is_crowded() has said that there is room. For a pipe that
+ * nobody else has, whose end of file is not told, or a terminal that is locked and that nobody
+ * has: a process that leads its session hears of the end by then. */
 void loop_close_late(struct ev_loop *loop, ev_io *io, int other);
 
 /* Close now what waits for that. Returns whether anything did. */

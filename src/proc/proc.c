@@ -133,7 +133,7 @@ static void proc_let_pumps_go(struct proc *p)
 static void proc_close_ended_terminal(struct proc *p)
 {
 	if (p->live->out.is_terminal && !pump_open(&p->live->out))
-		feed_hang_up(&p->live->feed);
+		feed_hang_up(&p->live->feed, true);
 }
 
 static bool proc_drain_pumps(struct proc *p)
@@ -145,12 +145,13 @@ static bool proc_drain_pumps(struct proc *p)
 }
 
 /* All readers and writers of the run are dead, and everything is read: but the shim may still have
- * ends of the pipes, so that these do not say so. */
+ * ends of the pipes, so that these do not say so. And another process may have a terminal, which
+ * is not locked then: nothing may keep it open, unread. */
 static void proc_close_streams(struct proc *p)
 {
 	pump_close(&p->live->out);
 	pump_close(&p->live->err);
-	feed_hang_up(&p->live->feed);
+	feed_hang_up(&p->live->feed, false);
 }
 
 static void proc_on_pump_data(void *ctx, bool stored)

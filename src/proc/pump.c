@@ -86,6 +86,21 @@ static size_t pump_part(ssize_t moved, size_t left)
 	return (size_t)moved < left ? (size_t)moved : left;
 }
 
+/* @late: as loop_close_late() does. So does one that still holds the write end: it is of a command
+ * so short that its answer comes next, and that need not wait for the kernel. */
+static void pump_close_by(struct pump *p, bool late)
+{
+	if (!pump_open(p))
+		return;
+	if (late || p->held >= 0)
+		loop_close_late(p->loop, &p->io, p->held);
+	else
+		loop_close(p->loop, &p->io);
+	p->held = -1;
+	loud_count -= p->loud;
+	p->loud = false;
+}
+
 static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
@@ -104,7 +119,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	over = n == 0 || (n < 0 && errno != EAGAIN);
 	pump_note(p, &next);
 	if (over)
-		pump_close(p);
+		pump_close_by(p, p->is_terminal);
 	else if (!p->loud && p->out->total >= LOUD_BYTES)
 		pump_grow_pipe(p);
 	p->on_data(p->ctx, p->out->total > next.offset);
@@ -165,7 +180,7 @@ bool pump_drain(struct pump *p)
 	pump_note(p, &next);
 	if (n > 0 || (n < 0 && errno != EIO))
 		return false;
-	pump_close(p);
+	pump_close_by(p, p->is_terminal);
 	return true;
 }
 
@@ -187,19 +202,9 @@ bool pump_has_bytes(const struct pump *p)
 	return pump_open(p) && pump_count_bytes(p->io.fd);
 }
 
-/* One that still holds the write end is of a command so short that its answer comes next: that need
- * not wait for the kernel. */
 void pump_close(struct pump *p)
 {
-	if (!pump_open(p))
-		return;
-	if (p->held >= 0)
-		loop_close_late(p->loop, &p->io, p->held);
-	else
-		loop_close(p->loop, &p->io);
-	p->held = -1;
-	loud_count -= p->loud;
-	p->loud = false;
+	pump_close_by(p, false);
 }
 
 /* Another read end of the pipe that @fd writes to. We never read from it. A command of our user may
@@ -221,14 +226,19 @@ static void pump_feed_stop(struct feed *f)
 	f->awaits = false;
 }
 
-/* The last reader is gone. */
-static void pump_feed_refuse(struct feed *f)
+static void pump_feed_count_refused(struct feed *f)
 {
 	size_t queued = feed_queued(f), offered = queued < f->offered ? queued : f->offered;
 
 	f->hung_up = true;
 	f->refused = queued > offered;
 	f->unread = feed_unread(f) - offered;
+}
+
+/* The last reader is gone. */
+static void pump_feed_refuse(struct feed *f)
+{
+	pump_feed_count_refused(f);
 	pump_feed_stop(f);
 }
 
@@ -363,10 +373,14 @@ bool feed_refused(const struct feed *f)
 	return end.revents & POLLERR; /* poll(2): the read end is closed */
 }
 
-void feed_hang_up(struct feed *f)
+void feed_hang_up(struct feed *f, bool late)
 {
-	if (f->loop && f->io.fd >= 0)
-		pump_feed_refuse(f);
+	if (!f->loop || f->io.fd < 0)
+		return;
+	pump_feed_count_refused(f);
+	if (late)
+		loop_close_late(f->loop, &f->io, -1);
+	pump_feed_stop(f);
 }
 
 void feed_close(struct feed *f)

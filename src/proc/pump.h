@@ -88,8 +88,8 @@ void feed_offer(struct feed *f, const void *bytes, size_t len, size_t taken, boo
 void feed_close(struct feed *f);
 
 /* The terminal has ended, which shows at its output only: close it, as if the last reader of a pipe
- * were gone. */
-void feed_hang_up(struct feed *f);
+ * were gone. @late: it is locked, so it may be closed behind the answer (os/loop.h). */
+void feed_hang_up(struct feed *f, bool late);
 
 /* Did the command close its stdin before all was written? */
 bool feed_refused(const struct feed *f);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs with a terminal: in every kind of sandbox, with real programs, floods and rude ends."""
 import base64
+import errno
 import fcntl
 import glob
 import itertools
@@ -697,6 +698,27 @@ def test_ends_when_nobody_holds_it():
     equal((page["stdout"], page["stdout_size"]), ("over\r\n", 6), str(page))
     server.stop()
     equal(server.survivors(), [], "alive")
+
+
+@suite.test()
+def test_ends_while_another_process_holds_it():
+    """One that is not of the run cannot write where nobody reads, once the end is told."""
+    server = Server("--set", "sandbox.namespaces=false")
+    for _ in range(5):
+        run = Terminal(server, "tty; read go")
+        try:
+            held = os.open(re.search(r"/dev/pts/\d+", run.until("\n"))[0], os.O_RDWR | os.O_NOCTTY)
+        except FileNotFoundError:
+            raise Skip("the terminal is not the host's") from None
+        run.type("go\n")
+        equal(run.end()["state"], "completed", "state")
+        try:
+            os.write(held, b"lost")
+            raise AssertionError("it was told that it could write")
+        except OSError as e:
+            equal(e.errno, errno.EIO, str(e))
+        os.close(held)
+    server.stop()
 
 
 @suite.test()
