@@ -283,7 +283,7 @@ void *req_zalloc(struct req *r, size_t size)
 	return slab_zalloc(&r->tab->slab, size);
 }
 
-/* Remove the request from the table and free what it owns. */
+/* Remove the request from the table. */
 static void req_end(struct req *r)
 {
 	struct reqtab *t = r->tab;
@@ -292,6 +292,11 @@ static void req_end(struct req *r)
 	loop_timer_stop(t->loop, &r->timer);
 	if (t->on_end)
 		t->on_end(t->on_end_ctx, r->handle);
+}
+
+/* Free the request, which has ended, and what it owns. */
+static void req_free(struct req *r)
+{
 	if (r->task && r->task_free)
 		r->task_free(r->task);
 	json_decref(r->root);
@@ -331,7 +336,8 @@ static bool req_is_silent(const struct req *r)
 	return r->cancelled && r->dialect->silent_cancel;
 }
 
-/* End the request and send t->line (empty: no answer). */
+/* End the request and send t->line (empty: no answer). The answer does not wait until all that the
+ * request had is freed. */
 static void req_finish(struct req *r)
 {
 	struct reqtab *t = r->tab;
@@ -354,6 +360,7 @@ static void req_finish(struct req *r)
 	buf_clear(&t->line);
 	if (t->line.cap > KEEP_BYTES)
 		buf_release(&t->line);
+	req_free(r);
 }
 
 struct jsonw *req_result(struct req *r)
@@ -473,9 +480,11 @@ void reqtab_free(struct reqtab *t)
 	if (!t)
 		return;
 	while (t->first) {
-		struct req_batch *batch = t->first->batch;
+		struct req *first = t->first;
+		struct req_batch *batch = first->batch;
 
-		req_end(t->first);
+		req_end(first);
+		req_free(first);
 		if (batch)
 			batch_add(batch, NULL, 0);
 	}

@@ -30,18 +30,22 @@ static const struct dialect silent = {
 
 static int ended, freed, called;
 static uint64_t last_ended;
+static struct outq *queue;
+static uint64_t sent_when_ended, sent_when_freed;
 
 static void on_end(void *ctx, uint64_t handle)
 {
 	(void)ctx;
 	ended++;
 	last_ended = handle;
+	sent_when_ended = queue->written;
 }
 
 static void on_free(void *task)
 {
 	assert_ptr_equal(task, &freed);
 	freed++;
+	sent_when_freed = queue->written;
 }
 
 static struct reqtab *open_table(struct wire_end *w, int max)
@@ -51,6 +55,7 @@ static struct reqtab *open_table(struct wire_end *w, int max)
 	wire_end_open(w, 1 << 20);
 	t = reqtab_new(w->loop, &w->out, max);
 	reqtab_on_end(t, on_end, NULL);
+	queue = &w->out;
 	ended = freed = called = 0;
 	return t;
 }
@@ -108,6 +113,8 @@ static void test_req_is_answered_once_and_gone(void **state)
 	assert_int_equal(freed, 1);
 	assert_int_equal(ended, 1);
 	assert_int_equal(last_ended, handle);
+	assert_int_equal(sent_when_ended, 0);
+	assert_int_equal(sent_when_freed, strlen("ok \"a\" {}\n"));
 	close_table(&w, t);
 }
 
