@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "stats.h"
+
 #define LINE_MAX_BYTES (16u << 20)
 #define START_BYTES (64u << 10)
 #define SHOWN 300
@@ -156,6 +158,7 @@ static bool receive(struct client *c, int ms)
 	if (ms >= 0 && poll(&p, 1, ms) == 0)
 		return false;
 	n = read(c->from, c->buf + c->end, c->size - 1 - c->end);
+	c->read_us = stats_now_us();
 	if (n <= 0)
 		client_die("the server has ended its output");
 	c->end += (size_t)n;

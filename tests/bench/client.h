@@ -17,6 +17,7 @@ struct client {
 	char *buf; /* received and not yet handed out: start ... end */
 	size_t start, end, size;
 	long next_id;
+	double read_us; /* stats_now_us(), when bytes came last */
 };
 
 /* Start @argv with pipes; its stderr goes to /dev/null. */

@@ -281,7 +281,8 @@ static void input_mode(char **args, char **server)
 	free(took);
 }
 
-/* wait N FLOOR: from the writing of a line to the answer of the wait for it */
+/* wait N FLOOR: from the writing of a line to the answer of the wait for it, as it comes: to search
+ * it takes longer than to read a line */
 static void wait_mode(char **args, char **server)
 {
 	size_t n = strtoul(args[0], NULL, 10), from = 0;
@@ -300,7 +301,7 @@ static void wait_mode(char **args, char **server)
 			 "{\"process_id\":\"%s\",\"until\":\"pattern\",\"pattern\":\"^tick\","
 			 "\"stream\":\"stdout\",\"from\":%zu,\"wait_ms\":60000}", id, from);
 		reply = client_call(&c, "process.monitor", params);
-		took[i] = stats_now_us() - strtod(client_text(reply, "text") + 5, NULL);
+		took[i] = c.read_us - strtod(client_text(reply, "text") + 5, NULL);
 	}
 	cpu = watch_cpu_us(c.pid) - cpu;
 	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), "cpu_us",
